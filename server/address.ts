@@ -1,0 +1,33 @@
+/** The addresses under which things are found. `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
+export class Addresses {
+  readonly base: string
+  readonly siteDomain: string
+  readonly #scheme: string
+  readonly #port: string
+
+  constructor(options: { baseUrl: string; siteDomain: string }) {
+    const { protocol, port } = new URL(options.baseUrl)
+    this.base = options.baseUrl
+    this.siteDomain = options.siteDomain
+    this.#scheme = protocol
+    this.#port = port ? `:${port}` : ''
+  }
+
+  /** `https://<slug>.{site_domain}/` (spec 2.1). */
+  site(slug: string): string {
+    return `${this.#scheme}//${slug}.${this.siteDomain}${this.#port}/`
+  }
+
+  /** One version's own address (contract, "Serving"). */
+  preview(slug: string, versionId: string): string {
+    return this.site(`${versionId}--${slug}`)
+  }
+
+  finalize(slug: string): string {
+    return `${this.base}/api/v1/publish/${slug}/finalize`
+  }
+
+  claim(slug: string, token: string): string {
+    return `${this.base}/claim?slug=${slug}&token=${token}`
+  }
+}

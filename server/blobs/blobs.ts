@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream'
+
+/** What a caller says of bytes before they arrive. */
+export interface Expected {
+  /** Exact length in bytes when it is known: longer is cut off, shorter is refused (SIZE_MISMATCH). */
+  size?: number
+  /** Most bytes that are read when the length is not known: one more is refused (PAYLOAD_TOO_LARGE). */
+  limit?: number
+  /** SHA-256 as 64 lowercase hex characters: other bytes are refused (HASH_MISMATCH). */
+  hash?: string
+}
+
+export interface Received {
+  hash: string
+  size: number
+}
+
+/**
+ * The bytes of files, named by their SHA-256, immutable.
+ *
+ * Bytes come in two steps. `receive` takes them into a batch (one for each version that is being made),
+ * where nobody can read them. `settle` makes a batch's bytes durable and readable by hash. Between the two
+ * the caller records in the store that a site names them; the store's rules then keep them from collection.
+ *
+ * - Atomic: a hash is either readable with exactly its bytes or not there. Nothing half-written is ever seen.
+ * - Idempotent: receiving or settling the same bytes again changes nothing.
+ * - Durable: what `settle` did not report missing survives a power cut in the next millisecond. After a
+ *   failed flush nothing is reported as settled, and the bytes have to be received anew.
+ * - Races: any number of processes may receive, settle and read at once. `remove` may only be called for a
+ *   hash that the store, within a transaction, says nobody names.
+ * - A full disk is INSUFFICIENT_STORAGE, other trouble of the engine UNAVAILABLE; neither leaves anything behind.
+ */
+export interface Blobs {
+  /** Reads `body` to its end into `batch` and says what it was. Refused bytes are gone when this rejects. */
+  receive(batch: string, body: Readable, expected: Expected): Promise<Received>
+
+  /** Makes these of the batch durable and readable. Answers those that are not there: they must be received again. */
+  settle(batch: string, blobs: readonly Received[]): Promise<Received[]>
+
+  /** Forgets a batch: what was not settled is deleted. Unknown batches are fine. */
+  discard(batch: string): Promise<void>
+
+  /** Batches that still hold bytes, with the time (milliseconds) of their last change. */
+  batches(): AsyncIterable<{ batch: string; changedAt: number }>
+
+  /** All bytes of a blob, or undefined when it is not there. For small blobs. */
+  bytes(hash: string): Promise<Buffer | undefined>
+
+  /** A stream of a blob's bytes, or of `start` to `end` (both included); undefined when it is not there. */
+  read(hash: string, range?: { start: number; end: number }): Promise<Readable | undefined>
+
+  /** Deletes a blob; a missing one is fine. */
+  remove(hash: string): Promise<void>
+
+  /** Every settled blob, in no order. */
+  list(): AsyncIterable<string>
+
+  /** Rejects with UNAVAILABLE when bytes could not be kept now. */
+  check(): Promise<void>
+}

@@ -1,0 +1,309 @@
+import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
+import { closeSync, constants, createReadStream, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import {
+  access,
+  type FileHandle,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { Failure, storageFailure } from '../failure.ts'
+import type { Blobs, Expected, Received } from './blobs.ts'
+import { inParallel } from './in-parallel.ts'
+
+/** Bodies up to this many bytes are gathered in memory and written at once. */
+const SMALL = 256 * 1024
+
+/** As many flushes at once as there are threads for them (`UV_THREADPOOL_SIZE`, see design.md). */
+const PARALLEL = 16
+
+interface DiskOptions {
+  /** Everything lives below this folder, which must be one file system: `staged/<batch>/` and `<first two of hash>/<hash>`. */
+  folder: string
+  /**
+   * Names this run of the service; processes that share it trust each other's staged bytes. Those of an earlier
+   * run may have been damaged by a power cut before they were flushed, so they are hashed again before use.
+   */
+  run: string
+}
+
+/** Blobs in a folder of a local disk. */
+export function diskBlobs({ folder, run }: DiskOptions): Blobs {
+  prepare(folder)
+  const staged = join(folder, 'staged')
+  const batchFolder = (batch: string) => join(staged, batch)
+  const place = (hash: string) => join(folder, hash.slice(0, 2), hash)
+  const made = new Set<string>()
+  let flushFailure: unknown
+
+  async function makeBatch(batch: string): Promise<void> {
+    if (made.has(batch)) return
+    await mkdir(batchFolder(batch), { recursive: true })
+    if (made.size >= 1000) made.clear()
+    made.add(batch)
+  }
+
+  async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
+    if (await isThere(place(blob.hash))) return true
+    for (const name of names.get(blob.hash) ?? []) {
+      const from = join(batchFolder(batch), name)
+      if (!(await flushed(from, blob, name === `${blob.hash}.${run}`))) continue
+      await rename(from, place(blob.hash))
+      return true
+    }
+    return false
+  }
+
+  /** Flushes a staged file when it is whole. A file that could not be flushed is deleted: its pages may be lost. */
+  async function flushed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
+    const handle = await open(path, 'r+')
+    try {
+      const whole =
+        (await handle.stat()).size === blob.size && (trusted || (await hashOf(handle)) === blob.hash)
+      if (whole) await handle.sync()
+      else await unlink(path)
+      return whole
+    } catch (error) {
+      flushFailure = error
+      await unlink(path).catch(() => undefined)
+      throw error
+    } finally {
+      await handle.close()
+    }
+  }
+
+  async function flushFolders(hashes: readonly string[]): Promise<void> {
+    const folders = [...new Set(hashes.map((hash) => hash.slice(0, 2)))]
+    await inParallel(PARALLEL, folders, async (name) => {
+      const handle = await open(join(folder, name))
+      try {
+        await flush(handle)
+      } finally {
+        await handle.close()
+      }
+    })
+  }
+
+  async function flush(handle: FileHandle): Promise<void> {
+    try {
+      await handle.sync()
+    } catch (error) {
+      flushFailure = error
+      throw error
+    }
+  }
+
+  function refuseAfterFailedFlush(): void {
+    if (flushFailure === undefined) return
+    throw new Failure('UNAVAILABLE', 'The disk of the service failed to keep data; publishing is stopped', {
+      cause: flushFailure,
+    })
+  }
+
+  return {
+    receive: (batch, body, expected) =>
+      reported(async () => {
+        await makeBatch(batch)
+        const temporary = join(batchFolder(batch), `arriving-${randomBytes(12).toString('hex')}`)
+        try {
+          const received =
+            (expected.size ?? Number.POSITIVE_INFINITY) <= SMALL
+              ? await receiveSmall(temporary, body, expected)
+              : await receiveLarge(temporary, body, expected)
+          await rename(temporary, join(batchFolder(batch), `${received.hash}.${run}`))
+          return received
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') made.delete(batch)
+          await unlink(temporary).catch(() => undefined)
+          throw error
+        }
+      }),
+
+    settle: (batch, blobs) =>
+      reported(async () => {
+        refuseAfterFailedFlush()
+        const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere))
+        const missing: Received[] = []
+        await inParallel(PARALLEL, blobs, async (blob) => {
+          if (!(await settleOne(batch, names, blob))) missing.push(blob)
+        })
+        const gone = new Set(missing)
+        await flushFolders(blobs.filter((blob) => !gone.has(blob)).map((blob) => blob.hash))
+        return missing
+      }),
+
+    async discard(batch) {
+      made.delete(batch)
+      await rm(batchFolder(batch), { recursive: true, force: true })
+    },
+
+    async *batches() {
+      for await (const entry of await opendir(staged)) {
+        const found = await stat(batchFolder(entry.name)).catch(() => undefined)
+        if (found) yield { batch: entry.name, changedAt: found.mtimeMs }
+      }
+    },
+
+    bytes: (hash) => readFile(place(hash)).catch(absent),
+
+    async read(hash, range) {
+      const handle = await open(place(hash)).catch(absent)
+      return handle && createReadStream('', { fd: handle, ...range })
+    },
+
+    async remove(hash) {
+      await rm(place(hash), { force: true })
+    },
+
+    async *list() {
+      for (const shard of shards()) {
+        for (const name of await readdir(join(folder, shard))) yield name
+      }
+    },
+
+    check: () =>
+      reported(async () => {
+        refuseAfterFailedFlush()
+        await access(staged, constants.W_OK)
+      }),
+  }
+}
+
+async function receiveSmall(path: string, body: Readable, expected: Expected): Promise<Received> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    refuseLonger(size, expected)
+    chunks.push(chunk)
+  }
+  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+  const received = { hash: hashOnce('sha256', bytes), size }
+  refuseOther(received, expected)
+  await writeFile(path, bytes, { flag: 'wx' })
+  return received
+}
+
+async function receiveLarge(path: string, body: Readable, expected: Expected): Promise<Received> {
+  const handle = await open(path, 'wx')
+  try {
+    const hash = createHash('sha256')
+    let size = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      refuseLonger(size, expected)
+      hash.update(chunk)
+      await writeWhole(handle, chunk)
+    }
+    const received = { hash: hash.digest('hex'), size }
+    refuseOther(received, expected)
+    return received
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) {
+    const { bytesWritten } = await handle.write(chunk, at, chunk.length - at)
+    at += bytesWritten
+  }
+}
+
+function refuseLonger(size: number, { size: declared, limit }: Expected): void {
+  if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
+  if (limit !== undefined && size > limit) {
+    throw new Failure('PAYLOAD_TOO_LARGE', `A file may have at most ${limit} bytes`)
+  }
+}
+
+function refuseOther(received: Received, { size, hash }: Expected): void {
+  if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
+  if (hash !== undefined && received.hash !== hash) {
+    throw new Failure(
+      'HASH_MISMATCH',
+      `The manifest says SHA-256 ${hash}, the bytes that came have ${received.hash}`,
+    )
+  }
+}
+
+function wrongSize(declared: number, came: string): Failure {
+  return new Failure('SIZE_MISMATCH', `The manifest says ${declared} bytes, but ${came} came`)
+}
+
+async function hashOf(handle: FileHandle): Promise<string> {
+  const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(SMALL)
+  for (let at = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+    if (bytesRead === 0) return hash.digest('hex')
+    hash.update(buffer.subarray(0, bytesRead))
+    at += bytesRead
+  }
+}
+
+/** Names of staged files by hash: `<hash>.<run>`. */
+function byHash(names: string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const name of names) {
+    const hash = name.slice(0, 64)
+    const others = found.get(hash)
+    if (others) others.push(name)
+    else found.set(hash, [name])
+  }
+  return found
+}
+
+function shards(): string[] {
+  return Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
+}
+
+/** Makes the folders; the flush keeps a power cut from taking a shard away with the blobs in it. */
+function prepare(folder: string): void {
+  mkdirSync(join(folder, 'staged'), { recursive: true })
+  for (const shard of shards()) mkdirSync(join(folder, shard), { recursive: true })
+  for (const path of [folder, join(folder, '..')]) {
+    const descriptor = openSync(path, 'r')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(absent)) !== undefined
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined
+  throw error
+}
+
+function nothingThere(error: NodeJS.ErrnoException): string[] {
+  absent(error)
+  return []
+}
+
+/** Turns what the operating system says into what a caller may know. */
+async function reported<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const full = storageFailure(error)
+    if (full) throw full
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EIO' || code === 'EROFS' || code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE') {
+      throw new Failure('UNAVAILABLE', 'The service cannot keep files at the moment', { cause: error })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,251 @@
+import { resolve } from 'node:path'
+
+/** One row of the table of settings. `read` turns text into a value or throws what is allowed, in words. */
+interface Setting<T> {
+  name: string
+  fallback: T
+  read(text: string): T
+  secret?: true
+  means: string
+}
+
+const settings = {
+  host: text('SLIPWAY_HOST', 'localhost', 'Where HTTP listens; localhost means both loopback addresses.'),
+  port: whole('SLIPWAY_PORT', 8080, [0, 65535], 'The port of HTTP; 0 takes a free one.'),
+  baseUrl: address('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
+  siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
+  proxyHost: hostName('SLIPWAY_PROXY_HOST', '', 'What custom domains point to, {proxy_host}.'),
+  data: text('SLIPWAY_DATA', './data', 'Folder of the database, blobs, letters and the secret.'),
+  smtpUrl: address(
+    'SLIPWAY_SMTP_URL',
+    'smtp:// or smtps:// with user and password; letters become files without it.',
+    ['smtp:', 'smtps:'],
+  ),
+  mailFrom: text('SLIPWAY_MAIL_FROM', '', 'Sender of letters.'),
+  trustedProxies: whole(
+    'SLIPWAY_TRUSTED_PROXIES',
+    0,
+    [0, 32],
+    'Proxies in front that append to X-Forwarded-For.',
+  ),
+  secret: secret(
+    'SLIPWAY_SECRET',
+    'Signs upload targets and cookies; made once in the data folder without it.',
+  ),
+  workers: whole('SLIPWAY_WORKERS', 1, [1, 256], 'Processes that share the port.'),
+  rateAnonymous: whole(
+    'SLIPWAY_RATE_ANONYMOUS',
+    5,
+    [1, 1e9],
+    'Requests an hour for an address without a key.',
+  ),
+  rateFree: whole('SLIPWAY_RATE_FREE', 60, [1, 1e9], 'Requests an hour for an account on the Free plan.'),
+  rateHobby: whole('SLIPWAY_RATE_HOBBY', 200, [1, 1e9], 'Requests an hour for an account on the Hobby plan.'),
+  rateSignIn: whole('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests an hour for an address.'),
+  anonymousLifetime: whole(
+    'SLIPWAY_ANONYMOUS_LIFETIME',
+    86_400,
+    [1, 31_536_000],
+    'Seconds an anonymous site lives.',
+  ),
+  anonymousFileBytes: whole(
+    'SLIPWAY_ANONYMOUS_FILE_BYTES',
+    250 * 2 ** 20,
+    [1, 2 ** 40],
+    'Largest file, anonymous.',
+  ),
+  anonymousSiteBytes: whole(
+    'SLIPWAY_ANONYMOUS_SITE_BYTES',
+    2 ** 30,
+    [1, 2 ** 44],
+    'Largest site, anonymous.',
+  ),
+  ownedFileBytes: whole('SLIPWAY_FILE_BYTES', 5 * 2 ** 30, [1, 2 ** 40], 'Largest file of an account.'),
+  ownedSiteBytes: whole('SLIPWAY_SITE_BYTES', 10 * 2 ** 30, [1, 2 ** 44], 'Largest site of an account.'),
+  manifestBytes: whole('SLIPWAY_MANIFEST_BYTES', 2 * 2 ** 20, [1024, 2 ** 28], 'Largest JSON body.'),
+  versionsKept: whole('SLIPWAY_VERSIONS_KEPT', 10, [1, 1000], 'Versions of a site that are kept.'),
+  pendingLifetime: whole(
+    'SLIPWAY_PENDING_LIFETIME',
+    86_400,
+    [60, 31_536_000],
+    'Seconds a version may stay pending.',
+  ),
+  blobGrace: whole(
+    'SLIPWAY_BLOB_GRACE',
+    1800,
+    [0, 31_536_000],
+    'Seconds before a blob that nothing names is deleted.',
+  ),
+  drainSeconds: whole(
+    'SLIPWAY_DRAIN_SECONDS',
+    30,
+    [0, 3600],
+    'Seconds that SIGTERM gives to what is under way.',
+  ),
+  log: oneOf(
+    'SLIPWAY_LOG',
+    'info',
+    ['debug', 'info', 'warn', 'error', 'silent'],
+    'Least level that is logged.',
+  ),
+} as const
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+type Values = {
+  [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never
+}
+
+/** Every setting of the service, read once and frozen. Sizes are bytes, times seconds. */
+export type Config = Readonly<Values>
+
+/** Thrown when settings are wrong: one line a setting, naming it, its value and what is allowed. */
+export class ConfigError extends Error {}
+
+/** Reads the settings from `environment` and freezes them; throws ConfigError with a line for each wrong one. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const wrong: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
+    const given = environment[setting.name]
+    if (given === undefined || given === '') values[key] = setting.fallback
+    else {
+      try {
+        values[key] = setting.read(given)
+      } catch (error) {
+        const shown = setting.secret ? '(hidden)' : JSON.stringify(given)
+        wrong.push(`${setting.name}=${shown} is not allowed: ${(error as Error).message}`)
+      }
+    }
+  }
+  const known = new Set(Object.values(settings).map((setting) => setting.name as string))
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('SLIPWAY_') && !known.has(name) && !FOR_CLIENTS.has(name))
+      wrong.push(misspelt(name, known))
+  }
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
+  return complete(values as Values)
+}
+
+/** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
+export function settingRows(): { name: string; fallback: string; means: string }[] {
+  return Object.values(settings).map(({ name, fallback, means }) => ({
+    name,
+    fallback: String(fallback),
+    means,
+  }))
+}
+
+/** Variables that the client reads and the server passes over. */
+const FOR_CLIENTS = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD'])
+
+function complete(values: Values): Config {
+  const { baseUrl, siteDomain } = values
+  if (baseUrl && new URL(baseUrl).pathname !== '/') {
+    throw new ConfigError(
+      `SLIPWAY_BASE_URL=${JSON.stringify(baseUrl)} is not allowed: it must not have a path`,
+    )
+  }
+  return Object.freeze({
+    ...values,
+    baseUrl: baseUrl.replace(/\/$/, ''),
+    data: resolve(values.data),
+    proxyHost: values.proxyHost || `domains.${siteDomain}`,
+    mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
+  })
+}
+
+function misspelt(name: string, known: Set<string>): string {
+  const near = [...known].find((candidate) => candidate.startsWith(name) || name.startsWith(candidate))
+  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`slipway-server settings\` lists them all`
+}
+
+function text(name: string, fallback: string, means: string): Setting<string> {
+  return { name, fallback, means, read: (given) => given }
+}
+
+function whole(
+  name: string,
+  fallback: number,
+  [least, most]: [number, number],
+  means: string,
+): Setting<number> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+      if (!(value >= least && value <= most))
+        throw new Error(`it must be a whole number from ${least} to ${most}`)
+      return value
+    },
+  }
+}
+
+function address(name: string, means: string, schemes = ['http:', 'https:']): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    ...(schemes.includes('smtp:') ? { secret: true as const } : {}),
+    read(given) {
+      const url = URL.parse(given)
+      if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
+        throw new Error(
+          `it must be an address that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+        )
+      }
+      return given
+    },
+  }
+}
+
+function hostName(name: string, fallback: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const host = given.toLowerCase()
+      if (
+        host.length > 190 ||
+        !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host)
+      ) {
+        throw new Error('it must be a host name, without a scheme or a port')
+      }
+      return host
+    },
+  }
+}
+
+function secret(name: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    secret: true,
+    read(given) {
+      if (given.length < 32) throw new Error('it must have at least 32 characters')
+      return given
+    },
+  }
+}
+
+function oneOf<T extends string>(
+  name: string,
+  fallback: T,
+  allowed: readonly T[] | readonly string[],
+  means: string,
+): Setting<LogLevel> {
+  return {
+    name,
+    fallback: fallback as unknown as LogLevel,
+    means,
+    read(given) {
+      if (!(allowed as readonly string[]).includes(given))
+        throw new Error(`it must be one of ${allowed.join(', ')}`)
+      return given as LogLevel
+    },
+  }
+}

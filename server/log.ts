@@ -1,0 +1,51 @@
+import type { LogLevel } from './config.ts'
+
+/** What stands beside a message; never secrets: no keys, tokens, codes, cookies or query strings. */
+export type LogFields = Record<string, unknown>
+
+/**
+ * The service's log: one JSON object a line with `time`, `level`, `message` and the fields, or text on a
+ * terminal. Errors in `error` are written whole, with stack and cause.
+ */
+export interface Log {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+const LEVELS: LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
+
+/** A log that writes lines of at least `level` to `write`, as text when `text` is set. */
+export function makeLog(options: { level: LogLevel; text: boolean; write: (line: string) => void }): Log {
+  const least = LEVELS.indexOf(options.level)
+  const at = (level: LogLevel) => {
+    if (LEVELS.indexOf(level) < least) return () => undefined
+    return (message: string, fields: LogFields = {}) => {
+      options.write(options.text ? textLine(level, message, fields) : jsonLine(level, message, fields))
+    }
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
+  return `${JSON.stringify({ time: new Date().toISOString(), level, message, ...whole(fields) })}\n`
+}
+
+function textLine(level: LogLevel, message: string, fields: LogFields): string {
+  const rest = Object.entries(whole(fields))
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const time = new Date().toTimeString().slice(0, 8)
+  return `${time} ${level.padEnd(5)} ${message}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
+}
+
+function whole(fields: LogFields): LogFields {
+  if (!(fields.error instanceof Error)) return fields
+  return { ...fields, error: errorText(fields.error) }
+}
+
+function errorText(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${errorText(error.cause)}` : ''
+  return `${error.stack ?? error.message}${cause}`
+}

@@ -1,0 +1,41 @@
+import type { Kysely } from 'kysely'
+import * as foundation from './migrations/001-foundation.ts'
+import type { Schema } from './schema.ts'
+
+/** In order; a migration that was released is never changed, only followed. */
+const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<void> }[] = [
+  { name: '001-foundation', up: foundation.up },
+]
+
+interface Applied {
+  applied_migrations: { name: string; applied_at: number }
+}
+
+/**
+ * Brings the tables up to date, forward only and all or nothing. Safe when several processes start at once:
+ * the transaction takes the write lock first, so the second finds nothing left to do.
+ */
+export async function migrate(db: Kysely<Schema>): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const tx = trx as unknown as Kysely<Applied>
+    await tx.schema
+      .createTable('applied_migrations')
+      .ifNotExists()
+      .addColumn('name', 'text', (c) => c.primaryKey())
+      .addColumn('applied_at', 'bigint', (c) => c.notNull())
+      .execute()
+    const rows = await tx.selectFrom('applied_migrations').select('name').execute()
+    const applied = new Set(rows.map((row) => row.name))
+    const known = new Set(migrations.map((migration) => migration.name))
+    const newer = [...applied].find((name) => !known.has(name))
+    if (newer)
+      throw new Error(
+        `The data was written by a newer Slipway (migration ${newer}); start that version instead`,
+      )
+    for (const { name, up } of migrations) {
+      if (applied.has(name)) continue
+      await up(tx as unknown as Kysely<unknown>)
+      await tx.insertInto('applied_migrations').values({ name, applied_at: Date.now() }).execute()
+    }
+  })
+}

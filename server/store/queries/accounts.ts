@@ -1,0 +1,27 @@
+import type { Kysely } from 'kysely'
+import type { AccountRow, Schema } from '../schema.ts'
+
+export type Accounts = ReturnType<typeof accountsOver>
+
+export function accountsOver(db: Kysely<Schema>) {
+  const all = () => db.selectFrom('accounts').selectAll()
+  return {
+    byId: (id: string) => all().where('id', '=', id).executeTakeFirst(),
+
+    byEmail: (email: string) => all().where('email', '=', email).executeTakeFirst(),
+
+    byKeyHash: (hash: string) => all().where('key_hash', '=', hash).executeTakeFirst(),
+
+    async insert(row: AccountRow): Promise<void> {
+      await db.insertInto('accounts').values(row).execute()
+    },
+
+    async setKey(id: string, keyHash: string): Promise<void> {
+      await db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
+    },
+
+    async setPlan(id: string, plan: AccountRow['plan']): Promise<void> {
+      await db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import type { Kysely, Updateable } from 'kysely'
+import type { Schema, SiteRow } from '../schema.ts'
+
+export type Sites = ReturnType<typeof sitesOver>
+
+/** Where a page of a listing ended. */
+export interface SiteCursor {
+  createdAt: number
+  slug: string
+}
+
+export function sitesOver(db: Kysely<Schema>) {
+  const all = () => db.selectFrom('sites').selectAll()
+  return {
+    /** Gone sites too, until the end of time: their slugs are retired. */
+    bySlug: (slug: string) => all().where('slug', '=', slug).executeTakeFirst(),
+
+    async insert(row: SiteRow): Promise<void> {
+      await db.insertInto('sites').values(row).execute()
+    },
+
+    async update(slug: string, change: Updateable<SiteRow>): Promise<void> {
+      await db.updateTable('sites').set(change).where('slug', '=', slug).execute()
+    },
+
+    /** An account's sites, newest first, from after the cursor. */
+    byOwner(ownerId: string, limit: number, after?: SiteCursor) {
+      let query = all()
+        .where('owner_id', '=', ownerId)
+        .where('gone_at', 'is', null)
+        .orderBy('created_at', 'desc')
+        .orderBy('slug', 'desc')
+        .limit(limit)
+      if (after) {
+        query = query.where((e) =>
+          e.or([
+            e('created_at', '<', after.createdAt),
+            e.and([e('created_at', '=', after.createdAt), e('slug', '<', after.slug)]),
+          ]),
+        )
+      }
+      return query.execute()
+    },
+
+    /** How many sites an account has and what their live versions weigh, in bytes. */
+    async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
+      const row = await db
+        .selectFrom('sites')
+        .leftJoin('versions', 'versions.id', 'sites.live_version_id')
+        .where('owner_id', '=', ownerId)
+        .where('gone_at', 'is', null)
+        .select((e) => [
+          e.fn.countAll<number>().as('sites'),
+          e.fn.sum<number | null>('total_bytes').as('bytes'),
+        ])
+        .executeTakeFirstOrThrow()
+      return { sites: Number(row.sites), totalBytes: Number(row.bytes ?? 0) }
+    },
+
+    /** Sites whose time is over and that are not gone yet. */
+    expired: (now: number, limit: number) =>
+      all()
+        .where('gone_at', 'is', null)
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(limit)
+        .execute(),
+
+    /** Sites created before `before` of which no version ever went live. */
+    neverLive: (before: number, limit: number) =>
+      all()
+        .where('gone_at', 'is', null)
+        .where('live_version_id', 'is', null)
+        .where('created_at', '<', before)
+        .orderBy('created_at')
+        .limit(limit)
+        .execute(),
+  }
+}

@@ -1,0 +1,153 @@
+import { type Kysely, sql, type Updateable } from 'kysely'
+import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
+
+export type Versions = ReturnType<typeof versionsOver>
+
+/** A version without its manifest. */
+export type VersionHead = Omit<VersionRow, 'files'>
+
+const head = [
+  'id',
+  'slug',
+  'state',
+  'file_count',
+  'total_bytes',
+  'viewer',
+  'base_version_id',
+  'created_at',
+  'published_at',
+] as const
+
+/** Rows a statement may insert at once: under every engine's limit of parameters. */
+const ROWS_AT_ONCE = 500
+
+export function versionsOver(db: Kysely<Schema>) {
+  const heads = () => db.selectFrom('versions').select(head)
+  return {
+    byId: (id: string) => db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
+
+    head: (id: string) => heads().where('id', '=', id).executeTakeFirst(),
+
+    /** Several heads at once, in no order. */
+    heads: (ids: readonly string[]) =>
+      ids.length === 0 ? Promise.resolve([]) : heads().where('id', 'in', ids).execute(),
+
+    async insert(row: VersionRow): Promise<void> {
+      await db.insertInto('versions').values(row).execute()
+    },
+
+    async update(id: string, change: Updateable<VersionRow>): Promise<void> {
+      await db.updateTable('versions').set(change).where('id', '=', id).execute()
+    },
+
+    async remove(id: string): Promise<void> {
+      await db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+      await db.deleteFrom('versions').where('id', '=', id).execute()
+    },
+
+    /** Every version of a site, pending ones too, newest first. */
+    bySlug: (slug: string) => heads().where('slug', '=', slug).orderBy('id', 'desc').execute(),
+
+    /** The manifests of every version of a site. */
+    manifestsOf: (slug: string) =>
+      db.selectFrom('versions').select(['id', 'files']).where('slug', '=', slug).execute(),
+
+    newestPending: (slug: string) =>
+      db
+        .selectFrom('versions')
+        .selectAll()
+        .where('slug', '=', slug)
+        .where('state', '=', 'pending')
+        .orderBy('id', 'desc')
+        .executeTakeFirst(),
+
+    /** The newest pending version of each of these sites. */
+    async pendingOf(slugs: readonly string[]): Promise<VersionHead[]> {
+      if (slugs.length === 0) return []
+      const newest = db
+        .selectFrom('versions')
+        .select((e) => e.fn.max('id').as('id'))
+        .where('slug', 'in', slugs)
+        .where('state', '=', 'pending')
+        .groupBy('slug')
+      return heads().where('id', 'in', newest).execute()
+    },
+
+    /** Versions left pending since before `before`. */
+    abandoned: (before: number, limit: number) =>
+      heads()
+        .where('state', '=', 'pending')
+        .where('created_at', '<', before)
+        .orderBy('created_at')
+        .limit(limit)
+        .execute(),
+
+    /** Slugs of sites changed since `since` that have more than `kept` finalized versions. */
+    async crowded(kept: number, since: number, limit: number): Promise<string[]> {
+      const rows = await db
+        .selectFrom('sites')
+        .innerJoin('versions', 'versions.slug', 'sites.slug')
+        .select('sites.slug')
+        .where('sites.updated_at', '>=', since)
+        .where('versions.state', '=', 'ready')
+        .groupBy('sites.slug')
+        .having((e) => e(e.fn.countAll(), '>', kept))
+        .limit(limit)
+        .execute()
+      return rows.map((row) => row.slug)
+    },
+
+    /** Which of these versions are still pending. */
+    async pendingAmong(ids: readonly string[]): Promise<Set<string>> {
+      const rows = await db
+        .selectFrom('versions')
+        .select('id')
+        .where('id', 'in', ids)
+        .where('state', '=', 'pending')
+        .execute()
+      return new Set(rows.map((row) => row.id))
+    },
+
+    /** Bytes of a file have come; a later arrival of the same file replaces it. */
+    async arrive(rows: readonly ArrivalRow[]): Promise<void> {
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+        await db
+          .insertInto('arrivals')
+          .values(rows.slice(at, at + ROWS_AT_ONCE))
+          .onConflict((c) =>
+            c.columns(['version_id', 'file_number']).doUpdateSet({
+              hash: sql`excluded.hash`,
+              size: sql`excluded.size`,
+            }),
+          )
+          .execute()
+      }
+    },
+
+    arrivalsOf: (id: string) => db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
+
+    /** What has come for the pending versions of a site. */
+    async arrivedHashes(slug: string): Promise<string[]> {
+      const rows = await db
+        .selectFrom('arrivals')
+        .innerJoin('versions', 'versions.id', 'arrivals.version_id')
+        .select('arrivals.hash')
+        .where('versions.slug', '=', slug)
+        .execute()
+      return rows.map((row) => row.hash)
+    },
+
+    /** The bytes of these files are not there after all. */
+    async forgetArrivals(id: string, fileNumbers: readonly number[]): Promise<void> {
+      await db
+        .deleteFrom('arrivals')
+        .where('version_id', '=', id)
+        .where('file_number', 'in', fileNumbers)
+        .execute()
+    },
+
+    async clearArrivals(id: string): Promise<void> {
+      await db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+    },
+  }
+}

@@ -1,0 +1,8 @@
+/** The API's form of a time in milliseconds: ISO 8601 UTC with milliseconds (spec 2.1). */
+export function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}
+
+export function isoOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : iso(milliseconds)
+}

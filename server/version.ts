@@ -1,0 +1,178 @@
+import type { DeleteVersionAnswer, FinalizeAnswer, VersionList, Viewer } from '../client/wire.ts'
+import type { Addresses } from './address.ts'
+import type { Blobs } from './blobs/blobs.ts'
+import { Failure } from './failure.ts'
+import type { StoredFile } from './file.ts'
+import { ownedSite } from './ownership.ts'
+import type { AccountRow, SiteRow, VersionRow } from './store/schema.ts'
+import type { Store, Writing } from './store/store.ts'
+import { iso, isoOrNull } from './time.ts'
+import { hasImage, viewerColumns } from './viewer.ts'
+
+interface VersionsOptions {
+  store: Store
+  blobs: Blobs
+  addresses: Addresses
+  clock: () => number
+  /** How many finalized versions of a site are kept. */
+  kept: number
+}
+
+/** What an owner does with the versions of a site (contract, "Sites"). */
+export class Versions {
+  readonly #store: Store
+  readonly #blobs: Blobs
+  readonly #addresses: Addresses
+  readonly #clock: () => number
+  readonly #kept: number
+
+  constructor(options: VersionsOptions) {
+    this.#store = options.store
+    this.#blobs = options.blobs
+    this.#addresses = options.addresses
+    this.#clock = options.clock
+    this.#kept = options.kept
+  }
+
+  /** The finalized versions that are kept, drafts too, newest first. */
+  async list(account: AccountRow, slug: string): Promise<VersionList> {
+    const { read } = this.#store
+    const site = ownedSite(await read.sites.bySlug(slug), account, this.#clock())
+    const versions = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    return {
+      versions: versions.map((version) => ({
+        versionId: version.id,
+        createdAt: iso(version.created_at),
+        publishedAt: isoOrNull(version.published_at),
+        fileCount: version.file_count,
+        totalBytes: version.total_bytes,
+        current: version.id === site.live_version_id,
+        previewUrl: this.#addresses.preview(slug, version.id),
+      })),
+    }
+  }
+
+  /** A kept version is live again, at once and without uploading. */
+  async restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeAnswer> {
+    return this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const site = ownedSite(await tx.sites.bySlug(slug), account, now)
+      const version = versionOf(await tx.versions.byId(versionId), slug)
+      if (version.state === 'pending') {
+        throw new Failure('UPLOADS_MISSING', 'This version was never finalized; finalize it instead')
+      }
+      const already = site.live_version_id === versionId
+      if (!already) await makeLive(tx, site, version, now)
+      return finalizeAnswer(
+        this.#addresses,
+        already ? site : { ...site, live_version_id: versionId },
+        versionId,
+        {
+          previousVersionId: already ? site.previous_version_id : site.live_version_id,
+          replayed: already,
+        },
+      )
+    })
+  }
+
+  /** Deletes a version for good; VERSION_LIVE for the live one. */
+  async remove(account: AccountRow, slug: string, versionId: string): Promise<DeleteVersionAnswer> {
+    await this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const site = ownedSite(await tx.sites.bySlug(slug), account, now)
+      versionOf(await tx.versions.head(versionId), slug)
+      if (site.live_version_id === versionId) {
+        throw new Failure('VERSION_LIVE', 'This version is live; restore another one first')
+      }
+      await dropVersions(tx, slug, [versionId], now)
+    })
+    await this.#blobs.discard(versionId)
+    return { slug, versionId, deleted: true }
+  }
+
+  /** Removes the oldest versions beyond the number that is kept, never the live one. Answers how many went. */
+  async prune(slug: string): Promise<number> {
+    return this.#store.write('soft', async (tx) => {
+      const site = await tx.sites.bySlug(slug)
+      if (!site || site.gone_at !== null) return 0
+      const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+      const others = ready.filter((version) => version.id !== site.live_version_id)
+      const old = others.slice(this.#kept - (site.live_version_id ? 1 : 0)).map((version) => version.id)
+      if (old.length > 0) await dropVersions(tx, slug, old, this.#clock())
+      return old.length
+    })
+  }
+}
+
+/** The version when it belongs to that site; NOT_FOUND otherwise. */
+export function versionOf<V extends { slug: string }>(version: V | undefined, slug: string): V {
+  if (version?.slug !== slug) throw new Failure('NOT_FOUND', 'The site has no such version')
+  return version
+}
+
+/**
+ * Moves the site's one pointer to a version. What the publish said about the site is applied when its version
+ * goes live for the first time. An Open Graph image that the version does not have is cleared.
+ */
+export async function makeLive(tx: Writing, site: SiteRow, version: VersionRow, now: number): Promise<void> {
+  const first = version.published_at === null
+  const said = first ? viewerColumns(JSON.parse(version.viewer) as Viewer, now) : {}
+  const image = said.og_image_path === undefined ? site.og_image_path : said.og_image_path
+  const lost = image !== null && !hasImage(JSON.parse(version.files) as StoredFile[], image)
+  await tx.sites.update(site.slug, {
+    ...said,
+    ...(lost ? { og_image_path: null } : {}),
+    live_version_id: version.id,
+    previous_version_id: site.live_version_id,
+    live_since: now,
+    updated_at: now,
+  })
+  if (first) await tx.versions.update(version.id, { published_at: now })
+  await tx.changed(site.slug)
+}
+
+/** Removes versions and lets go of the blobs that only they named. */
+export async function dropVersions(
+  tx: Writing,
+  slug: string,
+  ids: readonly string[],
+  now: number,
+): Promise<void> {
+  for (const id of ids) await tx.versions.remove(id)
+  const site = await tx.sites.bySlug(slug)
+  if (site?.previous_version_id && ids.includes(site.previous_version_id)) {
+    await tx.sites.update(slug, { previous_version_id: null })
+  }
+  await releaseNames(tx, slug, now)
+  await tx.changed(slug)
+}
+
+/** The site names exactly the blobs of its versions from here on: of their manifests and of what has come for them. */
+export async function releaseNames(tx: Writing, slug: string, now: number): Promise<void> {
+  const needed = new Set(await tx.versions.arrivedHashes(slug))
+  for (const { files } of await tx.versions.manifestsOf(slug)) {
+    for (const file of JSON.parse(files) as StoredFile[]) if (file.hash) needed.add(file.hash)
+  }
+  const unneeded = (await tx.blobNames.of(slug)).filter((hash) => !needed.has(hash))
+  if (unneeded.length > 0) await tx.blobNames.unname(slug, unneeded, now)
+}
+
+/** The answer of finalize and of everything that ends like it (contract, "Finalize"). */
+export function finalizeAnswer(
+  addresses: Addresses,
+  site: Pick<SiteRow, 'slug' | 'live_version_id'>,
+  versionId: string,
+  more: { previousVersionId: string | null; replayed?: boolean },
+): FinalizeAnswer {
+  return {
+    success: true,
+    slug: site.slug,
+    siteUrl: addresses.site(site.slug),
+    status: site.live_version_id ? 'active' : 'pending',
+    versionId,
+    currentVersionId: site.live_version_id,
+    previousVersionId: more.previousVersionId,
+    previewUrl: addresses.preview(site.slug, versionId),
+    ...(more.replayed ? { replayed: true } : {}),
+  }
+}
