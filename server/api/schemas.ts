@@ -1,0 +1,288 @@
+/**
+ * The API's shapes as JSON Schema 2020-12: they validate requests, serialise answers and make the OpenAPI
+ * document. What they cannot say (limits of a plan, paths that collide) is in `file.ts` and `viewer.ts`.
+ */
+export type Schema = Readonly<Record<string, unknown>>
+
+const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more })
+const whole = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more })
+const flag = (description: string): Schema => ({ type: 'boolean', description })
+const list = (items: Schema, description: string, more: Schema = {}): Schema => ({
+  type: 'array',
+  description,
+  items,
+  ...more,
+})
+const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
+const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
+
+/** An object whose first fields are required and whose others are not. Unknown fields are ignored. */
+function object(required: Record<string, Schema>, optional: Record<string, Schema> = {}, more: Schema = {}): Schema {
+  return { type: 'object', required: Object.keys(required), properties: { ...required, ...optional }, ...more }
+}
+
+const slug = text('The site’s name, for example amber-harbor-k7x3m2')
+const siteUrl = text('Where the site is served')
+const versionId = text('Identifier of a version')
+const status = { type: 'string', enum: ['pending', 'active'] }
+
+export const fileEntry = object(
+  {
+    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: 500 }),
+    size: whole('Bytes', { minimum: 1 }),
+    contentType: text('MIME type', { maxLength: 255 }),
+  },
+  { hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }) },
+)
+
+const viewerFields = {
+  title: orNull(text('Page title', { maxLength: 200 })),
+  description: orNull(text('Meta description', { maxLength: 500 })),
+  ogImagePath: orNull(text('Path of an image in the manifest')),
+  spaMode: flag('Navigations that find no file get index.html'),
+  ttlSeconds: orNull(whole('Seconds until an owned site expires, counted from finalize', { minimum: 60, maximum: 31_536_000 })),
+}
+
+const claimToken = text('The claim token of an anonymous site')
+
+export const publishRequest = object(
+  { files: list(fileEntry, 'The complete manifest', { minItems: 1, maxItems: 1000 }) },
+  {
+    ...viewerFields,
+    viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
+    baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live'),
+    claimToken,
+  },
+)
+
+const uploadPlan = object({
+  versionId,
+  uploads: list(
+    object({
+      path: text('The file'),
+      method: text('PUT'),
+      url: text('Where to send the bytes'),
+      headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
+    }),
+    'What to upload',
+  ),
+  skipped: list(object({ path: text('The file'), reason: text('hash_match') }), 'What need not be uploaded'),
+  finalizeUrl: text('Call this once everything is uploaded'),
+  expiresInSeconds: whole('How long the upload addresses work'),
+})
+
+const anonymousExtras = {
+  claimToken: text('Shown once; needed to update or claim the site'),
+  claimUrl: text('A page on which a person claims the site'),
+  expiresAt: time('When the site expires unless it is claimed'),
+  anonymous: flag('true'),
+  warning: text('Says to save the claim token'),
+}
+
+export const updateAnswer = object({ slug, siteUrl, upload: uploadPlan })
+export const createAnswer = object({ slug, siteUrl, status, upload: uploadPlan }, anonymousExtras)
+export const refreshRequest = object({ versionId }, { claimToken })
+
+const finalizeFields = {
+  success: flag('true'),
+  slug,
+  siteUrl,
+  status,
+  versionId,
+  currentVersionId: orNull(text('The live version')),
+  previousVersionId: orNull(text('The version that was live before')),
+  previewUrl: text('This version’s own address'),
+}
+const replayed = flag('The version was already finalized like this')
+
+export const finalizeRequest = object({ versionId }, { live: flag('false keeps the version as a draft; default true') })
+export const finalizeAnswer = object(finalizeFields, { replayed })
+export const archiveAnswer = object(
+  {
+    ...finalizeFields,
+    fileCount: whole('Files in the version'),
+    totalBytes: whole('Bytes in the version'),
+    skipped: list(object({ path: text('The entry'), reason: text('junk') }), 'Litter of archivers that was left out'),
+  },
+  anonymousExtras,
+)
+
+/** What an archive request says in its query, where a JSON publish has a body. */
+export const archiveQuery = object(
+  {},
+  {
+    title: text('Page title', { maxLength: 200 }),
+    description: text('Meta description', { maxLength: 500 }),
+    ogImagePath: text('Path of an image in the archive'),
+    spaMode: text('true or false', { enum: ['true', 'false'] }),
+    ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),
+    live: text('false keeps the version as a draft', { enum: ['true', 'false'] }),
+    baseVersionId: text('Refuse unless this version is live'),
+    claimToken,
+  },
+)
+
+export const uploadQuery = object(
+  {},
+  { token: text('Signature of the target'), ct: text('Content type'), exp: text('Unix time at which the address ends') },
+)
+export const uploadReceipt = object({ path: text('The file'), size: whole('Bytes'), hash: text('SHA-256 in hex') })
+
+const siteFields = {
+  slug,
+  siteUrl,
+  status,
+  versionId,
+  currentVersionId: orNull(text('The live version')),
+  pendingVersionId: orNull(text('The newest version that waits for its uploads')),
+  createdAt: time('Creation'),
+  updatedAt: time('Last change'),
+  expiresAt: orNull(time('Expiry; null when the site does not expire')),
+}
+
+export const siteDetails = object({
+  ...siteFields,
+  title: orNull(text('Page title')),
+  description: orNull(text('Meta description')),
+  ogImagePath: orNull(text('Open Graph image')),
+  spaMode: flag('Navigations that find no file get index.html'),
+  hasPassword: flag('Visitors need a password'),
+  files: list(fileEntry, 'The current version’s files'),
+})
+
+export const siteList = object({
+  publishes: list(
+    object({
+      ...siteFields,
+      title: orNull(text('Page title')),
+      fileCount: whole('Files'),
+      totalBytes: whole('Bytes'),
+    }),
+    'Newest first',
+  ),
+  nextCursor: orNull(text('Give it as cursor for the next page')),
+})
+export const listQuery = object(
+  {},
+  {
+    limit: text('1 to 100 sites a page, default 50', { pattern: '^([1-9][0-9]?|100)$' }),
+    cursor: text('nextCursor of the page before', { maxLength: 200 }),
+  },
+)
+
+export const metadataRequest = object(
+  {},
+  { ...viewerFields, password: orNull(text('Visitors are asked for it; null opens the site', { minLength: 1, maxLength: 200 })) },
+)
+export const duplicateAnswer = object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status })
+export const deleteAnswer = object({ slug, deleted: flag('true') })
+
+export const claimRequest = object({ claimToken: text('The claim token', { maxLength: 100 }) })
+export const claimAnswer = object(
+  { success: flag('true'), slug, siteUrl, expiresAt: orNull(time('null')) },
+  { alreadyOwned: flag('It was this account’s before') },
+)
+export const claimPreview = object({
+  slug,
+  siteUrl,
+  status,
+  title: orNull(text('Page title')),
+  fileCount: whole('Files'),
+  totalBytes: whole('Bytes'),
+  createdAt: time('Creation'),
+  expiresAt: orNull(time('Expiry')),
+  claimed: flag('Somebody has claimed it'),
+})
+
+export const versionList = object({
+  versions: list(
+    object({
+      versionId,
+      createdAt: time('Creation'),
+      publishedAt: orNull(time('When it first went live; null for a draft')),
+      fileCount: whole('Files'),
+      totalBytes: whole('Bytes'),
+      current: flag('It is live'),
+      previewUrl: text('Its own address'),
+    }),
+    'Newest first',
+  ),
+})
+export const deleteVersionAnswer = object({ slug, versionId, deleted: flag('true') })
+export const versionQuery = object({}, { versionId: text('Another kept version than the live one') })
+
+const domainRecord = object({
+  domain: text('Host name as IDNA A-labels'),
+  siteSlug: slug,
+  status,
+  records: list(
+    object({
+      type: text('CNAME, ALIAS or TXT'),
+      name: text('Name as DNS forms want it; @ is the root'),
+      value: text('Value'),
+      found: orNull(list({ type: 'string' }, 'What DNS answers now')),
+    }),
+    'What to enter in DNS',
+  ),
+  reason: orNull(text('Why it is pending')),
+  certificate: object({ status: text('none or active'), expiresAt: orNull(time('End of the certificate')) }),
+  createdAt: time('Creation'),
+  verifiedAt: orNull(time('When the records were proven')),
+  checkedAt: orNull(time('When the records were last looked up')),
+})
+export const domainRequest = object({
+  domain: text('Host name', { maxLength: 300 }),
+  siteSlug: text('The site', { maxLength: 100 }),
+})
+export const domainAnswer = domainRecord
+export const domainList = object({ domains: list(domainRecord, 'Oldest first') })
+export const deleteDomainAnswer = object({ domain: text('The name'), deleted: flag('true') })
+
+const email = text('Email address', { maxLength: 320 })
+const code = text('The mailed code, XXXX-XXXX', { maxLength: 40 })
+const plan = { type: 'string', enum: ['free', 'hobby'] }
+
+export const requestCodeRequest = object({ email })
+export const requestCodeAnswer = object({ message: text('For a person'), email, expiresInSeconds: whole('600') })
+export const verifyCodeRequest = object({ email, code })
+export const verifyCodeAnswer = object({
+  message: text('For a person'),
+  apiKey: text('Shown once'),
+  email,
+  plan,
+  isNewUser: flag('The account is new'),
+  warning: text('Says that the key is shown once'),
+})
+export const sessionAnswer = object({ email, plan, isNewUser: flag('The account is new') })
+export const signedOutAnswer = object({ success: flag('true') })
+export const newKeyAnswer = object({ apiKey: text('Shown once'), warning: text('Says so') })
+export const meAnswer = object({
+  email,
+  plan,
+  createdAt: time('Creation'),
+  limits: object({
+    requestsPerHour: whole('Requests an hour'),
+    domains: whole('Custom domains'),
+    filesPerSite: whole('Files in a site'),
+    fileBytes: whole('Largest file'),
+    siteBytes: whole('Largest site'),
+    versionsKept: whole('Versions kept'),
+  }),
+  usage: object({
+    requestsThisHour: whole('Requests in this window'),
+    resetsAt: time('When the window ends'),
+    sites: whole('Sites'),
+    domains: whole('Custom domains'),
+    totalBytes: whole('Bytes of the live versions'),
+  }),
+})
+
+/** Spec 2.8. */
+export const errorAnswer = object(
+  {
+    error: text('What is wrong, for a person'),
+    code: text('Machine code; it never changes'),
+    status: whole('The HTTP status'),
+  },
+  { details: { description: 'What to point at' } },
+)
