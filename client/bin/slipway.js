@@ -1,2 +1,24 @@
 #!/usr/bin/env node
-import '../dist/cli/main.js'
+import { createRequire } from 'node:module'
+import { main } from '../dist/cli/main.js'
+
+const { version } = createRequire(import.meta.url)('../package.json')
+const { argv, env, stdin, stdout, stderr } = process
+
+// The first wish to stop is granted in good order; the second, at once.
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
+
+// Whoever reads the output may have seen enough of it.
+stdout.on('error', () => process.exit(0))
+
+process.exitCode = await main({
+  args: argv.slice(2),
+  env,
+  cwd: process.cwd(),
+  version,
+  stdin,
+  stdout,
+  stderr,
+  signal: stop.signal,
+})

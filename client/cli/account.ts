@@ -1,0 +1,59 @@
+import type { Slipway } from '../sdk/slipway.ts'
+import { text, type Values, type Workplace } from './command.ts'
+import type { RememberedSite } from './memory/site-memory.ts'
+import { chooseServer, keyFor, namedServer } from './server.ts'
+import { Trouble } from './trouble.ts'
+
+/** A site that a command is about, on its server. */
+export interface ChosenSite {
+  server: string
+  slug: string
+  remembered: RememberedSite | undefined
+}
+
+/** The server that a command without a folder is about. */
+export function serverOf({ settings, keyring }: Workplace, options: Values): string {
+  return chooseServer(namedServer(text(options, 'server'), settings), undefined, keyring)
+}
+
+/** The key for a server, if there is one. */
+export function keyOf({ settings, keyring }: Workplace, options: Values, server: string): string | undefined {
+  return keyFor(server, { option: text(options, 'server'), settings, keyring })
+}
+
+/** A client that speaks as the account at this server. Throws Trouble when nobody is signed in there. */
+export function asAccount(work: Workplace, options: Values, server: string): Slipway {
+  const key = keyOf(work, options, server)
+  if (key === undefined) throw new Trouble(`You are not signed in at ${server}`, 'Sign in: slipway login')
+  return work.connect(server, key)
+}
+
+/**
+ * A client for what only a site's owner may do. Throws Trouble when the site has no owner yet, or nobody is signed in.
+ */
+export function asOwner(work: Workplace, options: Values, { server, remembered }: ChosenSite): Slipway {
+  if (remembered?.claimToken !== undefined) {
+    throw new Trouble(`${remembered.siteUrl} has no owner yet`, 'Make it yours first: slipway claim')
+  }
+  return asAccount(work, options, server)
+}
+
+/** The site that is named, or the only one that was published from here. */
+export function chooseSite(work: Workplace, options: Values): ChosenSite {
+  const named = namedServer(text(options, 'server'), work.settings)
+  const known = work.sites.all(named)
+  const slug = text(options, 'site')
+  if (slug !== undefined) {
+    const remembered = known.find((site) => site.slug === slug)
+    return { server: chooseServer(named, remembered?.server, work.keyring), slug, remembered }
+  }
+  const [site, ...others] = known
+  if (!site) {
+    throw new Trouble('No site was published from this folder', 'Name one: --site SLUG (see: slipway sites)')
+  }
+  if (others.length > 0) {
+    const list = known.map(({ folder, slug: each, server }) => `--site ${each} (${folder}, ${server})`)
+    throw new Trouble('Several sites were published from here', `Name one: ${list.join(' or ')}`)
+  }
+  return { server: site.server, slug: site.slug, remembered: site }
+}

@@ -1,0 +1,63 @@
+import { chooseSite, keyOf } from './account.ts'
+import { type Command, SERVER_OPTION, SITE_OPTION, type Values, type Workplace } from './command.ts'
+import { serverAddress } from './server.ts'
+import { signIn } from './sign-in.ts'
+import { Trouble, UsageTrouble } from './trouble.ts'
+
+/** `slipway claim [link]` */
+export const claim: Command = {
+  name: 'claim',
+  operands: '[link]',
+  most: 1,
+  summary: 'Make an anonymous site yours, for good',
+  about: `
+Makes a site that was published without an account yours, so that it does not expire. Without a link it is the
+site that was published from here. Signs you in first where that is needed.`,
+  options: { site: SITE_OPTION, server: SERVER_OPTION },
+  async run(work, options, [link]) {
+    const { terminal, sites } = work
+    const { server, slug, claimToken } = link === undefined ? fromHere(work, options) : fromLink(link)
+    const key = keyOf(work, options, server) ?? (await signInFirst(work, server))
+    const { siteUrl, alreadyOwned } = await work.connect(server, key).claim(slug, claimToken)
+    sites.claimed(slug, server)
+    const said = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
+    terminal.say(`${terminal.green('✓')} ${slug} ${said}.`)
+    terminal.print(siteUrl)
+  },
+}
+
+interface Claimable {
+  server: string
+  slug: string
+  claimToken: string
+}
+
+function fromHere(work: Workplace, options: Values): Claimable {
+  const { server, slug, remembered } = chooseSite(work, options)
+  if (remembered?.claimToken === undefined) {
+    throw new Trouble(`There is no claim token for ${slug} here`, 'Give the claim link: slipway claim LINK')
+  }
+  return { server, slug, claimToken: remembered.claimToken }
+}
+
+/** `{base_url}/claim?slug=…&token=…` (spec 2.4) */
+function fromLink(link: string): Claimable {
+  const [address, query] = link.split('?')
+  const parameters = new URLSearchParams(query)
+  const slug = parameters.get('slug')
+  const claimToken = parameters.get('token')
+  if (!address?.endsWith('/claim') || !slug || !claimToken) {
+    throw new UsageTrouble('That is not a claim link', 'It looks like https://…/claim?slug=…&token=…')
+  }
+  return { server: serverAddress(address.slice(0, -'/claim'.length)), slug, claimToken }
+}
+
+async function signInFirst(work: Workplace, server: string): Promise<string> {
+  if (!work.terminal.interactive) {
+    throw new Trouble(`You are not signed in at ${server}`, 'Sign in: slipway login')
+  }
+  work.terminal.say(`To own a site you need an account at ${server}; an email address is enough.`)
+  const key = await signIn(work, server)
+  if (key === undefined) throw new Trouble('You are not signed in')
+  return key
+}

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util'
+import type { Command, Option, Values } from './command.ts'
+import { UsageTrouble } from './trouble.ts'
+
+/** Every command, in the order in which they are explained. Each is loaded only when it is needed. */
+export const COMMANDS: Record<string, () => Promise<Command>> = {
+  publish: async () => (await import('./publish.ts')).publish,
+  login: async () => (await import('./login.ts')).login,
+  logout: async () => (await import('./logout.ts')).logout,
+  sites: async () => (await import('./sites.ts')).sites,
+  open: async () => (await import('./open.ts')).open,
+  versions: async () => (await import('./versions.ts')).versions,
+  restore: async () => (await import('./restore.ts')).restore,
+  delete: async () => (await import('./delete.ts')).remove,
+  claim: async () => (await import('./claim.ts')).claim,
+  help: async () => (await import('./help.ts')).help,
+}
+
+const HELP: Option = { type: 'boolean', short: 'h', help: 'Explain this command' }
+
+export interface Understood {
+  options: Values
+  operands: string[]
+}
+
+/** The command of this name. Throws a UsageTrouble that guesses what was meant. */
+export async function commandNamed(name: string): Promise<Command> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (load) return load()
+  const near = Object.keys(COMMANDS).find((known) => distance(name, known) <= 2)
+  throw new UsageTrouble(
+    `There is no command "${name}"`,
+    near ? `Did you mean: slipway ${near}` : 'See: slipway help',
+  )
+}
+
+/** Reads what stands behind a command's name. Throws a UsageTrouble for what it does not know. */
+export function understand(command: Command, args: string[]): Understood {
+  const { values, positionals } = parse(command, args)
+  if (positionals.length > command.most) {
+    throw new UsageTrouble(
+      `"${positionals[command.most]}" is more than ${command.name} can take`,
+      see(command),
+    )
+  }
+  return { options: values as Values, operands: positionals }
+}
+
+function parse(command: Command, args: string[]) {
+  try {
+    const options = { ...command.options, help: HELP }
+    return parseArgs({ args, options: options as never, allowPositionals: true, strict: true })
+  } catch (error) {
+    const sentence = (error as Error).message.split('. ')[0]!
+    throw new UsageTrouble(sentence, see(command))
+  }
+}
+
+function see(command: Command): string {
+  return `See: slipway help ${command.name}`
+}
+
+/** How many letters must be put in, taken out or exchanged to make one word of the other. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1]
+    for (const [j, wanted] of [...other].entries()) {
+      next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (letter === wanted ? 0 : 1)))
+    }
+    row = next
+  }
+  return row.at(-1)!
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Workplace } from '../command.ts'
+import { ProgressView } from '../terminal/progress.ts'
+import { count, harmless, names, size } from '../terminal/words.ts'
+import { Trouble } from '../trouble.ts'
+import { digestAll, type HashedFile } from './digest.ts'
+import { caseTwins, refusals } from './limits.ts'
+import { type FoundFile, type Scan, scan } from './scan.ts'
+
+type Setting = Pick<Workplace, 'terminal' | 'patience' | 'signal'>
+
+/** Where builders usually put what is to be published. */
+const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
+
+/** Finds what there is to publish and says what is left out. Throws Trouble when the service would refuse it. */
+export function lookThrough({ terminal }: Setting, folder: string): Scan {
+  const found = scan(folder)
+  const refused = refusals(found.files)
+  if (refused.length > 0)
+    throw new Trouble('This cannot be published as it is', refused.map(harmless).join('\n  '))
+  if (found.files.length === 0) {
+    const why = found.empty.length > 0 ? 'All its files are empty' : 'See what is left out: --dry-run'
+    throw new Trouble(`There is nothing to publish in ${folder}`, why)
+  }
+  for (const line of remarks(found, folder)) terminal.say(line)
+  return found
+}
+
+/** Reads and hashes the files, showing how far it is where that takes a while. */
+export async function readFiles(
+  { terminal, patience, signal }: Setting,
+  files: FoundFile[],
+): Promise<HashedFile[]> {
+  const view = new ProgressView(terminal, 'Reading', patience.now)
+  const progress = { files: files.length, filesDone: 0, bytes: total(files), bytesDone: 0 }
+  const onBytes = (bytes: number) => {
+    progress.bytesDone += bytes
+    if (terminal.live) view.show(progress)
+  }
+  const onFile = () => {
+    progress.filesDone++
+  }
+  const hashed = await digestAll(files, { signal, onBytes, onFile })
+  return hashed.filter((file) => file.size > 0)
+}
+
+/** The size of all files together, in bytes. */
+export function total(files: { size: number }[]): number {
+  return files.reduce((sum, file) => sum + file.size, 0)
+}
+
+function remarks(found: Scan, folder: string): string[] {
+  const lines: string[] = []
+  if (found.leftOut.length > 0) lines.push(`Left out: ${names(found.leftOut)}`)
+  if (found.empty.length > 0) lines.push(`Left out, being empty: ${names(found.empty)}`)
+  if (found.links.length > 0) lines.push(`Left out, links that lead out of the folder: ${names(found.links)}`)
+  if (found.odd.length > 0) lines.push(`Left out, not files: ${names(found.odd)}`)
+  lines.push(...caseTwins(found.files).map((twins) => `Careful: ${harmless(twins)}`))
+  return [...lines, ...withoutIndex(found.files, folder)]
+}
+
+function withoutIndex(files: FoundFile[], folder: string): string[] {
+  if (files.length === 1 || files.some(({ path }) => path === 'index.html')) return []
+  const built = OUTPUTS.find((name) => existsSync(join(folder, name, 'index.html')))
+  const lines = ['There is no index.html at the top: visitors get the first one below, or a list of files.']
+  return built ? [...lines, `Did you mean the folder ${join(folder, built)}?`] : lines
+}
+
+/** "12 files (340 KB)" */
+export function amount(files: { size: number }[]): string {
+  return `${count(files.length, 'file')} (${size(total(files))})`
+}

@@ -1,0 +1,36 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Trouble } from '../trouble.ts'
+
+/** The JSON in a file, or undefined when there is no such file. */
+export function readPrivate(file: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Trouble(`${file} is not JSON any more`, 'Repair it, or move it away to start afresh.')
+  }
+}
+
+/**
+ * Replaces a file by this JSON, all or nothing. Only its owner can read it (mode 0600), and only its owner can
+ * enter the folder (mode 0700).
+ */
+export function writePrivate(file: string, value: unknown): void {
+  const folder = dirname(file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+  const fresh = `${file}.${process.pid}`
+  try {
+    writeFileSync(fresh, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 })
+    renameSync(fresh, file)
+  } finally {
+    rmSync(fresh, { force: true })
+  }
+}

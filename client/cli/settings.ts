@@ -1,0 +1,30 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** What the environment says, read once. */
+export interface Settings {
+  /** `SLIPWAY_URL` */
+  server: string | undefined
+  /** `SLIPWAY_KEY` */
+  key: string | undefined
+  /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`. */
+  sitePassword: string | undefined
+  /** Where `slipway login` remembers keys. */
+  keysFile: string
+  home: string
+  colour: boolean
+}
+
+/** Reads the settings of the command line. Empty variables count as absent. */
+export function readSettings(env: Record<string, string | undefined>): Settings {
+  const home = env.HOME || homedir()
+  const configFolder = env.XDG_CONFIG_HOME || join(home, '.config')
+  return Object.freeze({
+    server: env.SLIPWAY_URL || undefined,
+    key: env.SLIPWAY_KEY || undefined,
+    sitePassword: env.SLIPWAY_SITE_PASSWORD || undefined,
+    keysFile: join(configFolder, 'slipway', 'config.json'),
+    home,
+    colour: !env.NO_COLOR && env.TERM !== 'dumb',
+  })
+}

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+
+/** Starts a program and says whether it started. */
+export type Launch = (program: string, args: string[]) => Promise<boolean>
+
+/** Opens an address in the browser. Resolves to false where there is none, as on a server. */
+export async function browse(
+  address: string,
+  { platform, env, launch }: { platform: string; env: Record<string, string | undefined>; launch: Launch },
+): Promise<boolean> {
+  if (!/^https?:\/\//i.test(address)) return false
+  if (platform === 'darwin') return launch('open', [address])
+  // Not `start`: the shell it belongs to would read the `&` in an address.
+  if (platform === 'win32') return launch('rundll32', ['url.dll,FileProtocolHandler', address])
+  if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return false
+  return launch('xdg-open', [address])
+}
+
+/** Starts a program that outlives this one. */
+export const launchDetached: Launch = (program, args) =>
+  new Promise((resolve) => {
+    const child = spawn(program, args, { detached: true, stdio: 'ignore' })
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })

@@ -1,0 +1,127 @@
+import { createInterface, type Interface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { Trouble } from '../trouble.ts'
+
+/** The three streams of a program. */
+export interface Streams {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+}
+
+/** Where results go to stdout and everything that is said about them to stderr. */
+export class Terminal {
+  /** Whether somebody is there to answer a question. */
+  readonly interactive: boolean
+  /** Whether lines may be drawn over. */
+  readonly live: boolean
+  readonly #streams: Streams
+  readonly #colour: boolean
+  readonly #signal: AbortSignal
+  #lines: { reader: Interface; next: () => Promise<IteratorResult<string>> } | undefined
+  #drawn = false
+
+  constructor(streams: Streams, { colour, signal }: { colour: boolean; signal: AbortSignal }) {
+    this.#streams = streams
+    this.#signal = signal
+    this.live = streams.stderr.isTTY === true
+    this.interactive = this.live && streams.stdin.isTTY === true
+    this.#colour = colour && this.live
+  }
+
+  get width(): number {
+    return this.#streams.stderr.columns ?? 80
+  }
+
+  /** A result, on stdout. */
+  print(line: string): void {
+    this.#wipe()
+    this.#streams.stdout.write(`${line}\n`)
+  }
+
+  /** Anything else, on stderr. */
+  say(line: string): void {
+    this.#wipe()
+    this.#streams.stderr.write(`${line}\n`)
+  }
+
+  /** A line that the next one replaces. Only where lines may be drawn over. */
+  draw(line: string): void {
+    if (!this.live) return
+    this.#streams.stderr.write(`\r\u001b[K${line}`)
+    this.#drawn = true
+  }
+
+  bold(text: string): string {
+    return this.#paint(text, 1, 22)
+  }
+
+  dim(text: string): string {
+    return this.#paint(text, 2, 22)
+  }
+
+  green(text: string): string {
+    return this.#paint(text, 32, 39)
+  }
+
+  red(text: string): string {
+    return this.#paint(text, 31, 39)
+  }
+
+  /** Asks a question and gives back the answer, trimmed. Rejects when nobody answers. */
+  async ask(question: string): Promise<string> {
+    this.#wipe()
+    this.#streams.stderr.write(`${question} `)
+    const { done, value } = await this.#reader().next()
+    if (this.#signal.aborted) throw this.#signal.reason
+    if (done) {
+      this.#streams.stderr.write('\n')
+      throw new Trouble('There was no answer')
+    }
+    return value.trim()
+  }
+
+  /** Asks for something that must not be seen. */
+  async askSecret(question: string): Promise<string> {
+    this.#wipe()
+    this.#streams.stderr.write(`${question} `)
+    const { stdin, stderr } = this.#streams
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const reader = createInterface({ input: stdin, output: nowhere, terminal: stdin.isTTY === true })
+    try {
+      return await new Promise((resolve, reject) => {
+        reader.once('line', resolve)
+        reader.once('SIGINT', () => reject(new Trouble('Stopped')))
+        reader.once('close', () => reject(new Trouble('There was no answer')))
+      })
+    } finally {
+      reader.close()
+      stderr.write('\n')
+    }
+  }
+
+  /** Lets go of the keyboard, so that the program may end. */
+  close(): void {
+    this.#wipe()
+    this.#lines?.reader.close()
+  }
+
+  #reader() {
+    if (!this.#lines) {
+      const reader = createInterface({ input: this.#streams.stdin, terminal: false })
+      const iterator = reader[Symbol.asyncIterator]()
+      this.#signal.addEventListener('abort', () => reader.close())
+      this.#lines = { reader, next: () => iterator.next() }
+    }
+    return this.#lines
+  }
+
+  #wipe(): void {
+    if (this.#drawn) this.#streams.stderr.write('\r\u001b[K')
+    this.#drawn = false
+  }
+
+  #paint(text: string, on: number, off: number): string {
+    return this.#colour ? `\u001b[${on}m${text}\u001b[${off}m` : text
+  }
+}

@@ -1,0 +1,62 @@
+/** "1 file", "1,204 files". */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
+}
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
+
+/** A size in decimal units: "940 bytes", "3.9 MB", "12 MB". */
+export function size(bytes: number): string {
+  let unit = 0
+  let value = bytes
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  if (unit === 0) return count(bytes, 'byte')
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+}
+
+/** A span of time: "3 s", "2 min", "5 hours", "3 days". */
+export function span(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`
+  if (seconds < 48 * 3600) return count(Math.round(seconds / 3600), 'hour')
+  return count(Math.round(seconds / 86400), 'day')
+}
+
+/** A moment in UTC: "2025-11-21 09:30 UTC". */
+export function moment(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+}
+
+/** A name or a sentence from elsewhere, without what could move the cursor or change colours. */
+export function harmless(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\uFFFD')
+}
+
+/** Names in a short line, equal ones counted: ".DS_Store (2), .env, and 4 more". */
+export function names(paths: string[], most = 8): string {
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    const name = harmless(path.replace(/^.*\/(?=[^/])/, ''))
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
+  const rest = all.length - most
+  return rest > 0 ? `${all.slice(0, most).join(', ')} and ${rest} more` : all.join(', ')
+}
+
+/** Rows in columns as wide as their widest cell. */
+export function table(rows: string[][]): string[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length)
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at]!))
+      .join('  ')
+      .trimEnd(),
+  )
+}

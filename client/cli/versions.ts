@@ -1,0 +1,34 @@
+import type { VersionSummary } from '../wire.ts'
+import { asOwner, chooseSite } from './account.ts'
+import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { moment, size, table } from './terminal/words.ts'
+
+/** `slipway versions` */
+export const versions: Command = {
+  name: 'versions',
+  operands: '',
+  most: 0,
+  summary: 'List the kept versions of a site',
+  about: 'Lists the versions of a site that are kept, drafts included, each with an address of its own.',
+  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  async run(work, options) {
+    const site = chooseSite(work, options)
+    const { versions: found } = await asOwner(work, options, site).versions(site.slug)
+    if (options.json === true) return work.terminal.print(JSON.stringify(found, undefined, 2))
+    for (const line of listing(found)) work.terminal.print(line)
+    if (found.length > 1) work.terminal.say('To go back to one: slipway restore VERSION')
+  },
+}
+
+function listing(found: VersionSummary[]): string[] {
+  const head = ['VERSION', 'STATE', 'CREATED', 'FILES', 'SIZE', 'ADDRESS']
+  const rows = found.map((version) => [
+    version.versionId,
+    version.current ? 'live' : version.publishedAt === null ? 'draft' : 'kept',
+    moment(version.createdAt),
+    version.fileCount.toLocaleString('en-US'),
+    size(version.totalBytes),
+    version.previewUrl,
+  ])
+  return table([head, ...rows])
+}
