@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+
+/** Milliseconds within which the same signal from several senders counts as one. */
+const ONE_SIGNAL = 1000
+
+/**
+ * Runs a program to its end with the terminal of this process, passes on the signals that this process gets,
+ * and says how it ended. Rejects when it cannot be started.
+ *
+ * `apart` puts it into a session of its own. Ctrl-C reaches every process of the terminal's group, and npm sends
+ * it once more to the script it runs: apart, the program hears of it once, from here.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ apart?: boolean, cwd?: string, env?: NodeJS.ProcessEnv, stdio?: import('node:child_process').StdioOptions }} [options]
+ * @returns {Promise<Ending>}
+ */
+export function run(command, args, { apart = false, stdio = 'inherit', ...options } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio, detached: apart })
+    const stopForwarding = forwardSignals(child)
+    child.once('error', (error) => {
+      stopForwarding()
+      reject(error)
+    })
+    child.once('exit', (code, signal) => {
+      stopForwarding()
+      resolve({ code, signal })
+    })
+  })
+}
+
+/**
+ * Ends this process as the child ended: with its code, or by its signal.
+ *
+ * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Ending
+ * @param {Ending} ending
+ */
+export function endAs({ code, signal }) {
+  process.exitCode = signal ? 128 + constants.signals[signal] : (code ?? 1)
+  if (signal) process.kill(process.pid, signal)
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+function forwardSignals(child) {
+  /** @type {Map<NodeJS.Signals, number>} */
+  const last = new Map()
+  /** @param {NodeJS.Signals} signal */
+  const forward = (signal) => {
+    const now = performance.now()
+    const again = now - (last.get(signal) ?? -ONE_SIGNAL) < ONE_SIGNAL
+    if (again) return
+    last.set(signal, now)
+    child.kill(signal)
+  }
+  /** @type {NodeJS.Signals[]} */
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  for (const signal of signals) process.on(signal, forward)
+  return () => {
+    for (const signal of signals) process.off(signal, forward)
+  }
+}

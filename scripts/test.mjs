@@ -1,0 +1,12 @@
+import { join } from 'node:path'
+import { endAs, run } from './child.mjs'
+import { installParts } from './parts.mjs'
+import { environment, main, prepare, root } from './prepare.mjs'
+
+// npm test: the preparation of npm start, the Debian packages that tests need, then every check on the pinned Node.
+await main(async () => {
+  const node = await prepare()
+  await installParts()
+  const checks = join(root, 'scripts', 'checks.ts')
+  endAs(await run(node, [checks, ...process.argv.slice(2)], { cwd: root, env: environment() }))
+})
