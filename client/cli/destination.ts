@@ -55,7 +55,7 @@ export async function deliver(
     try {
       return await attempt.run(watch)
     } catch (error) {
-      if (attempt.staged || !isRefusal(error)) throw error
+      if (attempt.staged || !isRefusal(way, error)) throw error
       refusals.push(error)
     }
   }
@@ -78,17 +78,25 @@ function waysTo({ server, key, slug, remembered }: Order): Way[] {
 
 const GONE = ['NOT_FOUND', 'SITE_EXPIRED'] as const
 
-function isRefusal(error: unknown): boolean {
-  return isSlipwayError(error, ...GONE, 'INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED')
+/** Whether another way may still lead to the site. A claim token is of no use once the site has an owner. */
+function isRefusal({ claimToken }: Way, error: unknown): boolean {
+  return isSlipwayError(error, ...GONE) || (claimToken !== undefined && isOwned(error))
 }
 
-/** Throws the first refusal unless every one of them says that the remembered site is gone. */
-function giveUp({ terminal, sites }: Workplace, order: Order, refusals: unknown[]): void {
-  const other = refusals.find((error) => !isSlipwayError(error, ...GONE))
-  if (other !== undefined || order.slug !== undefined || !order.remembered) throw other ?? refusals[0]
-  const { siteUrl, slug, server } = order.remembered
+function isOwned(error: unknown): boolean {
+  return isSlipwayError(error, 'UNAUTHORIZED', 'INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED')
+}
+
+/** Throws unless every refusal says that the remembered site is gone. */
+function giveUp({ terminal, sites }: Workplace, { slug, remembered }: Order, refusals: unknown[]): void {
+  if (!remembered || slug !== undefined) throw refusals.at(-1)
+  const { siteUrl, server } = remembered
+  if (refusals.some(isOwned)) {
+    const hint = 'Sign in as its owner: slipway login. Or publish a new site: slipway publish --new'
+    throw new Trouble(`${siteUrl} was claimed by somebody`, hint)
+  }
   terminal.say(`${siteUrl} is gone, or belongs to somebody else. This becomes a new site.`)
-  sites.forget(slug, server)
+  sites.forget(remembered.slug, server)
 }
 
 class Attempt {

@@ -58,7 +58,23 @@ export interface Download {
   bytes(): AsyncIterable<Uint8Array>
 }
 
-type ArchiveType = 'application/zip' | 'application/x-tar' | 'application/gzip'
+export interface ArchiveOptions {
+  contentType: 'application/zip' | 'application/x-tar' | 'application/gzip'
+  /** Length of a streamed archive in bytes, where it is known. */
+  size?: number
+  /** The site to update; without it a new one is made. */
+  slug?: string
+  /** In place of a key, to update an anonymous site. */
+  claimToken?: string
+  baseVersionId?: string
+  title?: string
+  description?: string
+  ogImagePath?: string
+  spaMode?: boolean
+  ttlSeconds?: number
+  /** `false` keeps the version as a draft. */
+  live?: boolean
+}
 
 interface Call {
   json?: unknown
@@ -98,14 +114,14 @@ export class Slipway {
   }
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */
-  publishArchive(
-    body: Bytes,
-    { contentType, slug, size }: { contentType: ArchiveType; slug?: string; size?: number },
-  ): Promise<ArchiveAnswer> {
+  publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveAnswer> {
+    const { contentType, size, slug, claimToken, ...wishes } = archive
+    const query = queryOf({ ...wishes, claimToken })
     const call = { body, contentType, size }
+    const client = this.#bearing(claimToken)
     return slug === undefined
-      ? this.#call('POST', '/api/v1/publish', call)
-      : this.#call('PUT', site(slug), call)
+      ? client.#call('POST', `/api/v1/publish${query}`, call)
+      : client.#call('PUT', site(slug) + query, call)
   }
 
   /** Mails a sign-in code (spec 4.1). */
@@ -174,10 +190,7 @@ export class Slipway {
 
   /** One page of the caller's sites, newest first. */
   list({ limit, cursor }: { limit?: number; cursor?: string } = {}): Promise<SiteList> {
-    const query = new URLSearchParams()
-    if (limit !== undefined) query.set('limit', String(limit))
-    if (cursor !== undefined) query.set('cursor', cursor)
-    return this.#call('GET', `/api/v1/publishes?${query}`)
+    return this.#call('GET', `/api/v1/publishes${queryOf({ limit, cursor })}`)
   }
 
   /** All the caller's sites, newest first, page by page. */
@@ -310,4 +323,11 @@ function site(slug: string): string {
 
 function version(slug: string, versionId: string): string {
   return `${site(slug)}/versions/${encodeURIComponent(versionId)}`
+}
+
+function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
+  const text = query.toString()
+  return text && `?${text}`
 }

@@ -64,12 +64,12 @@ function withoutTrailingSpaces(line: string): string {
 
 const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
 
-/** The regular expression for a glob, or undefined when its brackets cannot be one. */
+/** The regular expression for a glob, or undefined when it has a bracket that does not end and so matches nothing. */
 function expressionOf(pattern: string): string | undefined {
   let expression = ''
   for (const { 0: token, index } of pattern.matchAll(TOKEN)) {
-    const startsName = index === 0 || pattern[index - 1] === '/'
-    expression += piece(token, startsName)
+    if (token === '[') return undefined
+    expression += piece(token, index === 0 || pattern[index - 1] === '/')
   }
   return isExpression(expression) ? expression : undefined
 }
@@ -79,7 +79,7 @@ function piece(token: string, startsName: boolean): string {
   if (token === '/**') return '/.+'
   if (token.startsWith('*')) return '[^/]*'
   if (token === '?') return '[^/]'
-  if (token.startsWith('[') && token.length > 1) return bracket(token)
+  if (token.startsWith('[')) return bracket(token)
   return literal(token.startsWith('\\') && token.length > 1 ? token.slice(1) : token)
 }
 

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { IgnoreRules } from '../../client/cli/folder/ignore.ts'
+import { leavingOut } from '../../client/cli/folder/left-out.ts'
+
+const PATTERNS = [
+  '*.log',
+  '/top.txt',
+  'build/',
+  'build',
+  'docs/*.txt',
+  'docs/**/deep.txt',
+  '**/any.txt',
+  'docs/**',
+  'a/**/b',
+  '*.log\n!keep.log',
+  'docs/*\n!docs/readme.md',
+  '# a comment\n\\#file',
+  '\\!bang',
+  'trailing   ',
+  'kept\\ ',
+  'question?.txt',
+  '[abc].txt',
+  '[!abc].txt',
+  '[a-c].txt',
+  '[]x].txt',
+  '[a\\]].txt',
+  'plus+(1).txt',
+  'dollar$^.txt',
+  '/docs',
+  '/docs/',
+  'docs/sub/',
+  '*',
+  '*\n!*/\n!*.md',
+  '**',
+  'br[oken',
+  '!',
+  '/',
+  'x\\*y',
+  '*a*b*',
+  'üñí*',
+]
+
+const PATHS = [
+  'a.log',
+  'keep.log',
+  'sub/keep.log',
+  'top.txt',
+  'sub/top.txt',
+  'build/x',
+  'sub/build/x',
+  'tools/build',
+  'docs/x.txt',
+  'docs/sub/x.txt',
+  'docs/deep.txt',
+  'docs/a/b/deep.txt',
+  'docs/readme.md',
+  'any.txt',
+  'q/any.txt',
+  'a/b',
+  'a/x/b',
+  'a/x/y/b',
+  'foo1/bar',
+  'foo/bar',
+  'foo/x/bar',
+  '#file',
+  '!bang',
+  'trailing',
+  'kept ',
+  'question1.txt',
+  'question.txt',
+  'a.txt',
+  'd.txt',
+  '].txt',
+  'x.txt',
+  'plus+(1).txt',
+  'dollar$^.txt',
+  'br[oken',
+  'x*y',
+  'xzy',
+  'xaxbx',
+  'readme.md',
+  'üñí.txt',
+]
+
+describe('patterns', () => {
+  const repository = mkdtempSync(join(tmpdir(), 'slipway-git-'))
+  execFileSync('git', ['init', '-q', repository])
+  for (const path of PATHS) {
+    mkdirSync(dirname(join(repository, path)), { recursive: true })
+    writeFileSync(join(repository, path), '')
+  }
+  after(() => rmSync(repository, { recursive: true, force: true }))
+
+  for (const pattern of PATTERNS) {
+    it(`${JSON.stringify(pattern)} leaves out what git would ignore`, () => {
+      writeFileSync(join(repository, 'rules'), `${pattern}\nrules\n`)
+      const rules = IgnoreRules.parse(`${pattern}\nrules\n`)
+      const kept = PATHS.filter((path) => !rules.ignoresWithin(path, false))
+      assert.deepEqual(kept.sort(), keptByGit(repository))
+    })
+  }
+})
+
+function keptByGit(repository: string): string[] {
+  const found = execFileSync('git', ['ls-files', '-o', '-z', '-X', 'rules'], { cwd: repository })
+  return found.toString().split('\0').filter(Boolean).sort()
+}
+
+describe('what is left out of every folder', () => {
+  const rules = leavingOut('')
+  const published = [
+    'index.html',
+    '_headers',
+    '_redirects',
+    '.well-known/security.txt',
+    'sub/.well-known/x',
+    'cert.crt',
+    'environment',
+    'node_modules.html',
+  ]
+  const leftOut = [
+    '.git',
+    '.env',
+    '.env.local',
+    'sub/.ENV',
+    '.DS_Store',
+    'sub/.DS_Store',
+    'Thumbs.db',
+    'THUMBS.DB',
+    'node_modules/x/index.js',
+    'deep/node_modules/x',
+    'index.html~',
+    '.index.html.swp',
+    '#draft#',
+    '.npmrc',
+    '.ssh/id_rsa',
+    'keys/id_rsa',
+    'server.pem',
+    'private.key',
+    '.slipway/site.json',
+    '.slipwayignore',
+    '.well-known/.DS_Store',
+    '__MACOSX/index.html',
+  ]
+
+  for (const path of published) {
+    it(`${path} is published`, () => assert.equal(rules.ignoresWithin(path, false), false))
+  }
+  for (const path of leftOut) {
+    it(`${path} is not`, () => assert.equal(rules.ignoresWithin(path, false), true))
+  }
+
+  it('.slipwayignore adds more', () => {
+    assert.equal(leavingOut('drafts/').ignoresWithin('drafts/one.html', false), true)
+  })
+  it('.slipwayignore brings back what is left out by default', () => {
+    assert.equal(leavingOut('!.nojekyll\n!talk.key').ignoresWithin('talk.key', false), false)
+    assert.equal(leavingOut('!node_modules').ignoresWithin('node_modules/x/index.js', false), false)
+  })
+  it('nothing brings back own state and history', () => {
+    for (const path of ['.git/config', '.slipway/site.json', '.slipwayignore']) {
+      assert.equal(leavingOut('!.*').ignoresWithin(path, false), true, path)
+    }
+  })
+})

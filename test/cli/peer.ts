@@ -1,0 +1,211 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FileEntry } from '../../client/wire.ts'
+
+export interface Call {
+  method: string
+  path: string
+  key: string | undefined
+  body: Buffer
+}
+
+interface PeerVersion {
+  files: FileEntry[]
+  arrived: Map<string, Buffer>
+}
+
+interface PeerSite {
+  claimToken: string | undefined
+  versions: Map<string, PeerVersion>
+  live: string | undefined
+}
+
+/** Answers a call in its own way, or gives back false to leave it to the peer. */
+export type Misbehaviour = (call: Call, request: IncomingMessage, response: ServerResponse) => boolean
+
+/**
+ * A server that speaks the publish protocol from memory, and whose manners a test may take away. The call is complete
+ * before `misbehave` sees it, except that an upload is shown before its bytes are read when `early` says so.
+ */
+export class Peer implements AsyncDisposable {
+  readonly sites = new Map<string, PeerSite>()
+  readonly calls: Call[] = []
+  misbehave: Misbehaviour = () => false
+  /** Misbehave before the body of the request is read. */
+  early = false
+  /** Signed with, in other words the only key that is valid. */
+  key = 'sl_live_00000000000000000000000000000000'
+  expiresInSeconds = 3600
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy())
+    })
+  }
+
+  static async start(): Promise<Peer> {
+    const peer = new Peer()
+    await new Promise<void>((resolve) => peer.#server.listen(0, '127.0.0.1', resolve))
+    return peer
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** What was called, such as "PUT /api/v1/publish/calm-otter"; uploads without their query. */
+  get log(): string[] {
+    return this.calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`)
+  }
+
+  /** The bytes of a site's live version, by path. */
+  live(slug: string): Map<string, Buffer> {
+    const site = this.sites.get(slug)!
+    return site.versions.get(site.live!)!.arrived
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call: Call = {
+      method: request.method!,
+      path: request.url!,
+      key: request.headers.authorization?.slice('Bearer '.length),
+      body: Buffer.alloc(0),
+    }
+    this.calls.push(call)
+    if (this.early && this.misbehave(call, request, response)) return
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    call.body = Buffer.concat(chunks)
+    if (!this.early && this.misbehave(call, request, response)) return
+    const [status, body] = this.#answer(call, request)
+    answer(response, status, body)
+  }
+
+  #answer(call: Call, request: IncomingMessage): [number, unknown] {
+    const url = new URL(call.path, this.url)
+    const [, , , first = '', second = '', ...rest] = url.pathname.split('/')
+    if (call.key !== undefined && call.key !== this.key) return failure(401, 'UNAUTHORIZED')
+    if (first === '_upload') return this.#upload(second, decodeURIComponent(rest.join('/')), call, request)
+    if (first !== 'publish') return failure(404, 'NOT_FOUND')
+    const body = call.body.length > 0 ? JSON.parse(call.body.toString()) : {}
+    if (second === '') return this.#create(body.files, call.key)
+    const site = this.sites.get(second)
+    if (!site) return failure(404, 'NOT_FOUND')
+    if (rest.join('/') === 'finalize') return this.#finalize(second, site, body)
+    if (site.claimToken ? site.claimToken !== body.claimToken : call.key === undefined) {
+      return site.claimToken ? failure(403, 'INVALID_CLAIM_TOKEN') : failure(401, 'UNAUTHORIZED')
+    }
+    if (rest.join('/') === 'uploads/refresh') return this.#refresh(second, site, body.versionId)
+    return [200, this.#stage(second, site, body.files)]
+  }
+
+  #create(files: FileEntry[], key: string | undefined): [number, unknown] {
+    const slug = `site-${this.sites.size + 1}`
+    const claimToken = key === undefined ? randomUUID() : undefined
+    const site: PeerSite = { claimToken, versions: new Map(), live: undefined }
+    this.sites.set(slug, site)
+    const extras = claimToken && {
+      claimToken,
+      claimUrl: `${this.url}/claim?slug=${slug}&token=${claimToken}`,
+      expiresAt: '2030-01-02T00:00:00.000Z',
+      anonymous: true,
+      warning: 'Save it',
+    }
+    return [201, { ...this.#stage(slug, site, files), status: 'pending', ...extras }]
+  }
+
+  #stage(slug: string, site: PeerSite, files: FileEntry[]) {
+    const versionId = randomUUID()
+    const arrived = new Map<string, Buffer>()
+    const before = site.live === undefined ? undefined : site.versions.get(site.live)
+    for (const { path, hash } of files) {
+      const same = before?.files.find((file) => file.hash === hash)
+      if (same) arrived.set(path, before!.arrived.get(same.path)!)
+    }
+    site.versions.set(versionId, { files, arrived })
+    return this.#plan(slug, versionId, site)
+  }
+
+  #refresh(slug: string, site: PeerSite, versionId: string): [number, unknown] {
+    if (!site.versions.has(versionId) || site.live === versionId) return failure(410, 'UPLOAD_EXPIRED')
+    return [200, this.#plan(slug, versionId, site)]
+  }
+
+  #plan(slug: string, versionId: string, site: PeerSite) {
+    const { files, arrived } = site.versions.get(versionId)!
+    const missing = files.filter(({ path }) => !arrived.has(path))
+    const uploads = missing.map(({ path, contentType }) => ({
+      path,
+      method: 'PUT',
+      url: `${this.url}/api/v1/_upload/${slug}/${versionId}/${encodeURIComponent(path)}?token=t${this.calls.length}`,
+      headers: { 'Content-Type': contentType },
+    }))
+    const skipped = [...arrived.keys()].map((path) => ({ path, reason: 'hash_match' }))
+    const finalizeUrl = `${this.url}/api/v1/publish/${slug}/finalize`
+    const upload = { versionId, uploads, skipped, finalizeUrl, expiresInSeconds: this.expiresInSeconds }
+    return { slug, siteUrl: siteUrl(slug), upload }
+  }
+
+  #upload(slug: string, rest: string, { body }: Call, request: IncomingMessage): [number, unknown] {
+    const versionId = rest.slice(0, rest.indexOf('/'))
+    const path = rest.slice(rest.indexOf('/') + 1)
+    const version = this.sites.get(slug)?.versions.get(versionId)
+    const file = version?.files.find((one) => one.path === path)
+    if (!version || !file) return failure(403, 'INVALID_UPLOAD_TOKEN')
+    const hash = createHash('sha256').update(body).digest('hex')
+    if (body.length !== file.size) return failure(400, 'SIZE_MISMATCH')
+    if (file.hash !== undefined && hash !== file.hash) return failure(400, 'HASH_MISMATCH')
+    if (request.headers['content-type'] !== file.contentType) return failure(400, 'CONTENT_TYPE_MISMATCH')
+    version.arrived.set(path, body)
+    return [200, { path, size: body.length, hash }]
+  }
+
+  #finalize(slug: string, site: PeerSite, body: { versionId: string; live?: boolean }): [number, unknown] {
+    const version = site.versions.get(body.versionId)
+    if (!version) return failure(404, 'NOT_FOUND')
+    const missing = version.files.map(({ path }) => path).filter((path) => !version.arrived.has(path))
+    if (missing.length > 0) return failure(409, 'UPLOADS_MISSING', { missing, count: missing.length })
+    const previousVersionId = site.live ?? null
+    if (body.live !== false) site.live = body.versionId
+    return [
+      200,
+      {
+        success: true,
+        slug,
+        siteUrl: siteUrl(slug),
+        status: 'active',
+        versionId: body.versionId,
+        currentVersionId: site.live ?? null,
+        previousVersionId,
+        previewUrl: `http://${body.versionId}--${slug}.sites.test/`,
+      },
+    ]
+  }
+}
+
+/** Sends JSON. */
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
+  response.end(JSON.stringify(body))
+}
+
+/** The status and body of a failure, to be answered. */
+export function failure(status: number, code: string, details?: unknown): [number, unknown] {
+  return [status, { error: `The peer says ${code}`, code, status, details }]
+}
+
+function siteUrl(slug: string): string {
+  return `http://${slug}.sites.test/`
+}
