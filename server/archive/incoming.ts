@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream'
+import { Failure } from '../failure.ts'
+
+const EVENTS = ['readable', 'end', 'error', 'close'] as const
+
+/**
+ * The bytes of a body, pulled. Unlike a stream's own iterator it can be stopped while it waits for a slow
+ * client, and it leaves the body open: a request that is destroyed cannot be answered any more.
+ */
+export class Incoming {
+  readonly #body: Readable
+  readonly #limit: number
+  #stopped: { reason: unknown } | undefined
+  #wake = () => {}
+  readonly #onEvent = () => this.#wake()
+
+  constructor(body: Readable, { wireBytes }: { wireBytes: number }) {
+    this.#body = body
+    this.#limit = wireBytes
+  }
+
+  /** Ends `chunks` with `reason`, even while it waits. */
+  stop(reason: unknown): void {
+    this.#stopped ??= { reason }
+    this.#detach()
+    this.#wake()
+  }
+
+  /** Everything the body brings, once. Rejects when the body fails, is cut off, or has more bytes than it may. */
+  async *chunks(): AsyncGenerator<Buffer, void, undefined> {
+    for (const event of EVENTS) this.#body.on(event, this.#onEvent)
+    try {
+      let bytes = 0
+      for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
+        bytes += chunk.length
+        if (bytes > this.#limit) {
+          throw new Failure('PAYLOAD_TOO_LARGE', `An archive may have at most ${this.#limit} bytes`)
+        }
+        yield chunk
+      }
+    } finally {
+      this.#detach()
+    }
+  }
+
+  #detach(): void {
+    for (const event of EVENTS) this.#body.off(event, this.#onEvent)
+  }
+
+  async #next(): Promise<Buffer | undefined> {
+    for (;;) {
+      if (this.#stopped) throw this.#stopped.reason
+      const chunk: Buffer | null = this.#body.read()
+      if (chunk) return chunk
+      if (this.#body.errored) throw this.#body.errored
+      if (this.#body.readableEnded) return undefined
+      if (this.#body.destroyed) throw new Error('The body of the request was cut off')
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import { isUtf8 } from 'node:buffer'
+import { invalid } from '../failure.ts'
+
+export const BLOCK = 512
+
+export const SPARSE = 'has a sparse file; archive it without --sparse'
+
+const SPACE = 0x20
+const EQUALS = 0x3d
+const NEWLINE = 0x0a
+
+/** One header block of a tar archive (POSIX.1-2024 pax, "ustar Interchange Format", and GNU's variants). */
+export interface TarHeader {
+  name: string
+  /** Bytes that follow, without padding. */
+  size: number
+  /** Typeflag, a single character. */
+  type: string
+}
+
+/** What an extended header says about the file after it. */
+export interface Extension {
+  path?: string
+  size?: number
+}
+
+/** Reads a header block; VALIDATION_ERROR when it is none. */
+export function readHeader(block: Buffer): TarHeader {
+  if (number(block, 148, 8) !== checksum(block)) throw damaged('has a header with a wrong checksum')
+  const type = block[156] === 0 ? '0' : String.fromCharCode(block[156]!)
+  const size = number(block, 124, 12)
+  // GNU's magic has a space where POSIX has the NUL, and other fields where POSIX has the prefix.
+  const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? text(block, 345, 155) : ''
+  const name = text(block, 0, 100)
+  return { name: prefix ? `${prefix}/${name}` : name, size, type }
+}
+
+/** Reads the records of a pax extended header: each is `<length> <key>=<value>\n`. */
+export function readExtension(records: Buffer): Extension {
+  const extension: Extension = {}
+  for (let at = 0; at < records.length; ) {
+    const { key, value, end } = readRecord(records, at)
+    if (key === 'path') extension.path = decoded(value)
+    else if (key === 'size') extension.size = sizeOf(value.toString('latin1'))
+    else if (key.startsWith('GNU.sparse.')) throw invalid([{ field: 'archive', message: SPARSE }])
+    at = end
+  }
+  return extension
+}
+
+/** The name in the body of a GNU long-name record. */
+export function readLongName(body: Buffer): string {
+  return text(body, 0, body.length)
+}
+
+function readRecord(records: Buffer, at: number): { key: string; value: Buffer; end: number } {
+  const space = records.indexOf(SPACE, at)
+  const end = at + sizeOf(records.toString('latin1', at, Math.min(space, at + 20)))
+  const equals = records.indexOf(EQUALS, space)
+  const whole = space > at && equals > space && equals < end && records[end - 1] === NEWLINE
+  if (!whole) throw damaged('has a broken extended header')
+  return {
+    key: records.toString('latin1', space + 1, equals),
+    value: records.subarray(equals + 1, end - 1),
+    end,
+  }
+}
+
+function sizeOf(digits: string): number {
+  const size = /^\d+$/.test(digits) ? Number(digits) : Number.NaN
+  if (!Number.isSafeInteger(size)) throw damaged('has a broken extended header')
+  return size
+}
+
+/** A numeric field: octal text, or GNU's big-endian binary when the first bit is set. */
+function number(block: Buffer, start: number, length: number): number {
+  const field = block.subarray(start, start + length)
+  const value = field[0]! & 0x80 ? binary(field) : octal(field)
+  if (!Number.isSafeInteger(value)) throw damaged('has a header with a broken number')
+  return value
+}
+
+function octal(field: Buffer): number {
+  const digits = field.toString('latin1').replace(/^[ \0]+|[ \0].*$/gs, '')
+  if (digits === '') return 0
+  return /^[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number.NaN
+}
+
+function binary(field: Buffer): number {
+  if (field[0] !== 0x80) return Number.NaN
+  return field.subarray(1).reduce((value, byte) => value * 256 + byte, 0)
+}
+
+/** The sum of all bytes, with the checksum itself as spaces. */
+function checksum(block: Buffer): number {
+  let sum = 8 * SPACE
+  for (let at = 0; at < 148; at++) sum += block[at]!
+  for (let at = 156; at < BLOCK; at++) sum += block[at]!
+  return sum
+}
+
+function text(bytes: Buffer, start: number, length: number): string {
+  const field = bytes.subarray(start, start + length)
+  const end = field.indexOf(0)
+  return decoded(end < 0 ? field : field.subarray(0, end))
+}
+
+function decoded(bytes: Buffer): string {
+  if (!isUtf8(bytes)) {
+    throw invalid([
+      { field: 'archive', message: `the name ${bytes.toString('latin1', 0, 100)} is not UTF-8` },
+    ])
+  }
+  return bytes.toString('utf8')
+}
+
+function damaged(message: string): Error {
+  return invalid([{ field: 'archive', message: `${message}; it is damaged or not a tar archive` }])
+}
