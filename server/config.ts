@@ -82,6 +82,18 @@ const settings = {
     [0, 3600],
     'Seconds that SIGTERM gives to what is under way.',
   ),
+  cacheBytes: whole(
+    'SLIPWAY_CACHE_BYTES',
+    256 * 2 ** 20,
+    [2 ** 20, 2 ** 40],
+    'Memory for warm sites, in bytes, a process.',
+  ),
+  uploadsAtOnce: whole(
+    'SLIPWAY_UPLOADS_AT_ONCE',
+    256,
+    [1, 100_000],
+    'Uploads a process takes at the same time.',
+  ),
   log: oneOf(
     'SLIPWAY_LOG',
     'info',

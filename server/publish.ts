@@ -14,17 +14,18 @@ import type {
 import type { Addresses } from './address.ts'
 import { Arrivals } from './arrival.ts'
 import type { Blobs, Received } from './blobs/blobs.ts'
-import { Failure, invalid, noSuchSite } from './failure.ts'
+import { Failure, invalid, noSuchSite, type Problem } from './failure.ts'
 import { type FileLimits, manifestProblems, type StoredFile, totalBytes } from './file.ts'
 import { hashOfSecret, newClaimToken, newId } from './key.ts'
 import type { Log } from './log.ts'
 import { type Caller, claimable, ownedSite, unexpired } from './ownership.ts'
+import { endSite } from './site.ts'
 import { newSlug } from './slug.ts'
 import type { SiteRow, VersionRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 import { iso } from './time.ts'
 import { UPLOAD_SECONDS, type UploadTargets } from './upload.ts'
-import { finalizeAnswer, makeLive, type Versions, versionOf } from './version.ts'
+import { dropVersions, finalizeAnswer, makeLive, type Versions, versionOf } from './version.ts'
 import { hasImage, notAnImage, viewerProblems } from './viewer.ts'
 
 interface PublishingOptions {
@@ -46,6 +47,8 @@ export interface Staged {
   versionId: string
   files: StoredFile[]
   skipped: Set<number>
+  /** The site began with this version. */
+  isNew: boolean
   anonymous: AnonymousExtras | undefined
 }
 
@@ -63,16 +66,29 @@ export class Publishing {
     return caller.account ? this.#options.limits.owned : this.#options.limits.anonymous
   }
 
+  /** Everything that is wrong with what a publish says (spec 4.3); whoever stages has asked this first. */
+  problems(caller: Caller, request: PublishRequest): Problem[] {
+    return [
+      ...manifestProblems(request.files, this.limitsFor(caller)),
+      ...viewerProblems(request, ''),
+      ...viewerProblems(request.viewer ?? {}, 'viewer.'),
+    ]
+  }
+
+  /** Refuses whoever may not publish to a site, before anything is read of what they send. */
+  async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<void> {
+    const { store, clock } = this.#options
+    authorized(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+  }
+
   /** Spec 4.3: a new site with its first version, pending. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateAnswer> {
-    this.#check(request, this.limitsFor(caller))
     const staged = await this.stageNew(caller, request.files, viewerOf(request))
     return { ...this.#answer(staged), status: 'pending', ...staged.anonymous }
   }
 
   /** Spec 4.4: a new version of a site. Anonymous sites take their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateAnswer> {
-    this.#check(request, this.limitsFor(caller))
     return this.#answer(await this.stageUpdate(caller, slug, request.files, request))
   }
 
@@ -82,15 +98,18 @@ export class Publishing {
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateAnswer> {
-    const { store, clock } = this.#options
-    authorized(await store.read.sites.bySlug(slug), caller, request.claimToken, clock())
+    const { store } = this.#options
+    await this.authorize(caller, slug, request.claimToken)
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
       throw new Failure('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
     const arrived = new Set((await store.read.versions.arrivalsOf(version.id)).map((row) => row.file_number))
     const files = JSON.parse(version.files) as PendingFile[]
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
-    return this.#answer({ slug, versionId: version.id, files, skipped, anonymous: undefined }, arrived)
+    return this.#answer(
+      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined },
+      arrived,
+    )
   }
 
   /** Spec 4.6: takes one file's bytes. `target` and `key` are the signed address, which alone gates this. */
@@ -151,14 +170,14 @@ export class Publishing {
   }
 
   /** Stages the first version of a new site; the manifest has been checked. */
-  async stageNew(caller: Caller, files: FileEntry[], viewer: Viewer): Promise<Staged> {
+  async stageNew(caller: Caller, files: FileEntry[], viewer: Viewer, versionId?: string): Promise<Staged> {
     const { store, clock, addresses, anonymousLifetime } = this.#options
     const now = clock()
     if (!caller.account) refuseTimeToLive(viewer)
     refuseUnknownImage(files, viewer)
     const [slug, claimToken] = [newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
-    const version = newVersion(slug, files, { viewer, now })
+    const version = newVersion(slug, files, { viewer, now, id: versionId })
     await store.write('durable', async (tx) => {
       await tx.sites.insert(newSite(slug, caller, { claimToken, expiresAt, now }))
       await tx.versions.insert(version)
@@ -173,7 +192,7 @@ export class Publishing {
           warning:
             'Save the claimToken and claimUrl: they are shown once, and the site expires unless it is claimed.',
         }
-    return { slug, versionId: version.id, files, skipped: new Set(), anonymous }
+    return { slug, versionId: version.id, files, skipped: new Set(), isNew: true, anonymous }
   }
 
   /** Stages a new version of a site; what the live version has of the same bytes is skipped (spec 4.4). */
@@ -182,6 +201,7 @@ export class Publishing {
     slug: string,
     files: FileEntry[],
     request: Omit<PublishRequest, 'files'>,
+    versionId?: string,
   ): Promise<Staged> {
     const { store, clock } = this.#options
     const viewer = viewerOf(request)
@@ -195,9 +215,9 @@ export class Publishing {
       const pending: PendingFile[] = files.map((file, index) =>
         skipped.has(index) ? { ...file, known: true } : file,
       )
-      const version = newVersion(slug, pending, { viewer, now, base: request.baseVersionId })
+      const version = newVersion(slug, pending, { viewer, now, id: versionId, base: request.baseVersionId })
       await tx.versions.insert(version)
-      return { slug, versionId: version.id, files, skipped, anonymous: undefined }
+      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined }
     })
   }
 
@@ -219,13 +239,15 @@ export class Publishing {
     })
   }
 
-  #check(request: PublishRequest, limits: FileLimits): void {
-    const problems = [
-      ...manifestProblems(request.files, limits),
-      ...viewerProblems(request, ''),
-      ...viewerProblems(request.viewer ?? {}, 'viewer.'),
-    ]
-    if (problems.length > 0) throw invalid(problems)
+  /** Takes a staged version back as if it had never been: its site too when that is new. */
+  async withdraw({ slug, versionId, isNew }: Staged): Promise<void> {
+    const { store, clock } = this.#options
+    await store.write('durable', async (tx) => {
+      const version = await tx.versions.head(versionId)
+      if (version?.state !== 'pending') return
+      if (isNew) await endSite(tx, slug, 'abandoned', clock())
+      else await dropVersions(tx, slug, [versionId], clock())
+    })
   }
 
   #answer(staged: Staged, arrived = new Set<number>()): UpdateAnswer {
@@ -351,10 +373,15 @@ function alive(site: SiteRow | undefined): SiteRow {
 function newVersion(
   slug: string,
   files: readonly StoredFile[],
-  { viewer, now, base }: { viewer: Viewer; now: number; base?: string | undefined },
+  {
+    viewer,
+    now,
+    id,
+    base,
+  }: { viewer: Viewer; now: number; id: string | undefined; base?: string | undefined },
 ): VersionRow {
   return {
-    id: newId(now),
+    id: id ?? newId(now),
     slug,
     state: 'pending',
     files: JSON.stringify(

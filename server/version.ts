@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { DeleteVersionAnswer, FinalizeAnswer, VersionList, Viewer } from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
@@ -90,6 +92,40 @@ export class Versions {
     return { slug, versionId, deleted: true }
   }
 
+  /** One file of the live version, or of another kept one. NOT_FOUND when there is none of that path. */
+  async file(
+    account: AccountRow,
+    slug: string,
+    path: string,
+    versionId?: string,
+  ): Promise<StoredFile & { body: Readable }> {
+    const files = await this.#files(account, slug, versionId)
+    const file = files.find((one) => one.path === path)
+    if (!file) throw new Failure('NOT_FOUND', 'The version has no such file')
+    return { ...file, body: await this.#bytes(file) }
+  }
+
+  /** The live version, or another kept one, as a tar stream (POSIX.1-2001). */
+  async tar(account: AccountRow, slug: string, versionId?: string): Promise<Readable> {
+    const files = await this.#files(account, slug, versionId)
+    const { pack } = await import('tar-stream')
+    const archive = pack()
+    const fill = async () => {
+      for (const file of files) {
+        const entry = archive.entry({
+          name: file.path,
+          size: file.size,
+          mode: 0o644,
+          mtime: new Date(this.#clock()),
+        })
+        await pipeline(await this.#bytes(file), entry)
+      }
+      archive.finalize()
+    }
+    fill().catch((error: Error) => archive.destroy(error))
+    return Readable.from(archive)
+  }
+
   /** Removes the oldest versions beyond the number that is kept, never the live one. Answers how many went. */
   async prune(slug: string): Promise<number> {
     return this.#store.write('soft', async (tx) => {
@@ -101,6 +137,23 @@ export class Versions {
       if (old.length > 0) await dropVersions(tx, slug, old, this.#clock())
       return old.length
     })
+  }
+
+  async #files(account: AccountRow, slug: string, versionId: string | undefined): Promise<StoredFile[]> {
+    const { read } = this.#store
+    const site = ownedSite(await read.sites.bySlug(slug), account, this.#clock())
+    const wanted = versionId ?? site.live_version_id
+    if (wanted === null)
+      throw new Failure('SITE_PENDING', 'The site was never finalized, so it has no files yet')
+    const version = versionOf(await read.versions.byId(wanted), slug)
+    if (version.state === 'pending') throw new Failure('SITE_PENDING', 'This version is not finalized yet')
+    return JSON.parse(version.files) as StoredFile[]
+  }
+
+  async #bytes(file: StoredFile): Promise<Readable> {
+    const body = await this.#blobs.read(file.hash!)
+    if (!body) throw new Error(`The blob ${file.hash} of '${file.path}' is missing`)
+    return body
   }
 }
 

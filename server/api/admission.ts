@@ -57,12 +57,17 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       await standing(reply, free ? limits.look(caller, 'api') : limits.charge(caller, charge))
     }
     const refused = credential?.kind === 'key' && !caller.account
-    if (refused || (auth === 'required' && !caller.account && request.routeOptions.url)) throw unauthorized(refused)
+    if (refused || (auth === 'required' && !caller.account && request.routeOptions.url))
+      throw unauthorized(refused)
   })
 }
 
 /** Charges a request whose route has `charge: 'handler'`. RATE_LIMITED when it is one too many. */
-export async function charge(limits: RateLimits, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function charge(
+  limits: RateLimits,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   await standing(reply, limits.charge(request.caller, 'api'))
 }
 
@@ -75,16 +80,20 @@ export function accountOf(request: FastifyRequest): AccountRow {
 const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After'
 
 async function standing(reply: FastifyReply, found: Promise<Standing>): Promise<void> {
-  const { limit, remaining, reset, admitted } = await found
+  const { limit, remaining, reset, secondsLeft, admitted } = await found
   reply
     .header('X-RateLimit-Limit', limit)
     .header('X-RateLimit-Remaining', remaining)
     .header('X-RateLimit-Reset', reset)
   if (admitted) return
   const at = new Date(reset * 1000).toISOString()
-  throw new Failure('RATE_LIMITED', `The limit of ${limit} requests an hour is reached; it starts again at ${at}`, {
-    retryAfterSeconds: Math.max(1, Math.ceil(reset - Date.now() / 1000)),
-  })
+  throw new Failure(
+    'RATE_LIMITED',
+    `The limit of ${limit} requests an hour is reached; it starts again at ${at}`,
+    {
+      retryAfterSeconds: secondsLeft,
+    },
+  )
 }
 
 type Credential = { kind: 'key' | 'session'; value: string }

@@ -38,7 +38,8 @@ export function answerFailures(app: FastifyInstance, log: Log): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = failureOf(error, request)
     const status = STATUS[failure.code]
-    if (status >= 500) log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
+    if (status >= 500)
+      log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
     if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
@@ -60,7 +61,10 @@ export function schemaProblems(error: FastifyError | Error | undefined): Problem
     const path = fieldName(problem.instancePath)
     const params = problem.params as Record<string, unknown>
     if (problem.keyword === 'required') {
-      return { field: [path, String(params.missingProperty)].filter(Boolean).join('.'), message: 'is required' }
+      return {
+        field: [path, String(params.missingProperty)].filter(Boolean).join('.'),
+        message: 'is required',
+      }
     }
     return { field: path || where, message: sentence(problem.keyword, params, problem.message) }
   })
@@ -71,16 +75,24 @@ function failureOf(error: FastifyError, request: FastifyRequest): Failure {
   if (error.validation) return invalid(schemaProblems(error))
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Failure('UNSUPPORTED_MEDIA_TYPE', `This does not take a body of ${request.headers['content-type']}`)
+      return new Failure(
+        'UNSUPPORTED_MEDIA_TYPE',
+        `This does not take a body of ${request.headers['content-type']}`,
+      )
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Failure('PAYLOAD_TOO_LARGE', `A JSON body may have at most ${request.routeOptions.bodyLimit} bytes`)
+      return new Failure(
+        'PAYLOAD_TOO_LARGE',
+        `A JSON body may have at most ${request.routeOptions.bodyLimit} bytes`,
+      )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
       return new Failure('SIZE_MISMATCH', 'The body ended before its announced length')
   }
   const full = storageFailure(error)
   if (full) return full
-  return new Failure('INTERNAL', `Something went wrong here; it is logged as request ${request.id}`, { cause: error })
+  return new Failure('INTERNAL', `Something went wrong here; it is logged as request ${request.id}`, {
+    cause: error,
+  })
 }
 
 /** `/files/3/path` as `files[3].path`. */

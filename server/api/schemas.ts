@@ -17,8 +17,17 @@ const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'nu
 const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
 
 /** An object whose first fields are required and whose others are not. Unknown fields are ignored. */
-function object(required: Record<string, Schema>, optional: Record<string, Schema> = {}, more: Schema = {}): Schema {
-  return { type: 'object', required: Object.keys(required), properties: { ...required, ...optional }, ...more }
+function object(
+  required: Record<string, Schema>,
+  optional: Record<string, Schema> = {},
+  more: Schema = {},
+): Schema {
+  return {
+    type: 'object',
+    required: Object.keys(required),
+    properties: { ...required, ...optional },
+    ...more,
+  }
 }
 
 const slug = text('The site’s name, for example amber-harbor-k7x3m2')
@@ -32,7 +41,9 @@ export const fileEntry = object(
     size: whole('Bytes', { minimum: 1 }),
     contentType: text('MIME type', { maxLength: 255 }),
   },
-  { hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }) },
+  {
+    hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),
+  },
 )
 
 const viewerFields = {
@@ -40,7 +51,9 @@ const viewerFields = {
   description: orNull(text('Meta description', { maxLength: 500 })),
   ogImagePath: orNull(text('Path of an image in the manifest')),
   spaMode: flag('Navigations that find no file get index.html'),
-  ttlSeconds: orNull(whole('Seconds until an owned site expires, counted from finalize', { minimum: 60, maximum: 31_536_000 })),
+  ttlSeconds: orNull(
+    whole('Seconds until an owned site expires, counted from finalize', { minimum: 60, maximum: 31_536_000 }),
+  ),
 }
 
 const claimToken = text('The claim token of an anonymous site')
@@ -95,14 +108,20 @@ const finalizeFields = {
 }
 const replayed = flag('The version was already finalized like this')
 
-export const finalizeRequest = object({ versionId }, { live: flag('false keeps the version as a draft; default true') })
+export const finalizeRequest = object(
+  { versionId },
+  { live: flag('false keeps the version as a draft; default true') },
+)
 export const finalizeAnswer = object(finalizeFields, { replayed })
 export const archiveAnswer = object(
   {
     ...finalizeFields,
     fileCount: whole('Files in the version'),
     totalBytes: whole('Bytes in the version'),
-    skipped: list(object({ path: text('The entry'), reason: text('junk') }), 'Litter of archivers that was left out'),
+    skipped: list(
+      object({ path: text('The entry'), reason: text('junk') }),
+      'Litter of archivers that was left out',
+    ),
   },
   anonymousExtras,
 )
@@ -124,9 +143,17 @@ export const archiveQuery = object(
 
 export const uploadQuery = object(
   {},
-  { token: text('Signature of the target'), ct: text('Content type'), exp: text('Unix time at which the address ends') },
+  {
+    token: text('Signature of the target'),
+    ct: text('Content type'),
+    exp: text('Unix time at which the address ends'),
+  },
 )
-export const uploadReceipt = object({ path: text('The file'), size: whole('Bytes'), hash: text('SHA-256 in hex') })
+export const uploadReceipt = object({
+  path: text('The file'),
+  size: whole('Bytes'),
+  hash: text('SHA-256 in hex'),
+})
 
 const siteFields = {
   slug,
@@ -172,7 +199,12 @@ export const listQuery = object(
 
 export const metadataRequest = object(
   {},
-  { ...viewerFields, password: orNull(text('Visitors are asked for it; null opens the site', { minLength: 1, maxLength: 200 })) },
+  {
+    ...viewerFields,
+    password: orNull(
+      text('Visitors are asked for it; null opens the site', { minLength: 1, maxLength: 200 }),
+    ),
+  },
 )
 export const duplicateAnswer = object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status })
 export const deleteAnswer = object({ slug, deleted: flag('true') })
@@ -243,7 +275,11 @@ const code = text('The mailed code, XXXX-XXXX', { maxLength: 40 })
 const plan = { type: 'string', enum: ['free', 'hobby'] }
 
 export const requestCodeRequest = object({ email })
-export const requestCodeAnswer = object({ message: text('For a person'), email, expiresInSeconds: whole('600') })
+export const requestCodeAnswer = object({
+  message: text('For a person'),
+  email,
+  expiresInSeconds: whole('600'),
+})
 export const verifyCodeRequest = object({ email, code })
 export const verifyCodeAnswer = object({
   message: text('For a person'),

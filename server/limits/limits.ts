@@ -8,6 +8,8 @@ export interface Standing {
   remaining: number
   /** Unix time in seconds at which the window ends. */
   reset: number
+  /** Seconds until then, at least 1. */
+  secondsLeft: number
   /** False when this request is one too many. */
   admitted: boolean
 }
@@ -40,16 +42,27 @@ export class RateLimits {
   /** Charges one request, unless the window is used up. */
   async charge(caller: Caller, kind: LimitKind): Promise<Standing> {
     const { key, limit, window } = this.#counter(caller, kind)
-    if (this.#usedUp.has(key)) return standing(limit, limit + 1, window)
+    if (this.#usedUp.has(key)) return this.#standing(limit, limit + 1, window)
     const count = await this.#options.store.write('soft', (tx) => tx.counters.add(key, window))
     if (count > limit && this.#usedUp.size < MOST_REMEMBERED) this.#usedUp.add(key)
-    return standing(limit, count, window)
+    return this.#standing(limit, count, window)
   }
 
   /** How a caller stands, without charging. */
   async look(caller: Caller, kind: LimitKind): Promise<Standing> {
     const { key, limit, window } = this.#counter(caller, kind)
-    return standing(limit, await this.#options.store.read.counters.value(key, window), window)
+    return this.#standing(limit, await this.#options.store.read.counters.value(key, window), window)
+  }
+
+  #standing(limit: number, count: number, window: number): Standing {
+    const end = window + HOUR
+    return {
+      limit,
+      remaining: Math.max(0, limit - count),
+      reset: end / 1000,
+      secondsLeft: Math.max(1, Math.ceil((end - this.#options.clock()) / 1000)),
+      admitted: count <= limit,
+    }
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
@@ -76,13 +89,4 @@ export function network(address: string): string {
   const zeros = tail === undefined ? [] : Array<string>(8 - start.length - end.length).fill('0')
   const groups = [...start, ...zeros, ...end].slice(0, 4)
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
-}
-
-function standing(limit: number, count: number, window: number): Standing {
-  return {
-    limit,
-    remaining: Math.max(0, limit - count),
-    reset: (window + HOUR) / 1000,
-    admitted: count <= limit,
-  }
 }

@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts'
 import { migrate } from './migrate.ts'
 import { queriesOver } from './queries.ts'
 import type { Schema } from './schema.ts'
-import type { Durability, Store, Writing } from './store.ts'
+import type { Durability, Forget, Store, Writing } from './store.ts'
 
 interface SqliteOptions {
   file: string
@@ -34,16 +34,20 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
   const reading = kyselyOver(reader)
   await migrate(writing)
 
-  const listeners = new Set<(slugs: readonly string[] | undefined) => void>()
-  const tell = (slugs: readonly string[] | undefined) => {
-    if (slugs === undefined || slugs.length > 0) for (const listener of listeners) listener(slugs)
+  const listeners = new Set<Forget>()
+  const tell = async (slugs: readonly string[] | undefined, own: boolean) => {
+    if (slugs?.length === 0) return
+    await Promise.all([...listeners].map((listener) => listener(slugs, own)))
   }
   let seen = newestChange(reader)
   let dataVersion = dataVersionOf(reader)
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
 
-  async function transaction<T>(wanted: Durability, work: (tx: Writing) => Promise<T>): Promise<T> {
+  async function transaction<T>(
+    wanted: Durability,
+    work: (tx: Writing) => Promise<T>,
+  ): Promise<[T, string[]]> {
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
@@ -66,8 +70,7 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
       }
       return result
     })
-    tell([...changed])
-    return result
+    return [result, [...changed]]
   }
 
   async function catchUp(): Promise<void> {
@@ -86,19 +89,21 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
       slug: string
     }[]
     seen = newest
-    tell(missed ? undefined : rows.map((row) => row.slug))
+    await tell(missed ? undefined : rows.map((row) => row.slug), false)
   }
 
-  const poll = setInterval(() => void catchUp().catch(() => tell(undefined)), pollMilliseconds)
+  const poll = setInterval(() => void catchUp().catch(() => tell(undefined, false)), pollMilliseconds)
   poll.unref()
 
   return {
     read: queriesOver(reading),
 
-    write(wanted, work) {
+    async write(wanted, work) {
       const turn = last.then(() => explained(() => transaction(wanted, work)))
       last = turn.catch(() => undefined)
-      return turn
+      const [result, changed] = await turn
+      await tell(changed, true)
+      return result
     },
 
     onChange: (forget) => void listeners.add(forget),

@@ -31,6 +31,8 @@ export interface Writing extends Queries {
  */
 export type Durability = 'durable' | 'soft'
 
+export type Forget = (slugs: readonly string[] | undefined, own: boolean) => void | Promise<void>
+
 /**
  * The metadata of the service.
  *
@@ -47,10 +49,11 @@ export interface Store extends AsyncDisposable {
   write<T>(durability: Durability, work: (tx: Writing) => Promise<T>): Promise<T>
 
   /**
-   * Calls `forget` with the slugs that changed: for changes of this process before `write` answers, for those of
-   * others within a second. Undefined stands for everything, when the engine cannot tell what was missed.
+   * Calls `forget` with the slugs that changed: for changes of this process (`own`) before `write` answers, and
+   * waits for what it returns; for those of others within a second. Undefined stands for everything, when the
+   * engine cannot tell what was missed.
    */
-  onChange(forget: (slugs: readonly string[] | undefined) => void): void
+  onChange(forget: Forget): void
 
   /** Looks for changes of other processes now. */
   catchUp(): Promise<void>

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
+import { archiveKind } from '../archive/archive.ts'
+import { Failure } from '../failure.ts'
+import type { Log } from '../log.ts'
+import { admit } from './admission.ts'
+import { answerFailures } from './failures.ts'
+import { notFoundPage, pages } from './pages.ts'
+import type { Rooms } from './rooms.ts'
+import { type Route, routes } from './routes.ts'
+import { errorAnswer } from './schemas.ts'
+
+export interface ApiOptions extends Rooms {
+  baseUrl: string
+  version: string
+  /** Largest JSON body in bytes. */
+  manifestBytes: number
+  addressOf: (request: IncomingMessage) => string
+  log: Log
+  /** Rejects while the service cannot do its work. */
+  healthy: () => Promise<void>
+}
+
+/** Door 1: the API of spec 4 with its documents, and the pages for people. Not listening: `routing` takes requests. */
+export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
+  const app = Fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    bodyLimit: options.manifestBytes,
+    routerOptions: { maxParamLength: 4000, ignoreTrailingSlash: false },
+    exposeHeadRoutes: false,
+    ajv: {
+      customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
+    },
+  })
+  await app.register(swagger, { openapi: openApiHead(options) })
+  answerFailures(app, options.log)
+  logRequests(app, options.log)
+  app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
+  await app.register(pages, { baseUrl: options.baseUrl, openapi: () => app.swagger() })
+  await app.register(async (api) => {
+    parsers(api)
+    admit(api, options)
+    const table = routes(options)
+    for (const route of table) api.route(routeOptions(route))
+    api.get('/api/openapi.json', { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, () =>
+      app.swagger(),
+    )
+    refuseOtherMethods(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
+    api.all('/api/*', { schema: { hide: true }, config: { auth: 'optional' } }, () => {
+      throw new Failure('NOT_FOUND', 'There is no such route; /docs lists them all')
+    })
+  })
+  app.setNotFoundHandler((_, reply) => notFoundPage(reply))
+  await app.ready()
+  return app
+}
+
+function routeOptions(route: Route): RouteOptions {
+  const [status, shape] = route.answer
+  const ownRules = route.archives === true || route.charge === 'handler'
+  return {
+    method: route.method,
+    url: route.url,
+    attachValidation: ownRules,
+    config: { charge: route.charge ?? 'api', auth: route.auth ?? 'required' },
+    schema: {
+      tags: [route.tag],
+      summary: route.summary,
+      ...(route.archives
+        ? { consumes: ['application/json', 'application/zip', 'application/x-tar', 'application/gzip'] }
+        : {}),
+      ...(route.auth ? { security: route.auth === 'none' ? [] : [{ key: [] }, {}] } : {}),
+      ...(route.body ? { body: route.body } : {}),
+      ...(route.query ? { querystring: route.query } : {}),
+      response: { ...(shape === 'bytes' ? {} : { [status]: shape }), '4xx': errorAnswer, '5xx': errorAnswer },
+    },
+    handler: route.handle,
+  } as RouteOptions
+}
+
+/** JSON where it is JSON; the bytes of uploads and archives are left in the stream for their handlers. */
+function parsers(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
+    if (body === '') return done(null, undefined)
+    try {
+      done(null, JSON.parse(body as string))
+    } catch {
+      done(new Failure('INVALID_JSON', 'The body is not valid JSON'), undefined)
+    }
+  })
+  app.addContentTypeParser('*', (request, payload, done) => {
+    if (takesBytes(request)) return done(null, payload)
+    const type = request.headers['content-type']
+    done(new Failure('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`), undefined)
+  })
+}
+
+function takesBytes(request: FastifyRequest): boolean {
+  const { url, schema } = request.routeOptions
+  if (url === '/api/v1/_upload/*') return true
+  const archives = (schema as { consumes?: string[] } | undefined)?.consumes !== undefined
+  return archives && archiveKind(request.headers['content-type']) !== undefined
+}
+
+/** Answers 405 with `Allow` where the path is known and the method is not, and preflights from any origin. */
+function refuseOtherMethods(app: FastifyInstance, table: readonly { url: string; method: string }[]): void {
+  for (const [url, rows] of Map.groupBy(table, (route) => route.url)) {
+    const known = rows.map((route) => route.method)
+    const allow = [...known, 'OPTIONS'].join(', ')
+    app.options(url, { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, (_, reply) => {
+      reply
+        .code(204)
+        .header('Allow', allow)
+        .header('Access-Control-Allow-Methods', allow)
+        .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+        .header('Access-Control-Max-Age', 86_400)
+        .send()
+    })
+    const others = (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter(
+      (one) => !known.includes(one),
+    )
+    app.route({
+      method: others,
+      url,
+      schema: { hide: true },
+      config: { auth: 'optional' },
+      handler: (request, reply) => {
+        reply.header('Allow', allow)
+        throw new Failure('METHOD_NOT_ALLOWED', `${request.method} is not known here; allowed: ${allow}`)
+      },
+    })
+  }
+}
+
+async function health(healthy: () => Promise<void>): Promise<{ status: 'ok' }> {
+  await healthy()
+  return { status: 'ok' }
+}
+
+/** One line a request, without the query: it may hold tokens. Uploads and pages only at level debug. */
+function logRequests(app: FastifyInstance, log: Log): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const quiet = !request.url.startsWith('/api/') || request.url.startsWith('/api/v1/_upload/')
+    log[quiet ? 'debug' : 'info']('request', {
+      request: request.id,
+      method: request.method,
+      path: request.url.split('?', 1)[0],
+      status: reply.statusCode,
+      milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+      account: request.caller?.account?.id,
+    })
+  })
+}
+
+function openApiHead({ baseUrl, version }: Pick<ApiOptions, 'baseUrl' | 'version'>) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Slipway',
+      version,
+      description: 'Publish static sites: send a manifest, upload to signed addresses, finalize, live.',
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ key: [] }],
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http' as const,
+          scheme: 'bearer',
+          description: 'An API key: sl_live_ and 32 hex characters',
+        },
+      },
+    },
+  }
+}

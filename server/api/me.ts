@@ -1,0 +1,43 @@
+import type { RouteHandlerMethod } from 'fastify'
+import type { Me } from '../../client/wire.ts'
+import { DOMAINS_ALLOWED } from '../domain.ts'
+import { iso } from '../time.ts'
+import { accountOf } from './admission.ts'
+import type { Rooms } from './rooms.ts'
+
+/** Contract, "Sign-in": the account, its limits and what is used of them. */
+export function show({
+  accounts,
+  limits,
+  publishing,
+  versionsKept,
+  requestsPerHour,
+}: Rooms): RouteHandlerMethod {
+  return async (request): Promise<Me> => {
+    const account = accountOf(request)
+    const { limit, remaining, reset } = await limits.look(request.caller, 'api')
+    const files = publishing.limitsFor(request.caller)
+    return {
+      email: account.email,
+      plan: account.plan,
+      createdAt: iso(account.created_at),
+      limits: {
+        requestsPerHour: requestsPerHour[account.plan],
+        domains: DOMAINS_ALLOWED[account.plan],
+        filesPerSite: files.files,
+        fileBytes: files.fileBytes,
+        siteBytes: files.siteBytes,
+        versionsKept,
+      },
+      usage: {
+        requestsThisHour: limit - remaining,
+        resetsAt: iso(reset * 1000),
+        ...(await accounts.usage(account)),
+      },
+    }
+  }
+}
+
+export function renewKey({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerMethod {
+  return (request) => accounts.renewKey(accountOf(request))
+}

@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FinalizeRequest, PublishRequest } from '../../client/wire.ts'
+import { archiveKind } from '../archive/archive.ts'
+import type { ArchiveWishes } from '../archive-publish.ts'
+import { invalid, type Problem } from '../failure.ts'
+import type { Publishing } from '../publish.ts'
+import { charge } from './admission.ts'
+import { schemaProblems } from './failures.ts'
+import type { Rooms } from './rooms.ts'
+import { slugOf } from './sites.ts'
+
+/** Spec 4.3, and contract "One request". */
+export function create({ publishing, archives }: Pick<Rooms, 'publishing' | 'archives'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const kind = archiveKind(request.headers['content-type'])
+    const answer = kind
+      ? await archives.create(request.caller, kind, request.body as Readable, wishes(request))
+      : await publishing.create(request.caller, manifestOf(request, publishing))
+    reply.code(201)
+    return answer
+  }
+}
+
+/** Spec 4.4. */
+export function update({ publishing, archives }: Pick<Rooms, 'publishing' | 'archives'>): RouteHandlerMethod {
+  return (request) => {
+    const kind = archiveKind(request.headers['content-type'])
+    return kind
+      ? archives.update(request.caller, slugOf(request), kind, request.body as Readable, wishes(request))
+      : publishing.update(request.caller, slugOf(request), manifestOf(request, publishing))
+  }
+}
+
+export function refresh({ publishing }: Pick<Rooms, 'publishing'>): RouteHandlerMethod {
+  return (request) => {
+    const body = request.body as { versionId: string; claimToken?: string }
+    return publishing.refresh(request.caller, slugOf(request), body)
+  }
+}
+
+/** Spec 4.5. Completing an admitted publish is not charged; everything else is. */
+export function finalize({ publishing, limits }: Pick<Rooms, 'publishing' | 'limits'>): RouteHandlerMethod {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const body = (request.body ?? {}) as Partial<FinalizeRequest>
+    const free =
+      typeof body.versionId === 'string' && (await publishing.completes(slugOf(request), body.versionId))
+    if (!free) await charge(limits, request, reply)
+    if (request.validationError) throw request.validationError
+    return publishing.finalize(request.caller, slugOf(request), body as FinalizeRequest)
+  }
+}
+
+/**
+ * The manifest of a JSON publish. All that is wrong is told at once: what the schema finds and what only the
+ * rules know. Of the fields that both look at, the rules have the better words.
+ */
+function manifestOf(request: FastifyRequest, publishing: Publishing): PublishRequest {
+  const { body } = request
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalid([{ field: 'body', message: 'must be a JSON object with files' }])
+  }
+  const found = schemaProblems(request.validationError).filter(({ field }) => !RULED.test(field))
+  const problems: Problem[] = [...publishing.problems(request.caller, body as PublishRequest), ...found]
+  if (problems.length > 0) throw invalid(problems)
+  return body as PublishRequest
+}
+
+const RULED = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+
+function wishes(request: FastifyRequest): ArchiveWishes {
+  const { title, description, ogImagePath, spaMode, ttlSeconds, live, baseVersionId, claimToken } =
+    request.query as Record<string, string | undefined>
+  const problems = Object.entries({ spaMode, live }).flatMap(([field, value]) =>
+    value === undefined || value === 'true' || value === 'false'
+      ? []
+      : [{ field, message: 'must be true or false' }],
+  )
+  if (problems.length > 0) throw invalid(problems)
+  return {
+    viewer: {
+      ...(title === undefined ? {} : { title }),
+      ...(description === undefined ? {} : { description }),
+      ...(ogImagePath === undefined ? {} : { ogImagePath }),
+      ...(spaMode === undefined ? {} : { spaMode: spaMode === 'true' }),
+      ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
+    },
+    live: live !== 'false',
+    baseVersionId,
+    claimToken,
+  }
+}

@@ -1,0 +1,23 @@
+import type { Accounts } from '../account.ts'
+import type { Archives } from '../archive-publish.ts'
+import type { Domains } from '../domain.ts'
+import type { RateLimits } from '../limits/limits.ts'
+import type { Publishing } from '../publish.ts'
+import type { Sites } from '../site.ts'
+import type { Versions } from '../version.ts'
+
+/** What the table of routes hands out; a handler takes the one or two it uses. */
+export interface Rooms {
+  accounts: Accounts
+  publishing: Publishing
+  archives: Archives
+  sites: Sites
+  versions: Versions
+  domains: Domains
+  limits: RateLimits
+  /** Figures that `GET /api/v1/me` tells. */
+  versionsKept: number
+  requestsPerHour: Record<'free' | 'hobby', number>
+  /** Uploads that are taken at the same time; one more is UNAVAILABLE. */
+  uploadsAtOnce: number
+}

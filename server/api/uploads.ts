@@ -1,0 +1,35 @@
+import type { RouteHandlerMethod } from 'fastify'
+import { Failure } from '../failure.ts'
+import type { Rooms } from './rooms.ts'
+
+const PREFIX = '/api/v1/_upload/'
+
+/** Spec 4.6: the bytes flow from the socket to the blobs; Fastify's parsers leave them alone. */
+export function receive({
+  publishing,
+  uploadsAtOnce,
+}: Pick<Rooms, 'publishing' | 'uploadsAtOnce'>): RouteHandlerMethod {
+  let underWay = 0
+  return async (request) => {
+    if (underWay >= uploadsAtOnce) {
+      throw new Failure('UNAVAILABLE', 'Too many uploads at the same time; try again shortly', {
+        retryAfterSeconds: 1,
+      })
+    }
+    underWay++
+    try {
+      const length = request.headers['content-length']
+      return await publishing.upload(
+        request.url.split('?', 1)[0]!.slice(PREFIX.length),
+        request.query as { token?: string; ct?: string; exp?: string },
+        request.raw,
+        {
+          contentType: request.headers['content-type'],
+          length: length === undefined ? undefined : Number(length),
+        },
+      )
+    } finally {
+      underWay--
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Thrown when the port cannot be had: one sentence for the operator. */
+export class ListenError extends Error {
+  override name = 'ListenError'
+}
+
+/** Milliseconds without a byte from or to a client after which its connection ends. */
+const IDLE = 60_000
+
+/**
+ * The HTTP sockets of one process. It listens at once, so that a free port is known, and holds requests back
+ * until `serve` says who answers them.
+ */
+export class Listener {
+  readonly port: number
+  readonly #servers: Server[]
+  readonly #ready: PromiseWithResolvers<Handle>
+
+  private constructor(servers: Server[], ready: PromiseWithResolvers<Handle>) {
+    this.#servers = servers
+    this.#ready = ready
+    this.port = (servers[0]!.address() as AddressInfo).port
+  }
+
+  /** Listens; `localhost` means both loopback addresses, as far as the machine has them. */
+  static async open(host: string, port: number): Promise<Listener> {
+    const ready = Promise.withResolvers<Handle>()
+    const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
+    const servers: Server[] = []
+    let actual = port
+    for (const [index, one] of hosts.entries()) {
+      const server = makeServer(ready.promise)
+      try {
+        await listen(server, one, actual)
+      } catch (error) {
+        if (index > 0 && hasNoSuchAddress(error)) continue
+        for (const other of servers) other.close()
+        throw explained(error, one, actual)
+      }
+      servers.push(server)
+      actual = (server.address() as AddressInfo).port
+    }
+    return new Listener(servers, ready)
+  }
+
+  serve(handle: Handle): void {
+    this.#ready.resolve(handle)
+  }
+
+  /** Takes no more connections, lets what is under way finish for at most `seconds`, then cuts it off. */
+  async drain(seconds: number): Promise<void> {
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    for (const server of this.#servers) server.closeIdleConnections()
+    const cut = setTimeout(() => {
+      for (const server of this.#servers) server.closeAllConnections()
+    }, seconds * 1000)
+    await Promise.all(closed)
+    clearTimeout(cut)
+  }
+}
+
+/** Node's defaults are for trusted clients; see design.md, "Node's defaults to override". */
+function makeServer(ready: Promise<Handle>): Server {
+  let handle: Handle | undefined
+  const server = createServer(
+    {
+      headersTimeout: 15_000,
+      requestTimeout: 0,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 5000,
+      maxHeaderSize: 16 * 1024,
+      noDelay: true,
+    },
+    (request, response) => {
+      if (!server.listening) response.setHeader('Connection', 'close')
+      if (handle) handle(request, response)
+      else void ready.then((given) => given(request, response))
+    },
+  )
+  void ready.then((given) => {
+    handle = given
+  })
+  server.maxConnections = 20_000
+  server.setTimeout(IDLE)
+  return server
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog: 1024 }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function hasNoSuchAddress(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
+}
+
+function explained(error: unknown, host: string, port: number): Error {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new ListenError(
+        `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with SLIPWAY_PORT.`,
+      )
+    case 'EACCES':
+      return new ListenError(
+        `Port ${port} may not be used by this user. Choose one above 1023 with SLIPWAY_PORT.`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`)
+  }
+  return error as Error
+}

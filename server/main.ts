@@ -1,0 +1,175 @@
+import cluster from 'node:cluster'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
+import { Failure } from './failure.ts'
+import { type Log, makeLog } from './log.ts'
+
+enableCompileCache()
+
+const HELP = `slipway-server: runs the Slipway service
+
+  slipway-server                            serve until SIGTERM or SIGINT
+  slipway-server sweep NAME|all             run one sweep now, or all of them
+  slipway-server sweeps                     list the sweeps
+  slipway-server account plan EMAIL PLAN    put an account on the free or hobby plan
+  slipway-server settings                   list the settings (environment variables)
+  slipway-server help | version
+`
+
+const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+process.exitCode = await main(process.argv.slice(2))
+
+/** Does what the arguments say and answers the exit code: 0 done, 1 failed, 2 not understood. */
+async function main(args: string[]): Promise<number> {
+  const [command = 'serve', ...rest] = args
+  try {
+    const config = readConfig(process.env)
+    const text = process.stdout.isTTY === true
+    const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
+    switch (command) {
+      case 'serve':
+        return config.workers > 1 ? await serveWithWorkers(config, log) : await serve(config, log)
+      case 'worker':
+        return await serve(config, log, rest[0])
+      case 'sweep':
+        return await sweep(config, log, rest)
+      case 'sweeps':
+        return await listSweeps()
+      case 'account':
+        return await account(config, log, rest)
+      case 'settings':
+        for (const row of settingRows()) say(`${row.name.padEnd(30)} ${row.fallback.padEnd(12)} ${row.means}`)
+        return 0
+      case 'version':
+        say(version)
+        return 0
+      case 'help':
+        say(HELP)
+        return 0
+    }
+    return misunderstood(`There is no command ${command}.`)
+  } catch (error) {
+    return complain(error)
+  }
+}
+
+/** One process does everything; with `run` it is one of several workers under a supervisor. */
+async function serve(config: Config, log: Log, run?: string): Promise<number> {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<string>()
+  const { startService } = await import('./service.ts')
+  if (run === undefined) {
+    const service = await startService(config, { log, version })
+    onSignals(stop)
+    announce(service.baseUrl, config)
+    return end(service, await stopped, log)
+  }
+  const { Siblings } = await import('./workers.ts')
+  const siblings = new Siblings(() => stop('supervisor'))
+  onSignals(() => undefined)
+  const service = await startService(config, {
+    log,
+    version,
+    run,
+    tellSiblings: (slugs) => siblings.tell(slugs),
+  })
+  siblings.ready(service)
+  const code = await end(service, await stopped, log)
+  cluster.worker?.disconnect()
+  return code
+}
+
+async function end(service: AsyncDisposable, reason: string, log: Log): Promise<number> {
+  log.info('stopping: finishing what is under way', { reason })
+  await service[Symbol.asyncDispose]()
+  log.info('stopped')
+  return 0
+}
+
+async function serveWithWorkers(config: Config, log: Log): Promise<number> {
+  const { supervise } = await import('./workers.ts')
+  const args = ['worker', randomBytes(8).toString('hex')]
+  const onReady = (baseUrl: string) => announce(baseUrl, config)
+  const supervisor = supervise({ workers: config.workers, args, log, onReady })
+  onSignals(() => supervisor.stop())
+  return supervisor.ended
+}
+
+async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
+  const { sweeps } = await import('./sweeps/sweeps.ts')
+  const { runByHand } = await import('./sweeps/scheduler.ts')
+  const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
+  if (chosen.length === 0) {
+    return misunderstood(
+      `There is no sweep ${name ?? ''}; there are ${sweeps.map((one) => one.name).join(', ')} and all.`,
+    )
+  }
+  const { openHouse } = await import('./service.ts')
+  await using house = await openHouse(config, { log, version })
+  for (const one of chosen) say(`${one.name}: ${await runByHand(one, house.sweepOptions)}`)
+  return 0
+}
+
+async function listSweeps(): Promise<number> {
+  const { sweeps } = await import('./sweeps/sweeps.ts')
+  for (const one of sweeps)
+    say(`${one.name.padEnd(16)} every ${String(one.every).padStart(5)} s  ${one.means}`)
+  return 0
+}
+
+async function account(config: Config, log: Log, [verb, email, plan]: string[]): Promise<number> {
+  if (verb !== 'plan' || !email || (plan !== 'free' && plan !== 'hobby')) {
+    return misunderstood('Say: slipway-server account plan EMAIL free|hobby')
+  }
+  const { openHouse } = await import('./service.ts')
+  await using house = await openHouse(config, { log, version })
+  await house.accounts.setPlan(email, plan)
+  say(`${email} is on the ${plan} plan.`)
+  return 0
+}
+
+/** Says where it runs and what to type next: to a person as text, to a machine as one line of the log. */
+function announce(baseUrl: string, config: Config): void {
+  if (config.log === 'silent') return
+  say(`
+  Slipway ${version} runs at ${baseUrl}
+
+  Publish a folder:   npx slipway publish ./folder${baseUrl === 'http://localhost:8080' ? '' : ` --server ${baseUrl}`}
+  API reference:      ${baseUrl}/docs
+  Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
+
+  Ctrl-C stops it.
+`)
+}
+
+/** The first signal stops in order, a second one at once. */
+function onSignals(stop: (signal: string) => void): void {
+  let asked = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked && signal === 'SIGINT') process.exit(130)
+      asked = true
+      stop(signal)
+    })
+  }
+}
+
+function complain(error: unknown): number {
+  const expected =
+    error instanceof ConfigError || error instanceof Failure || (error as Error).name === 'ListenError'
+  process.stderr.write(`slipway-server: ${expected ? (error as Error).message : (error as Error).stack}\n`)
+  return 1
+}
+
+function misunderstood(sentence: string): number {
+  process.stderr.write(`${sentence}\n\n${HELP}`)
+  return 2
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Accounts } from './account.ts'
+import { Addresses } from './address.ts'
+import { buildApi } from './api/app.ts'
+import { Archives } from './archive-publish.ts'
+import type { Blobs } from './blobs/blobs.ts'
+import { diskBlobs } from './blobs/disk.ts'
+import { callerAddress } from './caller-address.ts'
+import type { Config } from './config.ts'
+import { type DataFolder, prepareDataFolder } from './data-folder.ts'
+import { Domains } from './domain.ts'
+import { Edge } from './edge/edge.ts'
+import { MOST_FILES } from './file.ts'
+import { RateLimits } from './limits/limits.ts'
+import { Listener } from './listener.ts'
+import type { Log } from './log.ts'
+import { folderMail } from './mail/folder.ts'
+import type { Mail } from './mail/mail.ts'
+import { smtpMail } from './mail/smtp.ts'
+import { Publishing } from './publish.ts'
+import { Sites } from './site.ts'
+import { sqliteStore } from './store/sqlite.ts'
+import type { Store } from './store/store.ts'
+import { Scheduler } from './sweeps/scheduler.ts'
+import { type SweepOptions, sweeps } from './sweeps/sweeps.ts'
+import { UploadTargets } from './upload.ts'
+import { Versions } from './version.ts'
+
+/** What a process is given beside its settings. */
+export interface Surroundings {
+  log: Log
+  version: string
+  /** Milliseconds since 1970. */
+  clock?: () => number
+  /** Names this run of the service for all of its processes; see `blobs/disk.ts`. */
+  run?: string
+  /** Tells the other processes of this machine which sites changed; resolves when they have forgotten them. */
+  tellSiblings?: (slugs: readonly string[]) => Promise<void>
+}
+
+/** The rooms without the doors: what the commands of the operator work with. */
+export interface House {
+  store: Store
+  blobs: Blobs
+  accounts: Accounts
+  sweepOptions: SweepOptions
+}
+
+export interface Service extends AsyncDisposable {
+  port: number
+  baseUrl: string
+  /** Forgets what is cached of these sites, because another process changed them. */
+  forget(slugs: readonly string[]): void
+}
+
+interface Engines {
+  folder: DataFolder
+  store: Store
+  blobs: Blobs
+  mail: Mail
+}
+
+/**
+ * Runs the whole service in this process until it is disposed: that ends it in order, with what is under way
+ * finished as far as `drainSeconds` allow.
+ */
+export async function startService(config: Config, surroundings: Surroundings): Promise<Service> {
+  await using stack = new AsyncDisposableStack()
+  const listener = await Listener.open(config.host, config.port)
+  stack.defer(() => listener.drain(config.drainSeconds))
+  const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
+  const clock = surroundings.clock ?? Date.now
+  const { log } = surroundings
+
+  const engines = await openEngines(config, surroundings)
+  stack.use(engines.store)
+  const { store, blobs } = engines
+  const rooms = furnish(config, baseUrl, engines, { clock, log })
+  stack.use(new Scheduler(rooms.sweepOptions, sweeps))
+
+  const addressOf = callerAddress(config.trustedProxies)
+  const edge = new Edge({
+    store,
+    blobs,
+    addresses: rooms.addresses,
+    clock,
+    log,
+    secret: engines.folder.secret,
+    cacheBytes: config.cacheBytes,
+    addressOf,
+  })
+  store.onChange((slugs, own) => {
+    edge.forget(slugs)
+    return own && slugs ? surroundings.tellSiblings?.(slugs) : undefined
+  })
+  const api = await buildApi({
+    ...rooms,
+    baseUrl,
+    version: surroundings.version,
+    manifestBytes: config.manifestBytes,
+    uploadsAtOnce: config.uploadsAtOnce,
+    versionsKept: config.versionsKept,
+    requestsPerHour: { free: config.rateFree, hobby: config.rateHobby },
+    addressOf,
+    log,
+    healthy: async () => {
+      await store.check()
+      await blobs.check()
+    },
+  })
+  stack.defer(() => api.close())
+
+  listener.serve((request: IncomingMessage, response: ServerResponse) => {
+    if (edge.knows(request.headers.host)) edge.handle(request, response)
+    else api.routing(request, response)
+  })
+  const opened = stack.move()
+  return {
+    port: listener.port,
+    baseUrl,
+    forget: (slugs) => edge.forget(slugs),
+    [Symbol.asyncDispose]: async () => {
+      await listener.drain(config.drainSeconds)
+      await opened.disposeAsync()
+    },
+  }
+}
+
+/** Opens the rooms for a command of the operator, beside a running service or without one. */
+export async function openHouse(
+  config: Config,
+  surroundings: Surroundings,
+): Promise<House & AsyncDisposable> {
+  const engines = await openEngines(config, surroundings)
+  const clock = surroundings.clock ?? Date.now
+  const baseUrl = config.baseUrl || `http://localhost:${config.port}`
+  const { accounts, sweepOptions } = furnish(config, baseUrl, engines, { clock, log: surroundings.log })
+  const { store, blobs } = engines
+  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
+}
+
+/** The only place that picks engines. */
+async function openEngines(config: Config, surroundings: Surroundings): Promise<Engines> {
+  const { log, clock = Date.now, run = randomBytes(8).toString('hex') } = surroundings
+  const folder = prepareDataFolder(config.data, config.secret)
+  const store = await sqliteStore({ file: folder.database, clock })
+  const blobs = diskBlobs({ folder: folder.blobs, run })
+  const mail = config.smtpUrl
+    ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
+    : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
+  return { folder, store, blobs, mail }
+}
+
+/** Builds every room over its engines. */
+function furnish(
+  config: Config,
+  baseUrl: string,
+  engines: Engines,
+  { clock, log }: { clock: () => number; log: Log },
+) {
+  const { store, blobs, mail, folder } = engines
+  const { secret } = folder
+  const addresses = new Addresses({ baseUrl, siteDomain: config.siteDomain })
+  const versions = new Versions({ store, blobs, addresses, clock, kept: config.versionsKept })
+  const publishing = new Publishing({
+    store,
+    blobs,
+    targets: new UploadTargets({ baseUrl, secret, clock }),
+    versions,
+    addresses,
+    clock,
+    log,
+    anonymousLifetime: config.anonymousLifetime,
+    limits: {
+      anonymous: {
+        files: MOST_FILES,
+        fileBytes: config.anonymousFileBytes,
+        siteBytes: config.anonymousSiteBytes,
+      },
+      owned: { files: MOST_FILES, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
+    },
+  })
+  const rates = {
+    anonymous: config.rateAnonymous,
+    free: config.rateFree,
+    hobby: config.rateHobby,
+    signIn: config.rateSignIn,
+  }
+  return {
+    addresses,
+    accounts: new Accounts({ store, mail, baseUrl, secret, clock }),
+    versions,
+    publishing,
+    archives: new Archives({ publishing, blobs, spoolFolder: folder.spool, clock }),
+    sites: new Sites({ store, blobs, addresses, clock }),
+    domains: new Domains({
+      store,
+      clock,
+      proxyHost: config.proxyHost,
+      siteDomain: config.siteDomain,
+      baseUrl,
+    }),
+    limits: new RateLimits({ store, clock, rates }),
+    sweepOptions: {
+      store,
+      blobs,
+      versions,
+      clock,
+      log,
+      pendingLifetime: config.pendingLifetime,
+      blobGrace: config.blobGrace,
+      versionsKept: config.versionsKept,
+    },
+  }
+}

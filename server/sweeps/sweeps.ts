@@ -1,0 +1,214 @@
+import type { Blobs } from '../blobs/blobs.ts'
+import type { Log } from '../log.ts'
+import { endSite } from '../site.ts'
+import type { SiteRow } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
+import { dropVersions, type Versions } from '../version.ts'
+
+/** What sweeps work with; all times in seconds. */
+export interface SweepOptions {
+  store: Store
+  blobs: Blobs
+  versions: Versions
+  clock: () => number
+  log: Log
+  pendingLifetime: number
+  blobGrace: number
+  versionsKept: number
+}
+
+export interface Sweep {
+  name: string
+  /** Seconds between two runs. */
+  every: number
+  means: string
+  /** Does the work and answers how many things went. Running it twice, or on two nodes at once, does no harm. */
+  run(options: SweepOptions, span: Span): Promise<number>
+}
+
+/** What a run looks at: only what changed lately, or all there is (by hand). */
+export interface Span {
+  since: number
+}
+
+const HOUR = 3600
+
+/** Things a sweep takes into one transaction, so that none holds the store for long. */
+const BATCH = 100
+
+/** Every sweep, in the order in which `slipway-server sweep all` runs them. */
+export const sweeps: readonly Sweep[] = [
+  { name: 'expired-sites', every: 60, means: 'ends sites whose time is over', run: endExpiredSites },
+  {
+    name: 'abandoned',
+    every: 600,
+    means: 'drops sites and versions that were never finalized',
+    run: dropAbandoned,
+  },
+  {
+    name: 'old-versions',
+    every: 3600,
+    means: 'drops versions beyond the number that is kept',
+    run: dropOldVersions,
+  },
+  {
+    name: 'uploads',
+    every: 3600,
+    means: 'deletes uploaded bytes that no pending version waits for',
+    run: discardUploads,
+  },
+  {
+    name: 'blobs',
+    every: 300,
+    means: 'deletes blobs that nothing has named for the grace time',
+    run: deleteBlobs,
+  },
+  {
+    name: 'unnamed',
+    every: 86_400,
+    means: 'looks through all blobs for some that nothing names',
+    run: condemnUnnamed,
+  },
+  {
+    name: 'sign-ins',
+    every: 600,
+    means: 'forgets used and old codes, sessions and counters',
+    run: forgetSignIns,
+  },
+]
+
+async function endExpiredSites(options: SweepOptions): Promise<number> {
+  const { store, clock } = options
+  return inBatches(async () => {
+    const expired = await store.read.sites.expired(clock(), BATCH)
+    return end(options, expired, 'expired', (site) => site.expires_at !== null && site.expires_at <= clock())
+  })
+}
+
+async function dropAbandoned(options: SweepOptions): Promise<number> {
+  const { store, blobs, clock, pendingLifetime } = options
+  const before = clock() - pendingLifetime * 1000
+  const sites = await inBatches(async () => {
+    const neverLive = await store.read.sites.neverLive(before, BATCH)
+    const idle = []
+    for (const site of neverLive) {
+      const versions = await store.read.versions.bySlug(site.slug)
+      if (!versions.some((version) => version.created_at >= before || version.state === 'ready'))
+        idle.push(site)
+    }
+    return end(options, idle, 'abandoned', (site) => site.live_version_id === null)
+  })
+  const versions = await inBatches(async () => {
+    const abandoned = await store.read.versions.abandoned(before, BATCH)
+    for (const { id, slug } of abandoned) {
+      await store.write('soft', async (tx) => {
+        if ((await tx.versions.head(id))?.state === 'pending') await dropVersions(tx, slug, [id], clock())
+      })
+      await blobs.discard(id)
+    }
+    return abandoned.length
+  })
+  return sites + versions
+}
+
+async function dropOldVersions(
+  { store, versions, versionsKept }: SweepOptions,
+  { since }: Span,
+): Promise<number> {
+  return inBatches(async () => {
+    let dropped = 0
+    for (const slug of await store.read.versions.crowded(versionsKept, since, BATCH))
+      dropped += await versions.prune(slug)
+    return dropped
+  })
+}
+
+/** A batch of uploads whose version is no longer pending is of no use to anybody. */
+async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOptions): Promise<number> {
+  let discarded = 0
+  for await (const { batch, changedAt } of blobs.batches()) {
+    const age = clock() - changedAt
+    const version = await store.read.versions.head(batch)
+    if (version?.state === 'pending') continue
+    // A batch without a version may be an archive that is still on its way.
+    if (age < (version ? HOUR : pendingLifetime) * 1000) continue
+    await blobs.discard(batch)
+    discarded++
+  }
+  return discarded
+}
+
+/**
+ * Deletes condemned blobs after the grace time. Within the transaction nobody can begin to name a blob, and
+ * whoever named one since it was condemned has won: it is pardoned.
+ */
+async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
+  let deleted = 0
+  for (;;) {
+    const condemned = await store.read.blobNames.condemned(clock() - blobGrace * 1000, BATCH)
+    if (condemned.length === 0) return deleted
+    deleted += await store.write('durable', async (tx) => {
+      const unnamed = await tx.blobNames.unnamedAmong(condemned)
+      await Promise.all(unnamed.map((hash) => blobs.remove(hash)))
+      await tx.blobNames.pardon(condemned)
+      return unnamed.length
+    })
+  }
+}
+
+/** Finds what a power cut may have left behind: blobs that were never named, or no longer by a write that was lost. */
+async function condemnUnnamed({ store, blobs, clock }: SweepOptions): Promise<number> {
+  let found = 0
+  const look = async (hashes: string[]) => {
+    if ((await store.read.blobNames.unnamedAmong(hashes)).length === 0) return
+    found += await store.write('soft', async (tx) => {
+      const unnamed = await tx.blobNames.unnamedAmong(hashes)
+      await tx.blobNames.condemn(unnamed, clock())
+      return unnamed.length
+    })
+  }
+  let piece: string[] = []
+  for await (const hash of blobs.list()) {
+    piece.push(hash)
+    if (piece.length < BATCH) continue
+    await look(piece)
+    piece = []
+  }
+  if (piece.length > 0) await look(piece)
+  return found
+}
+
+async function forgetSignIns({ store, clock }: SweepOptions): Promise<number> {
+  const now = clock()
+  return store.write('soft', async (tx) => {
+    const counters = await tx.counters.dropBefore(now - 2 * HOUR * 1000)
+    return counters + (await tx.signIns.dropExpired(now))
+  })
+}
+
+async function end(
+  { store, blobs, clock }: SweepOptions,
+  sites: readonly SiteRow[],
+  reason: 'expired' | 'abandoned',
+  still: (site: SiteRow) => boolean,
+): Promise<number> {
+  for (const { slug } of sites) {
+    const batches = await store.write('soft', async (tx) => {
+      const site = await tx.sites.bySlug(slug)
+      return site && site.gone_at === null && still(site) ? endSite(tx, slug, reason, clock()) : []
+    })
+    for (const batch of batches) await blobs.discard(batch)
+  }
+  return sites.length
+}
+
+/** Repeats until a batch finds nothing; bounded, so that one that cannot get on does not spin. */
+async function inBatches(batch: () => Promise<number>): Promise<number> {
+  let total = 0
+  for (let round = 0; round < 10_000; round++) {
+    const done = await batch()
+    if (done === 0) break
+    total += done
+  }
+  return total
+}
