@@ -67,11 +67,22 @@ function isInstalled() {
   })
 }
 
+/**
+ * By `npm install`, which leaves package-lock.json as it is and what is already there in place. `npm ci` would
+ * refuse a lock that was made where the registry lacks an optional package of some other platform.
+ */
 async function install() {
-  say('Installing what package-lock.json names (npm ci); later starts skip this.')
+  say('Installing what package-lock.json names; later starts skip this.')
   const { command, args } = npm()
-  const flags = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund']
-  const { code, signal } = await run(command, [...args, ...flags, '--loglevel=error'], {
+  const flags = [
+    '--no-save',
+    '--include=dev',
+    '--include=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+  ]
+  const { code, signal } = await run(command, [...args, 'install', ...flags, '--loglevel=error'], {
     cwd: root,
     env: { ...process.env, PATH: pathWithoutOwnBinaries() },
     stdio: ['ignore', 2, 2],
@@ -79,20 +90,20 @@ async function install() {
     throw new Unprepared('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
   })
   if (signal)
-    throw new Unprepared(`The installation was stopped (${signal}); the next start begins it again.`)
+    throw new Unprepared(`The installation was stopped (${signal}); the next start goes on with it.`)
   if (code !== 0) {
     throw new Unprepared(
-      'npm ci failed (its reason is above). Most often the registry cannot be reached: try again.',
+      `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,
     )
   }
   if (!isInstalled()) {
     throw new Unprepared(
-      'npm ci left out the package with the pinned Node, though it reported success: try again.',
+      'npm reported success but left out a package, most likely the pinned Node. Please try again.',
     )
   }
 }
 
-/** The npm that runs this script, on the Node that runs that npm: npm ci deletes the pinned one while it works. */
+/** The npm that runs this script, on the Node that runs that npm: the pinned one may be replaced meanwhile. */
 function npm() {
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   return script && node ? { command: node, args: [script] } : { command: 'npm', args: [] }
