@@ -36,7 +36,7 @@ export async function readFiles(
   const progress = { files: files.length, filesDone: 0, bytes: total(files), bytesDone: 0 }
   const onBytes = (bytes: number) => {
     progress.bytesDone += bytes
-    if (terminal.live) view.show(progress)
+    view.show(progress)
   }
   const onFile = () => {
     progress.filesDone++

@@ -4,57 +4,60 @@ import { size, span } from './words.ts'
 
 /** A bar is drawn at most this often, in milliseconds. */
 const FRAME_MS = 80
+/** A plain line is said at most this often, in milliseconds. */
+const LINE_MS = 5_000
 const BAR_WIDTH = 24
 
 /** One line for how far it is, within `width` columns: bar, files, bytes, time left once it can be told. */
 export function progressLine(verb: string, progress: Progress, elapsedMs: number, width: number): string {
-  const share = progress.bytes === 0 ? 1 : progress.bytesDone / progress.bytes
-  const figures = [
-    `${progress.filesDone.toLocaleString('en-US')} of ${progress.files.toLocaleString('en-US')} files`,
-    `${size(progress.bytesDone)} of ${size(progress.bytes)}`,
-  ]
-  if (share > 0.02 && share < 1 && elapsedMs > 1000) {
-    figures.push(`${span((elapsedMs / 1000 / share) * (1 - share))} left`)
-  }
-  const line = `${verb} ${bar(share)} ${figures.join(' · ')}`
+  const share = shareOf(progress)
+  const line = `${verb} ${bar(share)} ${figures(progress, elapsedMs)}`
   return line.length < width ? line : `${verb} ${Math.floor(share * 100)}%`.slice(0, Math.max(width - 1, 0))
 }
 
-/** Shows how far something is: a bar where lines may be drawn over, else a line for every quarter. */
+/** Shows how far something is: a bar where lines may be drawn over, else a line every few seconds. */
 export class ProgressView {
   readonly #terminal: Terminal
   readonly #verb: string
   readonly #now: () => number
   readonly #began: number
-  #drawnAt = Number.NEGATIVE_INFINITY
-  #quarter = 0
+  #shownAt: number
 
   constructor(terminal: Terminal, verb: string, now: () => number) {
     this.#terminal = terminal
     this.#verb = verb
     this.#now = now
     this.#began = now()
+    this.#shownAt = terminal.live ? Number.NEGATIVE_INFINITY : this.#began
   }
 
   show(progress: Progress): void {
-    if (this.#terminal.live) this.#draw(progress)
-    else this.#say(progress)
-  }
-
-  #draw(progress: Progress): void {
     const now = this.#now()
-    if (now - this.#drawnAt < FRAME_MS) return
-    this.#drawnAt = now
-    this.#terminal.draw(progressLine(this.#verb, progress, now - this.#began, this.#terminal.width))
+    const { live, width } = this.#terminal
+    if (now - this.#shownAt < (live ? FRAME_MS : LINE_MS)) return
+    this.#shownAt = now
+    const elapsed = now - this.#began
+    if (live) this.#terminal.draw(progressLine(this.#verb, progress, elapsed, width))
+    else this.#terminal.say(`  ${figures(progress, elapsed)}`)
   }
+}
 
-  #say(progress: Progress): void {
-    const quarter = Math.floor((progress.bytesDone / Math.max(progress.bytes, 1)) * 4)
-    if (quarter <= this.#quarter || quarter > 3) return
-    this.#quarter = quarter
-    const done = `${progress.filesDone.toLocaleString('en-US')} of ${progress.files.toLocaleString('en-US')} files`
-    this.#terminal.say(`  ${quarter * 25}%  ${done}, ${size(progress.bytesDone)} of ${size(progress.bytes)}`)
+/** "412 of 1,000 files · 3.9 MB of 10 MB · 4 s left" */
+function figures({ files, filesDone, bytes, bytesDone }: Progress, elapsedMs: number): string {
+  const known = [`${figure(filesDone)} of ${figure(files)} files`, `${size(bytesDone)} of ${size(bytes)}`]
+  const share = shareOf({ bytes, bytesDone })
+  if (share > 0.02 && share < 1 && elapsedMs > 1000) {
+    known.push(`${span((elapsedMs / 1000 / share) * (1 - share))} left`)
   }
+  return known.join(' · ')
+}
+
+function shareOf({ bytes, bytesDone }: Pick<Progress, 'bytes' | 'bytesDone'>): number {
+  return bytes === 0 ? 1 : bytesDone / bytes
+}
+
+function figure(number: number): string {
+  return number.toLocaleString('en-US')
 }
 
 function bar(share: number): string {
