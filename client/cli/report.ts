@@ -4,7 +4,7 @@ import type { Order, Outcome, Watch } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { amount, total } from './folder/read-site.ts'
 import { ProgressView } from './terminal/progress.ts'
-import { count, harmless, moment, size, span } from './terminal/words.ts'
+import { count, figure, harmless, moment, size, span } from './terminal/words.ts'
 
 type Setting = Pick<Workplace, 'terminal' | 'patience'>
 
@@ -17,7 +17,7 @@ export function watching({ terminal, patience }: Setting, { server }: Order, fil
     onStaged({ upload: { uploads } }, resumed) {
       const there = files.length - uploads.length
       if (resumed && there > 0)
-        terminal.say(`Going on where it was: ${count(there, 'file')} of ${files.length} are there.`)
+        terminal.say(`Going on where it was: ${count(there, 'file')} of ${figure(files.length)} are there.`)
       if (terminal.live || uploads.length === 0) return
       const bytes = uploads.reduce((sum, { path }) => sum + (sizes.get(path) ?? 0), 0)
       terminal.say(`Uploading ${count(uploads.length, 'file')} (${size(bytes)}) to ${server}`)

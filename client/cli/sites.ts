@@ -1,7 +1,7 @@
 import type { SiteSummary } from '../wire.ts'
 import { asAccount, serverOf } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION } from './command.ts'
-import { harmless, moment, size, table } from './terminal/words.ts'
+import { figure, harmless, moment, size, table } from './terminal/words.ts'
 
 /** `slipway sites` */
 export const sites: Command = {
@@ -27,7 +27,7 @@ function listing(found: SiteSummary[]): string[] {
   const rows = found.map((site) => [
     site.slug,
     site.status === 'pending' ? '(not finished)' : site.siteUrl,
-    site.fileCount.toLocaleString('en-US'),
+    figure(site.fileCount),
     size(site.totalBytes),
     moment(site.updatedAt),
     site.expiresAt === null ? 'never' : moment(site.expiresAt),

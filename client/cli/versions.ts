@@ -1,7 +1,7 @@
 import type { VersionSummary } from '../wire.ts'
 import { asOwner, chooseSite } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
-import { moment, size, table } from './terminal/words.ts'
+import { figure, moment, size, table } from './terminal/words.ts'
 
 /** `slipway versions` */
 export const versions: Command = {
@@ -26,7 +26,7 @@ function listing(found: VersionSummary[]): string[] {
     version.versionId,
     version.current ? 'live' : version.publishedAt === null ? 'draft' : 'kept',
     moment(version.createdAt),
-    version.fileCount.toLocaleString('en-US'),
+    figure(version.fileCount),
     size(version.totalBytes),
     version.previewUrl,
   ])

@@ -1,3 +1,4 @@
+import { figure } from '../terminal/words.ts'
 import type { FoundFile } from './scan.ts'
 
 /** Limits of the service (spec 8.2). */
@@ -24,8 +25,8 @@ function tooMany(files: FoundFile[]): string[] {
     if (slash > 0) folders.set(path.slice(0, slash + 1), (folders.get(path.slice(0, slash + 1)) ?? 0) + 1)
   }
   const largest = [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
-  const where = largest.map(([folder, count]) => `${folder} has ${count.toLocaleString('en-US')}`).join(', ')
-  const sentence = `${files.length.toLocaleString('en-US')} files; a site can have at most 1,000`
+  const where = largest.map(([folder, count]) => `${folder} has ${figure(count)}`).join(', ')
+  const sentence = `${figure(files.length)} files; a site can have at most 1,000`
   return [where ? `${sentence} (${where})` : sentence]
 }
 

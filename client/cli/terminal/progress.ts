@@ -1,6 +1,6 @@
 import type { Progress } from '../../sdk/publish.ts'
 import type { Terminal } from './terminal.ts'
-import { size, span } from './words.ts'
+import { figure, size, span } from './words.ts'
 
 /** A bar is drawn at most this often, in milliseconds. */
 const FRAME_MS = 80
@@ -54,10 +54,6 @@ function figures({ files, filesDone, bytes, bytesDone }: Progress, elapsedMs: nu
 
 function shareOf({ bytes, bytesDone }: Pick<Progress, 'bytes' | 'bytesDone'>): number {
   return bytes === 0 ? 1 : bytesDone / bytes
-}
-
-function figure(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 function bar(share: number): string {

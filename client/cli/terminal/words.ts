@@ -1,6 +1,11 @@
+/** "1,204". Not by locale: loading one takes longer than some publishes. */
+export function figure(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
 /** "1 file", "1,204 files". */
 export function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
+  return `${figure(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
