@@ -16,9 +16,14 @@ export function serverOf({ settings, keyring }: Workplace, options: Values): str
   return chooseServer(namedServer(text(options, 'server'), settings), undefined, keyring)
 }
 
-/** The key for a server, if there is one. */
-export function keyOf({ settings, keyring }: Workplace, options: Values, server: string): string | undefined {
-  return keyFor(server, { option: text(options, 'server'), settings, keyring })
+/** The key for a server, if there is one. Says so when SLIPWAY_KEY is kept back. */
+export function keyOf(work: Workplace, options: Values, server: string): string | undefined {
+  const { settings, keyring, terminal } = work
+  const key = keyFor(server, { option: text(options, 'server'), settings, keyring })
+  if (settings.key !== undefined && key !== settings.key) {
+    terminal.say(`SLIPWAY_KEY is not sent to ${server}. If it is that server's, set SLIPWAY_URL to it.`)
+  }
+  return key
 }
 
 /** A client that speaks as the account at this server. Throws Trouble when nobody is signed in there. */

@@ -40,7 +40,10 @@ function points({ code, details }: SlipwayError): string[] {
 function hints(error: SlipwayError, { settings, patience }: Setting): string[] {
   switch (error.code) {
     case 'NETWORK':
-      return ['Is the server running, and is this its address? Another one: --server URL']
+      return [
+        'Is the server running, and is this its address? Another one: --server URL',
+        'If the line was cut, run the same command again: it goes on where it was',
+      ]
     case 'BAD_ANSWER':
       return ['Is this the address of a Slipway server? Another one: --server URL']
     case 'UNAUTHORIZED':
@@ -54,7 +57,8 @@ function hints(error: SlipwayError, { settings, patience }: Setting): string[] {
     case 'UPLOADS_MISSING':
     case 'UNAVAILABLE':
     case 'INTERNAL':
-      return ['Run the same command again: it goes on where it was']
+    case 'INSUFFICIENT_STORAGE':
+      return ['Run the same command again later: it goes on where it was']
     case 'VERSION_CONFLICT':
       return ['Somebody published meanwhile. See: slipway versions']
     case 'INVALID_CLAIM_TOKEN':

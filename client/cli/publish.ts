@@ -74,7 +74,7 @@ function refuseWrongFolder({ settings }: Workplace, folder: string, operand: str
 }
 
 function list({ terminal }: Workplace, { files, leftOut }: Scan): void {
-  for (const file of files) terminal.print(harmless(file.path))
+  for (const file of files) terminal.print(file.path)
   if (leftOut.length > 0) terminal.say(`Left out by name: ${leftOut.map(harmless).join(', ')}`)
   terminal.say(`${amount(files)} would be published.`)
 }

@@ -1,7 +1,7 @@
 import type { SiteSummary } from '../wire.ts'
 import { asAccount, serverOf } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION } from './command.ts'
-import { figure, harmless, moment, size, table } from './terminal/words.ts'
+import { figure, moment, size, table } from './terminal/words.ts'
 
 /** `slipway sites` */
 export const sites: Command = {
@@ -31,7 +31,7 @@ function listing(found: SiteSummary[]): string[] {
     size(site.totalBytes),
     moment(site.updatedAt),
     site.expiresAt === null ? 'never' : moment(site.expiresAt),
-    harmless(site.title ?? ''),
+    site.title ?? '',
   ])
   return table([head, ...rows])
 }

@@ -10,8 +10,8 @@ export interface Patience {
   now(): number
 }
 
-const TRIES = 5
-const FIRST_PAUSE_MS = 250
+const TRIES = 6
+const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 8_000
 /** A server that asks for more than this is not waited for. */
 const LONGEST_ASKED_MS = 60_000
@@ -36,7 +36,7 @@ export const realPatience: Patience = {
 }
 
 /**
- * Does work that may safely be done twice, up to five times: after a broken connection or an answer that
+ * Does work that may safely be done twice, up to six times: after a broken connection or an answer that
  * says "later", with pauses that double and vary, or as long as the server asks. Other failures pass through.
  */
 export async function persistently<T>(

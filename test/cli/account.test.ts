@@ -299,6 +299,7 @@ describe('a site of this folder', () => {
       env: { SLIPWAY_KEY: KEY, SLIPWAY_URL: 'http://localhost:1' },
     })
     assert.equal(other, 1)
+    assert.match(stderr, /SLIPWAY_KEY is not sent to http:\/\/127\.0\.0\.1/)
     assert.match(stderr, /You are not signed in at http:\/\/127\.0\.0\.1/)
     assert.equal((await all.desk.run(['claim', 'https://example.test/'], keyed)).code, 2)
   })

@@ -152,7 +152,7 @@ describe('an upload that breaks', () => {
       const { slug } = await all.publish({ files: [file('a', 'one')] })
       assert.equal(all.peer.live(slug).get('a')!.toString(), 'one')
       assert.equal(uploads(all.peer).length, 3)
-      assert.deepEqual(all.pauses, [250, 500])
+      assert.deepEqual(all.pauses, [500, 1000])
     })
   }
 
@@ -165,15 +165,15 @@ describe('an upload that breaks', () => {
     assert.notEqual(all.pauses.length, 0)
   })
 
-  it('is given up after five tries, with pauses that double', async () => {
+  it('is given up after six tries, with pauses that double', async () => {
     await using all = await setting()
     all.peer.misbehave = (call, _request, response) => {
       if (call.path.includes('/_upload/')) response.destroy()
       return call.path.includes('/_upload/')
     }
     await assert.rejects(all.publish({ files: [file('a', 'one')] }), { code: 'NETWORK' })
-    assert.equal(uploads(all.peer).length, 5)
-    assert.deepEqual(all.pauses, [250, 500, 1000, 2000])
+    assert.equal(uploads(all.peer).length, 6)
+    assert.deepEqual(all.pauses, [500, 1000, 2000, 4000, 8000])
   })
 
   it('waits as long as the server asks', async () => {

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { Trouble } from '../trouble.ts'
+import { harmless } from './words.ts'
 
 /** The three streams of a program. */
 export interface Streams {
@@ -33,10 +34,10 @@ export class Terminal {
     return this.#streams.stderr.columns ?? 80
   }
 
-  /** A result, on stdout. */
-  print(line: string): void {
+  /** A result of one or more lines, on stdout. */
+  print(result: string): void {
     this.#wipe()
-    this.#streams.stdout.write(`${line}\n`)
+    this.#streams.stdout.write(`${result.split('\n').map(harmless).join('\n')}\n`)
   }
 
   /** Anything else, on stderr. */
