@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream'
+import type { Blobs } from '../blobs/blobs.ts'
+import { type Budget, Kept } from './kept.ts'
+import type { ServedFile } from './table.ts'
+
+/** Files up to this many bytes are kept in memory; larger ones are streamed. */
+const SMALL = 256 * 1024
+
+/** Small files that are read at once, each into memory; further ones are streamed as if they were large. */
+const MOST_READS = 256
+
+/** A client that takes nothing of a large file for so long is cut off. */
+const STALL_MILLISECONDS = 60_000
+
+type Named = Pick<ServedFile, 'hash' | 'size'>
+
+/** The bytes of files: from memory, else from the blobs. */
+export class Bodies {
+  readonly #blobs: Blobs
+  readonly #kept: Kept<Buffer>
+  readonly #reads = new Map<string, Promise<Buffer | undefined>>()
+
+  constructor({ blobs, budget }: { blobs: Blobs; budget: Budget }) {
+    this.#blobs = blobs
+    this.#kept = new Kept(budget)
+  }
+
+  /** All bytes when they are in memory. */
+  warm({ hash }: Named): Buffer | undefined {
+    return this.#kept.get(hash)
+  }
+
+  /** All bytes or a stream of them, which the caller has to destroy; undefined when they are not there. */
+  async open(file: Named): Promise<Buffer | Readable | undefined> {
+    const { hash, size } = file
+    const reading = this.#reads.get(hash)
+    if (size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#blobs.read(hash)
+    return this.warm(file) ?? reading ?? this.#read(file)
+  }
+
+  #read(file: Named): Promise<Buffer | undefined> {
+    const reading = this.#load(file).finally(() => this.#reads.delete(file.hash))
+    this.#reads.set(file.hash, reading)
+    return reading
+  }
+
+  /** Bytes of another length are as good as missing: they would not be what was published. */
+  async #load({ hash, size }: Named): Promise<Buffer | undefined> {
+    const bytes = await this.#blobs.bytes(hash)
+    if (bytes?.length !== size) return undefined
+    this.#kept.set(hash, bytes, size)
+    return bytes
+  }
+}
+
+/**
+ * Sends a stream as the body of a response whose head is written, as fast as the client takes it. However it
+ * ends, the stream is released; when fewer or more bytes came than were announced, the connection is closed, so
+ * that nobody takes the body for whole. Calls `failed` when that was the stream's fault.
+ */
+export function streamBody(
+  source: Readable,
+  response: ServerResponse,
+  { size, failed }: { size: number; failed: (error: unknown) => void },
+): void {
+  if (response.destroyed) return void source.destroy()
+  let sent = 0
+  source.on('data', (chunk: Buffer) => {
+    sent += chunk.length
+    if (sent <= size && !response.write(chunk)) source.pause()
+  })
+  response.on('drain', () => source.resume())
+  response.on('close', () => source.destroy())
+  response.setTimeout(STALL_MILLISECONDS, () => response.destroy())
+  finished(source, (error) => {
+    if (response.destroyed) return
+    if (!error && sent === size) return void response.end()
+    failed(error ?? new Error(`${sent} bytes came of ${size}`))
+    response.destroy()
+  })
+}

@@ -1,0 +1,89 @@
+/** Beside a value's own bytes: its key, its place in the map and the object around it. */
+const OVERHEAD = 200
+
+interface Entry<V> {
+  value: V
+  bytes: number
+  used: boolean
+}
+
+/** Bytes that several caches share; when they are used up, the cache that holds most gives way. */
+export class Budget {
+  readonly limit: number
+  readonly #caches: Kept<unknown>[] = []
+
+  constructor(bytes: number) {
+    this.limit = bytes
+  }
+
+  get held(): number {
+    return this.#caches.reduce((sum, cache) => sum + cache.held, 0)
+  }
+
+  join(cache: Kept<unknown>): void {
+    this.#caches.push(cache)
+  }
+
+  makeRoom(bytes: number): void {
+    while (this.held + bytes > this.limit) {
+      this.#caches.reduce((most, cache) => (cache.held > most.held ? cache : most)).evict()
+    }
+  }
+}
+
+/**
+ * Values by key, within a budget of bytes. What was not used lately goes first: an entry that was used since it
+ * last came up gets a second round. So using one costs a look and a mark, nothing more.
+ */
+export class Kept<V> {
+  readonly #budget: Budget
+  readonly #entries = new Map<string, Entry<V>>()
+  #held = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+    budget.join(this)
+  }
+
+  /** Bytes. */
+  get held(): number {
+    return this.#held
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    entry.used = true
+    return entry.value
+  }
+
+  /** Something larger than the whole budget is not kept at all. */
+  set(key: string, value: V, bytes: number): void {
+    this.delete(key)
+    const entry = { value, bytes: bytes + OVERHEAD, used: false }
+    if (entry.bytes > this.#budget.limit) return
+    this.#budget.makeRoom(entry.bytes)
+    this.#add(key, entry)
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    this.#held -= entry.bytes
+  }
+
+  /** Lets go of one entry. */
+  evict(): void {
+    for (const [key, entry] of this.#entries) {
+      this.delete(key)
+      if (!entry.used) return
+      this.#add(key, { ...entry, used: false })
+    }
+  }
+
+  #add(key: string, entry: Entry<V>): void {
+    this.#entries.set(key, entry)
+    this.#held += entry.bytes
+  }
+}

@@ -1,0 +1,216 @@
+import type { StoredFile } from '../file.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
+import type { Host } from './host.ts'
+import type { Budget } from './kept.ts'
+import { Remembered } from './remembered.ts'
+import { compile, type Policy, type Table } from './table.ts'
+
+/** What a host stands for. `gone` is a site whose time was over; every other site that ended is `nothing`. */
+export type Place = { kind: 'nothing' } | { kind: 'gone' } | Site
+
+/** A site, or one version of it at a host of its own. */
+export interface Site {
+  kind: 'site'
+  slug: string
+  /** Milliseconds since 1970: from then on the site is gone, whatever the store says. */
+  expiresAt: number | null
+  passwordHash: string | null
+  /** Whether this is the host of one version. */
+  preview: boolean
+  /** Undefined when nothing is published there: no live version, or no such version that is kept and finalized. */
+  table: Table | undefined
+  /** Tells one reading of the site from the next, so that what was worked out with the first ends with it. */
+  reading: number
+}
+
+/** A version at a host of its own, and the reading of its site that it holds with. */
+interface Preview {
+  table: Table | undefined
+  reading: number
+}
+
+/** A custom domain's slug, and the reading of that site that it holds with. */
+interface Pointer {
+  slug: string | undefined
+  reading: number
+}
+
+interface PlacesOptions {
+  store: Store
+  clock: () => number
+  budget: Budget
+}
+
+interface VersionName {
+  slug: string
+  versionId: string
+}
+
+/** A site is read again when the version it named went away between the two questions. */
+const MOST_READINGS = 3
+
+const NOTHING: Place = { kind: 'nothing' }
+const GONE: Place = { kind: 'gone' }
+
+/** A host, its site and the version there, remembered until `forget`: a warm visit asks the store nothing. */
+export class Places {
+  readonly #store: Store
+  readonly #sites: Remembered<Place>
+  readonly #previews: Remembered<Preview>
+  readonly #domains: Remembered<Pointer>
+  #readings = 0
+
+  constructor({ store, clock, budget }: PlacesOptions) {
+    this.#store = store
+    const remembered = { clock, budget }
+    this.#sites = new Remembered({
+      ...remembered,
+      ask: (slug) => this.#readSite(slug),
+      bytes: (place) => (place.kind === 'site' ? 300 + (place.table?.bytes ?? 0) : 0),
+      nothing: (place) => place.kind === 'nothing',
+    })
+    this.#previews = new Remembered({
+      ...remembered,
+      ask: (name) => this.#readPreview(name),
+      bytes: ({ table }) => 100 + (table?.bytes ?? 0),
+      nothing: (preview) => preview.table === undefined,
+    })
+    this.#domains = new Remembered({
+      ...remembered,
+      ask: (domain) => this.#readPointer(domain),
+      bytes: () => 100,
+      nothing: (pointer) => pointer.slug === undefined,
+    })
+  }
+
+  /** What is at a host when nobody has to be asked; undefined when the store has to be. */
+  warm(host: Host): Place | undefined {
+    if (host.kind === 'site') return this.#sites.warm(host.slug)
+    if (host.kind === 'version') return this.#warmPreview(host)
+    if (host.kind === 'domain') return this.#warmDomain(host.domain)
+    return NOTHING
+  }
+
+  /** What is at a host. UNAVAILABLE when it is not known and the store is away. */
+  async find(host: Host): Promise<Place> {
+    if (host.kind === 'site') return this.#sites.get(host.slug)
+    if (host.kind === 'version') return this.#findPreview(host)
+    if (host.kind === 'domain') return this.#findDomain(host.domain)
+    return NOTHING
+  }
+
+  /** These sites changed; without slugs, anything may have. What is being read meanwhile is not remembered. */
+  forget(slugs: readonly string[] | undefined): void {
+    if (slugs === undefined) {
+      for (const remembered of [this.#sites, this.#previews, this.#domains]) remembered.doubt()
+      return
+    }
+    for (const slug of slugs) this.#sites.forget(slug)
+    this.#previews.interrupt()
+    this.#domains.interrupt()
+  }
+
+  #warmPreview({ slug, versionId }: VersionName): Place | undefined {
+    const site = this.#sites.warm(slug)
+    if (site?.kind !== 'site') return site
+    const preview = this.#previews.warm(`${versionId}--${slug}`)
+    return preview?.reading === site.reading ? previewOf(site, preview) : undefined
+  }
+
+  async #findPreview({ slug, versionId }: VersionName): Promise<Place> {
+    const name = `${versionId}--${slug}`
+    const site = await this.#sites.get(slug)
+    if (site.kind !== 'site') return site
+    const preview = await this.#previews.get(name)
+    if (preview.reading >= site.reading) return previewOf(site, preview)
+    this.#previews.forget(name)
+    return previewOf(site, await this.#previews.get(name))
+  }
+
+  #warmDomain(domain: string): Place | undefined {
+    const pointer = this.#domains.warm(domain)
+    if (pointer?.slug === undefined) return pointer && NOTHING
+    const site = this.#sites.warm(pointer.slug)
+    return site?.kind === 'site' && site.reading === pointer.reading ? site : undefined
+  }
+
+  async #findDomain(domain: string): Promise<Place> {
+    const pointer = await this.#domains.get(domain)
+    const place = await this.#siteOf(pointer)
+    if (place.kind !== 'site' || pointer.reading >= place.reading) return place
+    this.#domains.forget(domain)
+    return this.#siteOf(await this.#domains.get(domain))
+  }
+
+  async #siteOf({ slug }: Pointer): Promise<Place> {
+    return slug === undefined ? NOTHING : this.#sites.get(slug)
+  }
+
+  async #readSite(slug: string): Promise<Place> {
+    const { read } = this.#store
+    for (let attempt = 1; attempt <= MOST_READINGS; attempt++) {
+      const row = await read.sites.bySlug(slug)
+      if (row?.gone_reason === 'expired') return GONE
+      if (!row || row.gone_at !== null) return NOTHING
+      const live = row.live_version_id ? await read.versions.byId(row.live_version_id) : undefined
+      if (row.live_version_id && !live) continue
+      return this.#site(row, live)
+    }
+    throw new Error(`site ${slug} has a live version that is not there`)
+  }
+
+  #site(row: SiteRow, live: VersionRow | undefined): Site {
+    return {
+      kind: 'site',
+      slug: row.slug,
+      expiresAt: row.expires_at,
+      passwordHash: row.password_hash,
+      preview: false,
+      table: live && tableOf(live, livePolicy(row)),
+      reading: ++this.#readings,
+    }
+  }
+
+  async #readPreview(name: string): Promise<Preview> {
+    const [versionId, slug] = name.split('--') as [string, string]
+    const reading = readingOf(await this.#sites.get(slug))
+    const version = await this.#store.read.versions.byId(versionId)
+    const shown = version?.slug === slug && version.state === 'ready'
+    return { table: shown ? tableOf(version, previewPolicy(version)) : undefined, reading }
+  }
+
+  async #readPointer(domain: string): Promise<Pointer> {
+    const row = await this.#store.read.domains.active(domain)
+    if (!row) return { slug: undefined, reading: 0 }
+    return { slug: row.slug, reading: readingOf(await this.#sites.get(row.slug)) }
+  }
+}
+
+/** The site's own password and expiry hold for every version of it. */
+function previewOf(site: Site, { table }: Preview): Site {
+  return { ...site, preview: true, table }
+}
+
+function readingOf(place: Place): number {
+  return place.kind === 'site' ? place.reading : 0
+}
+
+/** Nothing behind a password may be kept by anybody on the way, nor by the browser once the password changed. */
+function livePolicy(site: SiteRow): Policy {
+  const cacheControl =
+    site.password_hash === null ? 'public, max-age=0, must-revalidate' : 'private, no-store'
+  return { modified: site.live_since ?? site.created_at, cacheControl, more: [] }
+}
+
+function previewPolicy(version: VersionRow): Policy {
+  return {
+    modified: version.published_at ?? version.created_at,
+    cacheControl: 'private, no-store',
+    more: ['X-Robots-Tag', 'noindex'],
+  }
+}
+
+function tableOf(version: VersionRow, policy: Policy): Table {
+  return compile(JSON.parse(version.files) as StoredFile[], policy)
+}
