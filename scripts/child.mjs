@@ -9,7 +9,8 @@ const ONE_SIGNAL = 1000
  * and says how it ended. Rejects when it cannot be started.
  *
  * `apart` puts it into a session of its own. Ctrl-C reaches every process of the terminal's group, and npm sends
- * it once more to the script it runs: apart, the program hears of it once, from here.
+ * it once more to the script it runs: apart, the program hears of it once, from here. It has a channel to this
+ * process, to notice when this process is gone (with-parent.mjs).
  *
  * @param {string} command
  * @param {string[]} args
@@ -17,8 +18,10 @@ const ONE_SIGNAL = 1000
  * @returns {Promise<Ending>}
  */
 export function run(command, args, { apart = false, stdio = 'inherit', ...options } = {}) {
+  /** @type {import('node:child_process').StdioOptions} */
+  const streams = apart ? ['inherit', 'inherit', 'inherit', 'ipc'] : stdio
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { ...options, stdio, detached: apart })
+    const child = spawn(command, args, { ...options, stdio: streams, detached: apart })
     const stopForwarding = forwardSignals(child)
     child.once('error', (error) => {
       stopForwarding()

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { alone } from './alone.mjs'
@@ -8,6 +16,9 @@ import { run } from './child.mjs'
 // This file and what it imports run on Node 18 and need no package: they are there before anything is installed.
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const pinnedNode = join(root, 'node_modules', '.bin', 'node')
+const builtFrom = join(root, 'node_modules', '.client-built-from')
 
 /** What a person can mend: its message is the whole explanation. */
 export class Unprepared extends Error {}
@@ -59,7 +70,7 @@ export async function main(work) {
 function isInstalled() {
   const wanted = readJson('package-lock.json').packages
   const found = readJson('node_modules/.package-lock.json')?.packages
-  if (!found || (pinnedVersion() && !existsSync(pinnedNode()))) return false
+  if (!found || (pinnedPackage() && !existsSync(pinnedNode))) return false
   return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
     if (path === '') return true
     const there = found[path]
@@ -96,6 +107,7 @@ async function install() {
       `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,
     )
   }
+  linkPinnedNode()
   if (!isInstalled()) {
     throw new Unprepared(
       'npm reported success but left out a package, most likely the pinned Node. Please try again.',
@@ -116,8 +128,6 @@ function pathWithoutOwnBinaries() {
     .filter((folder) => folder !== own)
     .join(delimiter)
 }
-
-const builtFrom = join(root, 'node_modules', '.client-built-from')
 
 function isBuilt() {
   const dist = join(root, 'client', 'dist')
@@ -167,7 +177,7 @@ function sourcesUnder(folder) {
 }
 
 function findNode() {
-  if (existsSync(pinnedNode())) return pinnedNode()
+  if (existsSync(pinnedNode)) return pinnedNode
   const needed = Number.parseInt(Object.values(nodePackages())[0] ?? '', 10)
   if (Number.parseInt(process.versions.node, 10) >= needed) return process.execPath
   throw new Unprepared(
@@ -175,16 +185,21 @@ function findNode() {
   )
 }
 
-function pinnedNode() {
-  return join(root, 'node_modules', '.bin', 'node')
+/** npm 9 takes the link away when it leaves out the packages of other platforms, which name theirs alike. */
+function linkPinnedNode() {
+  const name = pinnedPackage()
+  const found = name && readJson(`node_modules/${name}/package.json`)
+  if (!found || existsSync(pinnedNode)) return
+  rmSync(pinnedNode, { force: true })
+  symlinkSync(join('..', name, found.bin.node), pinnedNode)
 }
 
-function pinnedVersion() {
-  const here = `${process.platform}-${process.arch}`
-  return Object.entries(nodePackages()).find(([name]) => name.endsWith(`-${here}`))?.[1]
+/** The package that holds the Node of this platform, if there is one. */
+function pinnedPackage() {
+  return Object.keys(nodePackages()).find((name) => name.endsWith(`-${process.platform}-${process.arch}`))
 }
 
-/** @returns {Record<string, string>} the platform packages that each hold one Node, with its version */
+/** @returns {Record<string, string>} the packages that each hold the Node of one platform, with its version */
 function nodePackages() {
   return readJson('package.json').optionalDependencies
 }

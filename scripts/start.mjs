@@ -2,9 +2,11 @@ import { join } from 'node:path'
 import { endAs, run } from './child.mjs'
 import { environment, main, prepare, root } from './prepare.mjs'
 
+const withParent = new URL('with-parent.mjs', import.meta.url).href
+
 // npm start: installs what is missing, builds what is stale, and runs the service on the pinned Node.
 await main(async () => {
   const node = await prepare()
-  const server = join(root, 'server', 'main.ts')
-  endAs(await run(node, [server, ...process.argv.slice(2)], { apart: true, env: environment() }))
+  const args = ['--import', withParent, join(root, 'server', 'main.ts'), ...process.argv.slice(2)]
+  endAs(await run(node, args, { apart: true, env: environment() }))
 })
