@@ -11,9 +11,14 @@ export interface ChosenSite {
   remembered: RememberedSite | undefined
 }
 
-/** The server that a command without a folder is about. */
-export function serverOf({ settings, keyring }: Workplace, options: Values): string {
-  return chooseServer(namedServer(text(options, 'server'), settings), undefined, keyring)
+/** The server that a command without a site is about. */
+export function serverOf({ settings, keyring, sites }: Workplace, options: Values): string {
+  return chooseServer(namedServer(text(options, 'server'), settings), sites.all()[0]?.server, keyring)
+}
+
+/** What to type here to sign in at a server. */
+export function loginCommand(work: Workplace, server: string): string {
+  return serverOf(work, {}) === server ? 'slipway login' : `slipway login --server ${server}`
 }
 
 /** The key for a server, if there is one. Says so when SLIPWAY_KEY is kept back. */
@@ -29,8 +34,13 @@ export function keyOf(work: Workplace, options: Values, server: string): string 
 /** A client that speaks as the account at this server. Throws Trouble when nobody is signed in there. */
 export function asAccount(work: Workplace, options: Values, server: string): Slipway {
   const key = keyOf(work, options, server)
-  if (key === undefined) throw new Trouble(`You are not signed in at ${server}`, 'Sign in: slipway login')
+  if (key === undefined) throw notSignedIn(work, server)
   return work.connect(server, key)
+}
+
+/** What to say where a key is needed and there is none. */
+export function notSignedIn(work: Workplace, server: string): Trouble {
+  return new Trouble(`You are not signed in at ${server}`, `Sign in: ${loginCommand(work, server)}`)
 }
 
 /**
@@ -58,7 +68,7 @@ export function chooseSite(work: Workplace, options: Values): ChosenSite {
   }
   if (others.length > 0) {
     const list = known.map(({ folder, slug: each, server }) => `--site ${each} (${folder}, ${server})`)
-    throw new Trouble('Several sites were published from here', `Name one: ${list.join(' or ')}`)
+    throw new Trouble('Several sites were published from here', ['Name one:', ...list].join('\n  '))
   }
   return { server: site.server, slug: site.slug, remembered: site }
 }

@@ -1,4 +1,4 @@
-import { chooseSite, keyOf } from './account.ts'
+import { chooseSite, keyOf, notSignedIn } from './account.ts'
 import { type Command, SERVER_OPTION, SITE_OPTION, type Values, type Workplace } from './command.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
@@ -54,10 +54,10 @@ function fromLink(link: string): Claimable {
 
 async function signInFirst(work: Workplace, server: string): Promise<string> {
   if (!work.terminal.interactive) {
-    throw new Trouble(`You are not signed in at ${server}`, 'Sign in: slipway login')
+    throw notSignedIn(work, server)
   }
   work.terminal.say(`To own a site you need an account at ${server}; an email address is enough.`)
   const key = await signIn(work, server)
-  if (key === undefined) throw new Trouble('You are not signed in')
+  if (key === undefined) throw notSignedIn(work, server)
   return key
 }

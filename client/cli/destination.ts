@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Published, PublishOptions, Staged } from '../sdk/publish.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { Viewer } from '../wire.ts'
+import { loginCommand } from './account.ts'
 import type { Workplace } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import type { RememberedSite } from './memory/site-memory.ts'
@@ -50,7 +51,7 @@ export async function deliver(
   watch: Watch,
 ): Promise<Outcome> {
   const refusals: unknown[] = []
-  for (const way of waysTo(order)) {
+  for (const way of waysTo(work, order)) {
     const attempt = new Attempt(work, order, way, files)
     try {
       return await attempt.run(watch)
@@ -63,7 +64,7 @@ export async function deliver(
   return new Attempt(work, order, { key: order.key }, files).run(watch)
 }
 
-function waysTo({ server, key, slug, remembered }: Order): Way[] {
+function waysTo(work: Workplace, { server, key, slug, remembered }: Order): Way[] {
   const known = slug === undefined || remembered?.slug === slug ? remembered : undefined
   const target = slug ?? known?.slug
   if (target === undefined) return []
@@ -72,7 +73,7 @@ function waysTo({ server, key, slug, remembered }: Order): Way[] {
   if (key !== undefined) ways.push({ slug: target, key })
   if (ways.length > 0) return ways
   const address = known?.siteUrl ?? `${target} at ${server}`
-  const hint = 'Sign in: slipway login. Or publish a new site: slipway publish --new'
+  const hint = `Sign in: ${loginCommand(work, server)}. Or publish a new site: slipway publish --new`
   throw new Trouble(`${address} belongs to an account`, hint)
 }
 
@@ -88,15 +89,16 @@ function isOwned(error: unknown): boolean {
 }
 
 /** Throws unless every refusal says that the remembered site is gone. */
-function giveUp({ terminal, sites }: Workplace, { slug, remembered }: Order, refusals: unknown[]): void {
+function giveUp(work: Workplace, { slug, remembered }: Order, refusals: unknown[]): void {
   if (!remembered || slug !== undefined) throw refusals.at(-1)
   const { siteUrl, server } = remembered
   if (refusals.some(isOwned)) {
-    const hint = 'Sign in as its owner: slipway login. Or publish a new site: slipway publish --new'
+    const login = loginCommand(work, server)
+    const hint = `Sign in as its owner: ${login}. Or publish a new site: slipway publish --new`
     throw new Trouble(`${siteUrl} was claimed by somebody`, hint)
   }
-  terminal.say(`${siteUrl} is gone, or belongs to somebody else. This becomes a new site.`)
-  sites.forget(remembered.slug, server)
+  work.terminal.say(`${siteUrl} is gone, or belongs to somebody else. This becomes a new site.`)
+  work.sites.forget(remembered.slug, server)
 }
 
 class Attempt {

@@ -1,5 +1,5 @@
+import { serverOf } from './account.ts'
 import { type Command, SERVER_OPTION, text } from './command.ts'
-import { chooseServer, namedServer } from './server.ts'
 import { signIn } from './sign-in.ts'
 
 /** `slipway login` */
@@ -19,8 +19,8 @@ A program does it in two steps: --email ADDRESS, then --email ADDRESS --code COD
     server: SERVER_OPTION,
   },
   async run(work, options) {
-    const { settings, keyring, terminal } = work
-    const server = chooseServer(namedServer(text(options, 'server'), settings), undefined, keyring)
+    const { settings, terminal } = work
+    const server = serverOf(work, options)
     const key = await signIn(work, server, { email: text(options, 'email'), code: text(options, 'code') })
     if (key === undefined) return
     terminal.say('What you publish from here is yours and does not expire.')

@@ -1,5 +1,5 @@
-import { type Command, SERVER_OPTION, text } from './command.ts'
-import { chooseServer, namedServer } from './server.ts'
+import { serverOf } from './account.ts'
+import { type Command, SERVER_OPTION } from './command.ts'
 
 /** `slipway logout` */
 export const logout: Command = {
@@ -11,9 +11,9 @@ export const logout: Command = {
 Forgets the key of a server on this machine. The key itself goes on working where else it is kept;
 signing in again ends it.`,
   options: { server: SERVER_OPTION },
-  async run({ settings, keyring, terminal }, options) {
-    const server = chooseServer(namedServer(text(options, 'server'), settings), undefined, keyring)
-    const forgotten = keyring.forget(server)
-    terminal.say(forgotten ? `Signed out of ${server}.` : `You were not signed in at ${server}.`)
+  async run(work, options) {
+    const server = serverOf(work, options)
+    const forgotten = work.keyring.forget(server)
+    work.terminal.say(forgotten ? `Signed out of ${server}.` : `You were not signed in at ${server}.`)
   },
 }

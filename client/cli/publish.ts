@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { parse, resolve } from 'node:path'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { Viewer } from '../wire.ts'
-import { keyOf } from './account.ts'
+import { keyOf, loginCommand } from './account.ts'
 import { type Command, SERVER_OPTION, text, type Values, type Workplace } from './command.ts'
 import { deliver, type Order, type Outcome } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
-import { amount, lookThrough, readFiles } from './folder/read-site.ts'
+import { amount, lookThrough, readFiles, remarks } from './folder/read-site.ts'
 import type { Scan } from './folder/scan.ts'
 import { report, watching } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
@@ -52,13 +52,14 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
   async run(work, options, [operand = '.']) {
     const folder = resolve(work.cwd, operand)
     refuseWrongFolder(work, folder, operand)
-    if (options['dry-run'] === true) return list(work, lookThrough(work, folder))
+    const found = lookThrough(folder)
+    if (options['dry-run'] === true) return list(work, found)
     const order = orderFor(work, options, folder)
     const password = await passwordFor(work, options, order)
+    for (const line of remarks(found, folder)) work.terminal.say(line)
     const began = work.patience.now()
-    const { outcome, files } = await publishUnchanging(work, order)
-    const slipway = work.connect(order.server, order.key)
-    if (password !== undefined) await slipway.setMetadata(outcome.site.slug, { password })
+    const { outcome, files } = await publishUnchanging(work, order, found)
+    if (password !== undefined) await setPassword(work, order, outcome, password)
     report(work, { ...outcome, files, live: order.live, signedIn: order.key !== undefined, began }, options)
   },
 }
@@ -135,7 +136,7 @@ async function passwordFor(
 ): Promise<string | null | undefined> {
   if (options.password !== true && options['no-password'] !== true) return undefined
   if (order.key === undefined || order.remembered?.claimToken !== undefined) {
-    const hint = order.key === undefined ? 'slipway login' : 'slipway claim'
+    const hint = order.key === undefined ? loginCommand(work, order.server) : 'slipway claim'
     throw new Trouble('Only a site with an owner can have a password', `First: ${hint}`)
   }
   if (options['no-password'] === true) return null
@@ -147,22 +148,39 @@ async function passwordFor(
   return password
 }
 
+async function setPassword(
+  work: Workplace,
+  { server, key }: Order,
+  { site }: Outcome,
+  password: string | null,
+): Promise<void> {
+  try {
+    await work.connect(server, key).setMetadata(site.slug, { password })
+  } catch (error) {
+    work.terminal.say(`${harmless(site.siteUrl)} is published, but its password is as it was before.`)
+    throw error
+  }
+}
+
+const CHANGED = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
+
 /** Publishes; when files change under its hands it reads them once more. */
 async function publishUnchanging(
   work: Workplace,
   order: Order,
+  found: Scan,
 ): Promise<{ outcome: Outcome; files: HashedFile[] }> {
   try {
-    return await publishOnce(work, order)
+    return await publishOnce(work, order, found)
   } catch (error) {
-    if (!isSlipwayError(error, 'FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH')) throw stopped(work, error)
+    if (!isSlipwayError(error, ...CHANGED)) throw stopped(work, error)
     work.terminal.say(`${harmless(error.message)}. Reading the files again.`)
   }
   const remembered = work.sites.find(order.folder, order.server)
   try {
-    return await publishOnce(work, { ...order, remembered })
+    return await publishOnce(work, { ...order, remembered }, lookThrough(order.folder))
   } catch (error) {
-    if (!isSlipwayError(error, 'FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH')) throw stopped(work, error)
+    if (!isSlipwayError(error, ...CHANGED)) throw stopped(work, error)
     throw new Trouble(
       harmless(error.message),
       'It keeps changing. Publish again when nothing writes to it any more.',
@@ -170,9 +188,8 @@ async function publishUnchanging(
   }
 }
 
-async function publishOnce(work: Workplace, order: Order) {
-  const { files: found } = lookThrough(work, order.folder)
-  const files = await readFiles(work, found)
+async function publishOnce(work: Workplace, order: Order, found: Scan) {
+  const files = await readFiles(work, found.files)
   const outcome = await deliver(work, order, files, watching(work, order, files))
   return { outcome, files }
 }

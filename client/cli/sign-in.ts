@@ -1,3 +1,4 @@
+import { loginCommand } from './account.ts'
 import type { Workplace } from './command.ts'
 import { harmless, span } from './terminal/words.ts'
 import { Trouble, UsageTrouble } from './trouble.ts'
@@ -7,11 +8,12 @@ import { Trouble, UsageTrouble } from './trouble.ts'
  * the code and gives back undefined, to be called again with it.
  */
 export async function signIn(
-  { terminal, keyring, connect }: Workplace,
+  work: Workplace,
   server: string,
   told: { email?: string | undefined; code?: string | undefined } = {},
 ): Promise<string | undefined> {
-  const slipway = connect(server, undefined)
+  const { terminal, keyring } = work
+  const slipway = work.connect(server, undefined)
   if (!terminal.interactive && told.email === undefined) {
     throw new UsageTrouble(
       'Nobody is here to ask for an email address',
@@ -24,7 +26,7 @@ export async function signIn(
     const { expiresInSeconds } = await slipway.requestCode(email)
     terminal.say(`A code is on its way to ${harmless(email)}. It lasts ${span(expiresInSeconds)}.`)
     if (!terminal.interactive) {
-      terminal.say(`Then: slipway login --email ${harmless(email)} --code CODE`)
+      terminal.say(`Then: ${loginCommand(work, server)} --email ${harmless(email)} --code CODE`)
       return undefined
     }
     code = await terminal.ask('Code:')

@@ -116,6 +116,23 @@ describe('login', () => {
     assert.equal(all.peer.calls.at(-1)!.key, KEY)
   })
 
+  it('is offered for the server that is meant, where that is another than the usual one', async () => {
+    await using all = await setting()
+    all.desk.env = {}
+    const elsewhere = await all.desk.run(['sites', '--server', 'https://other.test'])
+    assert.match(elsewhere.stderr, /Sign in: slipway login --server https:\/\/other\.test\n/)
+    all.remember('otter')
+    assert.match((await all.desk.run(['sites'])).stderr, /Sign in: slipway login\n/)
+  })
+
+  it('is for the server that the folder remembers', async () => {
+    await using all = await setting()
+    all.remember('otter')
+    all.desk.env = {}
+    const { stderr } = await all.desk.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
+    assert.ok(stderr.includes(`You are signed in at ${all.peer.url} `))
+  })
+
   it('and logout ends it', async () => {
     await using all = await setting()
     await all.desk.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
@@ -260,7 +277,7 @@ describe('a site of this folder', () => {
     all.remember('badger')
     const { code, stderr } = await all.desk.run(['open'])
     assert.equal(code, 1)
-    assert.match(stderr, /Name one: --site badger \(badger, http\S+\) or --site otter/)
+    assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
   })
 
   it('without an owner has to be claimed first', async () => {

@@ -294,7 +294,7 @@ describe('what cannot be published', () => {
     await using all = await setting()
     all.desk.write({ 'empty/.keep': 'x', 'void/nothing.txt': '' })
     assert.match((await all.desk.run(['publish', 'empty'])).stderr, /There is nothing to publish in /)
-    assert.match((await all.desk.run(['publish', 'void'])).stderr, /All its files are empty/)
+    assert.match((await all.desk.run(['publish', 'void'])).stderr, /Left out, being empty: nothing\.txt/)
     assert.match((await all.desk.run(['publish', 'missing'])).stderr, /There is no missing here/)
     assert.match((await all.desk.run(['publish', all.desk.home])).stderr, /holds more than a site/)
     assert.equal(all.peer.calls.length, 0)

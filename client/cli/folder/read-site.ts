@@ -13,17 +13,16 @@ type Setting = Pick<Workplace, 'terminal' | 'patience' | 'signal'>
 /** Where builders usually put what is to be published. */
 const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
 
-/** Finds what there is to publish and says what is left out. Throws Trouble when the service would refuse it. */
-export function lookThrough({ terminal }: Setting, folder: string): Scan {
+/** Finds what there is to publish. Throws Trouble when the service would refuse it. */
+export function lookThrough(folder: string): Scan {
   const found = scan(folder)
   const refused = refusals(found.files)
   if (refused.length > 0)
     throw new Trouble('This cannot be published as it is', refused.map(harmless).join('\n  '))
   if (found.files.length === 0) {
-    const why = found.empty.length > 0 ? 'All its files are empty' : 'See what is left out: --dry-run'
-    throw new Trouble(`There is nothing to publish in ${folder}`, why)
+    const lines = exceptions(found)
+    throw new Trouble(`There is nothing to publish in ${folder}`, lines.join('\n  ') || 'It has no files')
   }
-  for (const line of remarks(found, folder)) terminal.say(line)
   return found
 }
 
@@ -50,14 +49,24 @@ export function total(files: { size: number }[]): number {
   return files.reduce((sum, file) => sum + file.size, 0)
 }
 
-function remarks(found: Scan, folder: string): string[] {
+/** What is worth saying about a folder before it is published: what is left out, and what looks like a mistake. */
+export function remarks(found: Scan, folder: string): string[] {
+  const twins = caseTwins(found.files).map((names) => `Careful: ${harmless(names)}`)
+  return [...exceptions(found), ...twins, ...withoutIndex(found.files, folder)]
+}
+
+/** "12 files (340 KB)" */
+export function amount(files: { size: number }[]): string {
+  return `${count(files.length, 'file')} (${size(total(files))})`
+}
+
+function exceptions(found: Scan): string[] {
   const lines: string[] = []
   if (found.leftOut.length > 0) lines.push(`Left out: ${names(found.leftOut)}`)
   if (found.empty.length > 0) lines.push(`Left out, being empty: ${names(found.empty)}`)
   if (found.links.length > 0) lines.push(`Left out, links that lead out of the folder: ${names(found.links)}`)
   if (found.odd.length > 0) lines.push(`Left out, not files: ${names(found.odd)}`)
-  lines.push(...caseTwins(found.files).map((twins) => `Careful: ${harmless(twins)}`))
-  return [...lines, ...withoutIndex(found.files, folder)]
+  return lines
 }
 
 function withoutIndex(files: FoundFile[], folder: string): string[] {
@@ -65,9 +74,4 @@ function withoutIndex(files: FoundFile[], folder: string): string[] {
   const built = OUTPUTS.find((name) => existsSync(join(folder, name, 'index.html')))
   const lines = ['There is no index.html at the top: visitors get the first one below, or a list of files.']
   return built ? [...lines, `Did you mean the folder ${join(folder, built)}?`] : lines
-}
-
-/** "12 files (340 KB)" */
-export function amount(files: { size: number }[]): string {
-  return `${count(files.length, 'file')} (${size(total(files))})`
 }
