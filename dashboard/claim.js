@@ -18,6 +18,15 @@ const WAYS_ON = {
   ALREADY_CLAIMED: 'Only its owner can change it. You can publish the folder again as a site of your own.',
 }
 
+/** What the API refused, in its words; or that it cannot be reached, in ours. */
+class Refusal extends Error {
+  /** @param {string} sentence @param {string} code */
+  constructor(sentence, code) {
+    super(/[.!?]$/.test(sentence) ? sentence : `${sentence}.`)
+    this.code = code
+  }
+}
+
 const sections = ['looking', 'trouble', 'owned', 'offer', 'done'].map((id) => element(id, HTMLElement))
 const steps = ['email-step', 'code-step', 'claim-step'].map((id) => element(id, HTMLFormElement))
 const emailField = element('email', HTMLInputElement)
@@ -63,7 +72,7 @@ async function look() {
     if (preview.claimed) showOwned(preview)
     else showOffer(preview, email)
   } catch (error) {
-    refuse(/** @type {Refusal} */ (error))
+    refuse(refusalIn(error))
   }
 }
 
@@ -169,7 +178,7 @@ async function claim() {
   try {
     showDone(await call('POST', claimPath, { claimToken }))
   } catch (error) {
-    const refusal = /** @type {Refusal} */ (error)
+    const refusal = refusalIn(error)
     if (refusal.code in WAYS_ON) return refuse(refusal)
     if (refusal.code !== 'UNAUTHORIZED') throw refusal
     browser?.removeItem(SIGNED_IN)
@@ -186,6 +195,7 @@ function showDone({ siteUrl, alreadyOwned }) {
   if (alreadyOwned) element('done-title', HTMLElement).textContent = 'The site was yours already.'
   document.title = 'Claimed · Slipway'
   link('done-address', siteUrl)
+  element('login', HTMLElement).textContent = `npx slipway login \\\n  --server ${location.origin}`
   show('done')
 }
 
@@ -248,7 +258,7 @@ async function once(work) {
   try {
     await work()
   } catch (error) {
-    const { message, code } = /** @type {Refusal} */ (error)
+    const { message, code } = refusalIn(error)
     complain(message, code === 'VALIDATION_ERROR' || code === 'INVALID_CODE')
   } finally {
     setBusy(false)
@@ -261,16 +271,8 @@ function setBusy(now) {
   for (const button of document.querySelectorAll('button')) button.setAttribute('aria-disabled', String(now))
 }
 
-class Refusal extends Error {
-  /** @param {string} sentence @param {string} code */
-  constructor(sentence, code) {
-    super(/[.!?]$/.test(sentence) ? sentence : `${sentence}.`)
-    this.code = code
-  }
-}
-
 /**
- * The JSON of the API's answer. Throws a Refusal in the API's words, or in ours when it cannot be reached.
+ * The JSON of the API's answer. Throws a Refusal.
  *
  * @param {'GET' | 'POST'} method @param {string} path @param {object} [body] @returns {Promise<any>}
  */
@@ -292,6 +294,12 @@ async function call(method, path, body) {
     problem ? `This ${problem.message}` : (error ?? `The server answered ${response.status}`),
     code ?? '',
   )
+}
+
+/** The refusal that was caught; whatever else was thrown is a mistake of ours. @param {unknown} error */
+function refusalIn(error) {
+  if (error instanceof Refusal) return error
+  throw error
 }
 
 /** @param {Response} response */

@@ -116,7 +116,7 @@ function contents(sections: [string, Call[]][]): Html {
 }
 
 function shortened(summary: string | undefined): string | undefined {
-  return summary?.split(/[;,]/, 1)[0]
+  return summary?.split(';', 1)[0]
 }
 
 function basics(base: string, version: string | undefined): Html {
@@ -152,8 +152,9 @@ function operation(call: Call): Html {
             <h3 id="${id}-title"><a href="#${id}">${summary ?? path}</a></h3>
             <p class="call"><b>${method}</b> <span>${path}</span> <em>${keyWords(call)}</em></p>
             ${description && html`<p>${description}</p>`}
-            ${['path', 'query', 'header'].map((place) => parameterList(call, place))}
+            ${parameterList(call, 'path')}
             ${bodyFields(call)}
+            ${parameterList(call, 'query')}
             <pre><code>${exampleOf(call)}</code></pre>
             ${Object.entries(responses).map(answerOf)}
           </article>`
@@ -168,8 +169,11 @@ function isKeyNeeded(security: object[]): boolean {
   return security.length > 0 && security.every((way) => Object.keys(way).length > 0)
 }
 
-function parameterList({ parameters = [] }: Call, place: string): Html | undefined {
-  const here = parameters.filter((parameter) => parameter.in === place)
+/** What stands in the path is seen there; it needs a line only when there is more to say. */
+function parameterList({ parameters = [] }: Call, place: 'path' | 'query'): Html | undefined {
+  const here = parameters.filter(
+    (parameter) => parameter.in === place && (place !== 'path' || parameter.description),
+  )
   if (here.length === 0) return undefined
   return html`<h4>In the ${place}</h4><dl class="fields">${here.map(parameterRow)}</dl>`
 }
@@ -179,13 +183,14 @@ function parameterRow({ name, required = false, description, schema = {} }: Para
   return row({ name: name === '*' ? 'path' : name, schema: described, required }, 'required')
 }
 
+/** Where JSON is one way and bytes are another, what the query says goes with the bytes. */
 function bodyFields({ requestBody }: Call): Html | undefined {
   if (!requestBody) return undefined
   const { 'application/json': json, ...others } = requestBody.content
   const types = Object.keys(others)
   return html`<h4>Body</h4>
             ${json?.schema && fieldList(json.schema, 'required')}
-            ${types.length > 0 ? html`<p>In place of JSON: the bytes of an archive, as ${types.map(codeOf)}.</p>` : undefined}`
+            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(codeOf)}; then what the body says stands in the query:</p>` : undefined}`
 }
 
 function codeOf(text: string, index: number): Html {
@@ -243,9 +248,9 @@ const WHEN: Record<FailureCode, string> = {
 }
 
 function errors(): Html {
-  const rows = (Object.entries(WHEN) as [FailureCode, string][]).map(([code, when]) => {
-    const { status } = errorBody(new Failure(code, ''))
-    return html`<tr><td>${status}</td><th scope="row"><code>${code}</code></th><td>${when}</td></tr>`
+  const rows = Object.entries(WHEN).map(([code, when]) => {
+    const { status } = errorBody(new Failure(code as FailureCode, when))
+    return html`<div><dt><code>${code}</code> <span>${status}</span></dt><dd>${when}</dd></div>`
   })
   return html`<section class="stack" aria-labelledby="errors">
           <h2 id="errors">Errors</h2>
@@ -253,9 +258,6 @@ function errors(): Html {
             A failure is JSON: <code>error</code> is a sentence for a person, <code>code</code> a word for a program that never
             changes, <code>status</code> the HTTP status, and <code>details</code> points at what is wrong where it can.
           </p>
-          <table>
-            <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">When</th></tr></thead>
-            <tbody>${rows}</tbody>
-          </table>
+          <dl class="fields">${rows}</dl>
         </section>`
 }
