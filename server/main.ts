@@ -1,12 +1,9 @@
 import cluster from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
 import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
 import { Failure } from './failure.ts'
 import { type Log, makeLog } from './log.ts'
-
-enableCompileCache()
 
 const HELP = `slipway-server: runs the Slipway service
 

@@ -1,2 +1,6 @@
 #!/usr/bin/env node
-import '../main.ts'
+// Plain JavaScript, so that with a warm cache nothing has to be compiled or stripped of types at a start.
+import { enableCompileCache } from 'node:module'
+
+enableCompileCache()
+await import('../main.ts')

@@ -1,0 +1,89 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { nodeTransport } from '../client/sdk/node-transport.ts'
+import { Slipway } from '../client/sdk/slipway.ts'
+import { readConfig } from '../server/config.ts'
+import { makeLog } from '../server/log.ts'
+import { type Service, startService } from '../server/service.ts'
+
+/** A real service in this process, on a free port and in a temporary folder. */
+export interface RunningService extends AsyncDisposable {
+  service: Service
+  baseUrl: string
+  port: number
+  data: string
+  /** Lines of the log, parsed. */
+  log: Record<string, unknown>[]
+  /** The service's time in milliseconds; what a test sets it to is what the service believes. */
+  clock: Clock
+  /** The SDK without a key, or with one. */
+  client(key?: string): Slipway
+  /** Signs in by mailed code, as a person would, and answers the key. */
+  signIn(email: string): Promise<string>
+  /** The code in the newest letter to an address. */
+  mailedCode(email: string): Promise<string>
+}
+
+export interface Clock {
+  now: number
+}
+
+/** Starts a service; `settings` are environment variables without `SLIPWAY_`. Limits on requests are wide unless set. */
+export async function startTestService(settings: Record<string, string> = {}): Promise<RunningService> {
+  const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
+  const wide = {
+    RATE_ANONYMOUS: '1000000',
+    RATE_FREE: '1000000',
+    RATE_HOBBY: '1000000',
+    RATE_SIGN_IN: '1000000',
+  }
+  const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...wide, ...settings, DATA: data }
+  const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
+  const log: Record<string, unknown>[] = []
+  const clock = { now: Date.now() }
+  const config = readConfig(Object.fromEntries(environment))
+  const service = await startService(config, {
+    log: makeLog({ level: config.log, text: false, write: (line) => void log.push(JSON.parse(line)) }),
+    version: 'test',
+    clock: () => clock.now,
+  })
+  const transport = nodeTransport({})
+  const client = (key?: string) =>
+    new Slipway({ baseUrl: service.baseUrl, send: transport.send, ...(key === undefined ? {} : { key }) })
+  const mailedCode = (email: string) => newestCode(join(data, 'mail'), email)
+  return {
+    service,
+    baseUrl: service.baseUrl,
+    port: service.port,
+    data,
+    log,
+    clock,
+    client,
+    mailedCode,
+    async signIn(email) {
+      await client().requestCode(email)
+      const { apiKey } = await client().verifyCode(email, await mailedCode(email))
+      return apiKey
+    },
+    async [Symbol.asyncDispose]() {
+      transport.close()
+      await service[Symbol.asyncDispose]()
+      if (settings.DATA === undefined) await rm(data, { recursive: true, force: true })
+    },
+  }
+}
+
+async function newestCode(folder: string, email: string): Promise<string> {
+  const letters = (await readdir(folder)).sort(byNumber).reverse()
+  for (const name of letters) {
+    const letter = await readFile(join(folder, name), 'utf8')
+    if (letter.includes(`To: ${email}`)) return /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter)![1]!
+  }
+  throw new Error(`no letter to ${email}`)
+}
+
+function byNumber(one: string, other: string): number {
+  const number = (name: string) => Number(/-(\d+)\.eml$/.exec(name)?.[1])
+  return number(one) - number(other)
+}
