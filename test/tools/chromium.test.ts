@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { openBrowser } from './chromium.ts'
+import { needs } from './part.ts'
+
+test(
+  'the browser of the tests opens a site by its name and tells what goes wrong',
+  needs('chromium'),
+  async () => {
+    await using server = createServer((request, response) => {
+      if (request.url === '/cut') return request.socket.destroy()
+      response.setHeader('Content-Type', 'text/html')
+      response.end(`<title>${request.headers.host}</title><link rel="icon" href="data:,">
+      <script>console.error('told'); setTimeout(() => { fetch('/cut').catch(() => {}); oops() })</script>`)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const host = `some-slug.localhost:${(server.address() as AddressInfo).port}`
+
+    await using browser = await openBrowser()
+    const cut = browser.page.waitForEvent('requestfailed')
+    const thrown = browser.page.waitForEvent('pageerror')
+    await browser.page.goto(`http://${host}/`)
+    assert.equal(await browser.page.title(), host)
+    await Promise.all([cut, thrown])
+    assert.deepEqual(
+      browser.complaints
+        .map((line) => line.split(/[: ]/)[0])
+        .toSorted()
+        .slice(0, 3),
+      ['console', 'console', 'request'],
+    )
+  },
+)

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type ReadLetter, readLetter } from './letter.ts'
+
+export interface SmtpServer extends AsyncDisposable {
+  /** For SLIPWAY_SMTP_URL. */
+  url: string
+  /** The letters that came since the last call, oldest first; waits until there is one. */
+  letters(): Promise<ReadLetter[]>
+}
+
+/** Starts a real mail server (aiosmtpd; a test says `needs('smtp')`) on a port of its own. */
+export async function startSmtp(): Promise<SmtpServer> {
+  await using started = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-smtp-'))
+  started.defer(() => rm(folder, { recursive: true, force: true }))
+  const mailbox = join(folder, 'mailbox')
+  const port = await runServer(started, mailbox)
+  const letters = lettersOf(started, join(mailbox, 'new'))
+  const owned = started.move()
+  return { url: `smtp://127.0.0.1:${port}`, letters, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function runServer(started: AsyncDisposableStack, mailbox: string): Promise<number> {
+  const handler = ['-c', 'aiosmtpd.handlers.Mailbox', mailbox]
+  const child = spawn('aiosmtpd', ['-n', '-u', '-d', '-d', '-l', '127.0.0.1:0', ...handler], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  started.defer(async () => {
+    child.kill()
+    await ended
+  })
+  const said: string[] = []
+  // Said at this level of debugging only: the port it was given, then that it listens.
+  for await (const line of createInterface({ input: child.stderr })) {
+    said.push(line)
+    if (line.includes('Server is listening')) break
+  }
+  child.stderr.resume()
+  const port = said.join('\n').match(/laddr=\('127\.0\.0\.1', (\d+)\)/)?.[1]
+  if (port === undefined) throw new Error(`aiosmtpd did not start:\n${said.join('\n')}`)
+  return Number(port)
+}
+
+function lettersOf(started: AsyncDisposableStack, folder: string): () => Promise<ReadLetter[]> {
+  let change = Promise.withResolvers<void>()
+  const watcher = watch(folder, () => {
+    change.resolve()
+    change = Promise.withResolvers()
+  })
+  started.defer(() => watcher.close())
+  const seen = new Set<string>()
+  return async () => {
+    for (;;) {
+      const next = change.promise
+      const fresh = (await readdir(folder)).filter((name) => !seen.has(name))
+      for (const name of fresh) seen.add(name)
+      // Maildir names begin with the time of arrival, in numbers of any width.
+      fresh.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+      if (fresh.length > 0) {
+        return Promise.all(fresh.map(async (name) => readLetter(await readFile(join(folder, name), 'utf8'))))
+      }
+      await next
+    }
+  }
+}
