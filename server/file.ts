@@ -124,7 +124,7 @@ function collisions(files: readonly unknown[]): Problem[] {
 
 function totalProblems(files: readonly unknown[], limits: FileLimits): Problem[] {
   const sizes = files.map((file) => Number((file as { size?: unknown } | null)?.size))
-  const total = sizes.reduce((sum, size) => sum + Math.max(size, 0), 0)
+  const total = sizes.reduce((sum, size) => sum + (Number.isFinite(size) ? Math.max(size, 0) : 0), 0)
   if (total <= limits.siteBytes) return []
   return [{ field: 'files', message: `must have at most ${limits.siteBytes} bytes together, not ${total}` }]
 }

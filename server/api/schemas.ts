@@ -92,8 +92,6 @@ const anonymousExtras = {
   warning: text('Says to save the claim token'),
 }
 
-export const updateAnswer = object({ slug, siteUrl, upload: uploadPlan })
-export const createAnswer = object({ slug, siteUrl, status, upload: uploadPlan }, anonymousExtras)
 export const refreshRequest = object({ versionId }, { claimToken })
 
 const finalizeFields = {
@@ -113,17 +111,22 @@ export const finalizeRequest = object(
   { live: flag('false keeps the version as a draft; default true') },
 )
 export const finalizeAnswer = object(finalizeFields, { replayed })
-export const archiveAnswer = object(
-  {
-    ...finalizeFields,
-    fileCount: whole('Files in the version'),
-    totalBytes: whole('Bytes in the version'),
-    skipped: list(
-      object({ path: text('The entry'), reason: text('junk') }),
-      'Litter of archivers that was left out',
-    ),
-  },
-  anonymousExtras,
+/** A manifest gets an upload plan; an archive is live at once and gets what finalize answers. */
+const archiveFields = {
+  ...finalizeFields,
+  fileCount: whole('Files in the version'),
+  totalBytes: whole('Bytes in the version'),
+  skipped: list(
+    object({ path: text('The entry'), reason: text('junk') }),
+    'Litter of archivers that was left out',
+  ),
+}
+
+export const refreshAnswer = object({ slug, siteUrl, upload: uploadPlan })
+export const updateAnswer = object({ slug, siteUrl }, { upload: uploadPlan, ...archiveFields, replayed })
+export const createAnswer = object(
+  { slug, siteUrl, status },
+  { upload: uploadPlan, ...archiveFields, ...anonymousExtras },
 )
 
 /** What an archive request says in its query, where a JSON publish has a body. */

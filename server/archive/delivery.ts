@@ -42,11 +42,12 @@ export async function deliver(
 }
 
 /** What broke the body counts before what `each` made of it. */
-async function give({ path, size, body }: Found, each: (file: ArchiveFile) => Promise<void>): Promise<void> {
+async function give(file: Found, each: (file: ArchiveFile) => Promise<void>): Promise<void> {
+  const { path, size, body } = file
   try {
     await each({ path, size, body })
   } catch (error) {
-    throw body.errored ?? error
+    throw file.broken ?? error
   }
-  if (body.errored) throw body.errored
+  if (file.broken) throw file.broken
 }

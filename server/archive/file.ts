@@ -13,6 +13,8 @@ export interface ArchiveFile {
 export interface Found extends ArchiveFile {
   /** All bytes are in memory: others may be read beside it. */
   whole: boolean
+  /** What broke the body, which is not always what its user fails with. */
+  broken?: unknown
 }
 
 /** Files up to this many bytes are read whole. */
@@ -28,10 +30,19 @@ export function wholeFile(path: string, bytes: Buffer): Found {
 
 /** A file that is read as it is used. `closed` has to be awaited before its source is read further. */
 export function streamedFile(path: string, size: number, chunks: AsyncIterable<Buffer>): Found {
-  const body = Readable.from(chunks, { objectMode: false })
-  // Whoever delivers the file looks at `errored`; an `each` that does not listen must not end the process.
+  async function* watched(): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      yield* chunks
+    } catch (error) {
+      file.broken = error
+      throw error
+    }
+  }
+  const body = Readable.from(watched(), { objectMode: false })
+  // `broken` is looked at when the file was used; an `each` that does not listen must not end the process.
   body.on('error', () => {})
-  return { path, size, body, whole: false }
+  const file: Found = { path, size, body, whole: false }
+  return file
 }
 
 /** Ends a body, read or not, and waits until nothing reads its source any more. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Failure } from '../failure.ts'
 
-const EVENTS = ['readable', 'end', 'error', 'close'] as const
+const EVENTS = ['readable', 'end', 'close'] as const
 
 /**
  * The bytes of a body, pulled. Unlike a stream's own iterator it can be stopped while it waits for a slow
@@ -17,6 +17,8 @@ export class Incoming {
   constructor(body: Readable, { wireBytes }: { wireBytes: number }) {
     this.#body = body
     this.#limit = wireBytes
+    // Stays on: a client that goes away after its archive was refused must not end the process.
+    body.on('error', this.#onEvent)
   }
 
   /** Ends `chunks` with `reason`, even while it waits. */

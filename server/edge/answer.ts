@@ -32,8 +32,5 @@ function fileAnswer(file: ServedFile, headers: IncomingHttpHeaders): Answer {
 
 /** Permanent, as at every web server; the query goes along. */
 function redirectAnswer({ location, headers }: FolderRedirect, query: string): Answer {
-  const kept = query.replace(/[^!-~]/g, (character) => {
-    return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
-  })
-  return { status: 301, headers: ['Location', location + kept, ...headers] }
+  return { status: 301, headers: ['Location', location + query, ...headers] }
 }

@@ -43,6 +43,9 @@ interface EdgeOptions {
 
 const CACHE_BYTES = 256 * 2 ** 20
 
+/** Bytes of a body without use that are read and dropped, so that the connection can go on. */
+const MOST_DROPPED = 2 ** 20
+
 /** One request and what is to become of it. */
 interface Visit {
   request: IncomingMessage
@@ -180,12 +183,12 @@ function send({ request, response }: Visit, answer: Answer, body = answer.body):
   else response.end()
 }
 
-/** A body that nobody read ends the connection with the answer: it is not ours to take in. */
+/** A long body that nobody reads ends the connection: it is not ours to take in. */
 function headersFor(request: IncomingMessage, { headers }: Answer): string[] {
   const lines = headers as string[]
-  return hasBody(request) && !request.complete ? [...lines, 'Connection', 'close'] : lines
+  return !request.complete && hasLongBody(request) ? [...lines, 'Connection', 'close'] : lines
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+function hasLongBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MOST_DROPPED
 }

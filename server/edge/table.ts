@@ -55,6 +55,9 @@ export interface Policy {
 /** Read as rules, never served (contract, "Serving", 1). */
 const RULES = new Set(['_headers', '_redirects'])
 
+/** `page.html`, which is `page` too; what would be left of `.html` and `..html` is no name. */
+const PAGE = /(?<!(?:^|\/)\.{0,2})\.html$/
+
 const INDEX = 'index.html'
 const MISSING = '404.html'
 
@@ -82,7 +85,7 @@ export function compile(files: readonly StoredFile[], policy: Policy): Table {
     if (name === MISSING) missingPages.set(folder.normalize('NFC'), missingPage(file, policy))
   }
   for (const file of served) {
-    if (/[^/]\.html$/.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
+    if (PAGE.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
   }
   return {
     entries,
