@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+
+// `npm start` in a clone of its own, with a registry-less npm and a service that only says what it is given.
+
+const NPM = `
+  import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+  appendFileSync('did', 'installed ')
+  if (existsSync('no-network')) process.exit(7)
+  mkdirSync('node_modules/.bin', { recursive: true })
+  mkdirSync('node_modules/typescript/bin', { recursive: true })
+  copyFileSync('tsc.mjs', 'node_modules/typescript/bin/tsc')
+  rmSync('node_modules/.bin/node', { force: true })
+  symlinkSync(process.execPath, 'node_modules/.bin/node')
+  copyFileSync('package-lock.json', 'node_modules/.package-lock.json')
+`
+const TSC = `
+  const { appendFileSync, mkdirSync } = require('node:fs')
+  appendFileSync('did', 'built ')
+  mkdirSync(process.argv[process.argv.indexOf('--outDir') + 1])
+`
+const SERVICE = `
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      console.log(signal)
+      process.exit(signal === 'SIGTERM' ? 4 : 5)
+    })
+  }
+  console.log('ready', process.argv.slice(2).join(' '), process.env.UV_THREADPOOL_SIZE)
+  if (process.argv[2] === 'stay') setInterval(() => {}, 2 ** 30)
+  else process.exitCode = 3
+`
+
+test('a fresh clone installs, builds and runs; a later start only runs', async () => {
+  await using clone = await freshClone()
+  const first = await clone.start('an argument').ended()
+  assert.deepEqual(first, { code: 3, signal: null, printed: 'ready an argument 16\n' })
+  assert.equal(await clone.did(), 'installed built ')
+  await clone.start().ended()
+  assert.equal(await clone.did(), 'installed built ')
+})
+
+test('only what changed is done again', async () => {
+  await using clone = await freshClone()
+  await clone.start().ended()
+  await writeFile(join(clone.folder, 'client', 'wire.ts'), 'export type Other = 1')
+  await clone.start().ended()
+  assert.equal(await clone.did(), 'installed built built ')
+  await writeFile(join(clone.folder, 'package-lock.json'), lock('2.0.0'))
+  await clone.start().ended()
+  assert.equal(await clone.did(), 'installed built built installed ')
+})
+
+test('two starts at once install once and both run', async () => {
+  await using clone = await freshClone()
+  const endings = await Promise.all([clone.start('one').ended(), clone.start('two').ended()])
+  assert.deepEqual(
+    endings.map(({ code, printed }) => ({ code, printed })),
+    [
+      { code: 3, printed: 'ready one 16\n' },
+      { code: 3, printed: 'ready two 16\n' },
+    ],
+  )
+  assert.equal(await clone.did(), 'installed built ')
+})
+
+test('a start goes on where a killed one left its lock', async () => {
+  await using clone = await freshClone()
+  const gone = spawn(process.execPath, ['-e', ''])
+  await once(gone, 'exit')
+  await mkdir(join(clone.folder, '.slipway'))
+  await symlink(String(gone.pid), join(clone.folder, '.slipway', 'preparing'))
+  assert.equal((await clone.start().ended()).code, 3)
+})
+
+test('an installation that fails is a sentence and starts nothing', async () => {
+  await using clone = await freshClone()
+  await writeFile(join(clone.folder, 'no-network'), '')
+  const start = clone.start()
+  const [ending, said] = await Promise.all([start.ended(), text(start.child.stderr!)])
+  assert.deepEqual(ending, { code: 1, signal: null, printed: '' })
+  assert.match(said, /npm could not install the packages/)
+  assert.doesNotMatch(said, /at .*prepare\.mjs/)
+  await rm(join(clone.folder, 'no-network'))
+  assert.equal((await clone.start().ended()).code, 3)
+})
+
+for (const [signal, code] of [
+  ['SIGTERM', 4],
+  ['SIGINT', 5],
+] as const) {
+  test(`${signal} reaches the service, and its end is the end of the start`, async () => {
+    await using clone = await freshClone()
+    const start = clone.start('stay')
+    await once(start.child.stdout!, 'data')
+    start.child.kill(signal)
+    assert.deepEqual(await start.ended(), { code, signal: null, printed: `${signal}\n` })
+  })
+}
+
+test('the service ends when its start is killed outright', async () => {
+  await using clone = await freshClone()
+  const start = clone.start('stay')
+  await once(start.child.stdout!, 'data')
+  start.child.kill('SIGKILL')
+  assert.deepEqual(await start.ended(), { code: null, signal: 'SIGKILL', printed: 'SIGTERM\n' })
+})
+
+async function freshClone() {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-start-'))
+  const root = join(import.meta.dirname, '..')
+  await cp(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true })
+  await cp(join(root, 'package.json'), join(folder, 'package.json'))
+  const files = {
+    'package-lock.json': lock('1.0.0'),
+    'tsconfig.json': '{}',
+    'client/tsconfig.build.json': '{}',
+    'client/wire.ts': 'export type One = 1',
+    'server/main.ts': SERVICE,
+    'npm.mjs': NPM,
+    'tsc.mjs': TSC,
+  }
+  await mkdir(join(folder, 'client'))
+  await mkdir(join(folder, 'server'))
+  for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
+  return {
+    folder,
+    start: (...args: string[]) => startIn(folder, args),
+    did: () => readFile(join(folder, 'did'), 'utf8'),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+function startIn(folder: string, args: string[]) {
+  const { UV_THREADPOOL_SIZE: _, ...outside } = process.env
+  const child: ChildProcess = spawn(process.execPath, ['scripts/start.mjs', ...args], {
+    cwd: folder,
+    env: { ...outside, npm_execpath: join(folder, 'npm.mjs'), npm_node_execpath: process.execPath },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  return { child, ended: () => endOf(child) }
+}
+
+/** Waits for the end of the start and of everything that it left writing to its output. */
+async function endOf(child: ChildProcess) {
+  const [printed, [code, signal]] = await Promise.all([text(child.stdout!), once(child, 'exit')])
+  return { code, signal, printed }
+}
+
+function lock(version: string): string {
+  return JSON.stringify({ packages: { '': {}, 'node_modules/it': { version, integrity: 'sha512-of-it' } } })
+}
