@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
 import { Failure } from './failure.ts'
 import { type Log, makeLog } from './log.ts'
+import { releaseStartMemory } from './start-memory.ts'
 
 const HELP = `slipway-server: runs the Slipway service
 
@@ -61,6 +62,7 @@ async function serve(config: Config, log: Log, run?: string): Promise<number> {
   const { startService } = await import('./service.ts')
   if (run === undefined) {
     const service = await startService(config, { log, version })
+    releaseStartMemory()
     onSignals(stop)
     announce(service.baseUrl, config)
     return end(service, await stopped, log)
@@ -74,6 +76,7 @@ async function serve(config: Config, log: Log, run?: string): Promise<number> {
     run,
     tellSiblings: (slugs) => siblings.tell(slugs),
   })
+  releaseStartMemory()
   siblings.ready(service)
   const code = await end(service, await stopped, log)
   cluster.worker?.disconnect()

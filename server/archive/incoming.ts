@@ -11,6 +11,7 @@ export class Incoming {
   readonly #body: Readable
   readonly #limit: number
   #stopped: { reason: unknown } | undefined
+  #attached = false
   #wake = () => {}
   readonly #onEvent = () => this.#wake()
 
@@ -31,6 +32,7 @@ export class Incoming {
   /** Everything the body brings, once. Rejects when the body fails, is cut off, or has more bytes than it may. */
   async *chunks(): AsyncGenerator<Buffer, void, undefined> {
     for (const event of EVENTS) this.#body.on(event, this.#onEvent)
+    this.#attached = true
     try {
       let bytes = 0
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
@@ -45,7 +47,10 @@ export class Incoming {
     }
   }
 
+  /** Once only: taking 'readable' off again, even when it is not there, stops a body that flows by then. */
   #detach(): void {
+    if (!this.#attached) return
+    this.#attached = false
     for (const event of EVENTS) this.#body.off(event, this.#onEvent)
   }
 
