@@ -50,9 +50,9 @@ export class PasswordGate {
     if (passwordHash === null) return true
     const now = this.#options.clock()
     return valuesOf(cookies).some((value) => {
-      const [until = '', signature = ''] = value.split('.')
-      if (!/^\d{1,15}$/.test(until) || now >= Number(until)) return false
-      return this.#signer.verify([slug, passwordHash, Number(until)], signature)
+      const [, until, signature] = /^(\d+)\.([\w-]+)$/.exec(value) ?? []
+      if (!until || !signature || now >= Number(until)) return false
+      return this.#signer.verify([slug, passwordHash, until], signature)
     })
   }
 
@@ -101,7 +101,7 @@ export class PasswordGate {
 
   /** For this host only, and worth nothing at another site or once the password changed. */
   #cookie(slug: string, passwordHash: string): string {
-    const until = this.#options.clock() + COOKIE_SECONDS * 1000
+    const until = `${this.#options.clock() + COOKIE_SECONDS * 1000}`
     const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
     const secure = this.#options.secure ? '; Secure' : ''
     return `${COOKIE}=${value}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`

@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Budget, Kept } from '../server/edge/kept.ts'
+import { Remembered } from '../server/edge/remembered.ts'
+import { Failure } from '../server/failure.ts'
+import { EdgeFixture, gate, noise } from './edge-fixture.ts'
+
+let edge: EdgeFixture
+before(async () => {
+  edge = await EdgeFixture.start()
+})
+after(() => edge[Symbol.asyncDispose]())
+beforeEach(() => {
+  edge.store.away = false
+  edge.store.holdUp = () => undefined
+})
+
+/** Store reads while `work` runs. */
+async function reads(work: () => Promise<unknown>): Promise<number> {
+  const before = edge.store.reads
+  await work()
+  return edge.store.reads - before
+}
+
+describe('a warm visit', () => {
+  test('touches no database, whatever it asks for', async () => {
+    const slug = await edge.publish({ 'index.html': 'x', 'docs/index.html': 'y', 'big.bin': noise(300_000) })
+    const draft = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
+    const pending = await edge.site()
+    const gone = await edge.publish({ 'index.html': 'x' })
+    await edge.end(gone, 'expired')
+    await edge.domain('warm.example.org', slug, 'active')
+    const all = async () => {
+      for (const path of ['/', '/docs', '/docs/', '/nowhere', '/%', '/big.bin']) {
+        for (const method of ['GET', 'HEAD', 'PUT']) await edge.get(slug, path, { method })
+      }
+      await edge.get(slug, '/', { headers: { 'if-none-match': '*' } })
+      await edge.get(`${draft}--${slug}`)
+      await edge.ask('warm.example.org', '/')
+      for (const other of [pending, gone, 'no-such-site', `${'0'.repeat(26)}--${slug}`, 'no--slug'])
+        await edge.get(other)
+      await edge.ask('unknown.example.org', '/')
+    }
+    assert.ok((await reads(all)) > 0)
+    assert.equal(await reads(all), 0)
+  })
+
+  test('stays so after a change, but for one reading', async () => {
+    const slug = await edge.publish({ 'index.html': 'one' })
+    await edge.get(slug)
+    await edge.version(slug, { 'index.html': 'two' })
+    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'two')), 2)
+    assert.equal(await reads(() => edge.get(slug)), 0)
+  })
+
+  test('of a name that nobody has is asked for again after a second', async () => {
+    for (const host of ['nobody-here.sites.test', 'nobody.example.org']) {
+      assert.equal(await reads(() => edge.ask(host, '/')), 1)
+      edge.clock.now += 999
+      assert.equal(await reads(() => edge.ask(host, '/')), 0)
+      edge.clock.now += 1
+      assert.equal(await reads(() => edge.ask(host, '/')), 1)
+    }
+  })
+})
+
+describe('cold visits', () => {
+  test('of one host at once share one reading', async () => {
+    const slug = await edge.publish({ 'index.html': 'x' })
+    const count = await reads(async () => {
+      const replies = await Promise.all(Array.from({ length: 50 }, () => edge.get(slug)))
+      assert.ok(replies.every((reply) => reply.text === 'x'))
+    })
+    assert.equal(count, 2)
+  })
+
+  test('read a small file once, however many ask', async () => {
+    const slug = await edge.publish({ 'small.bin': noise(10_000) })
+    const { bytes } = edge.blobs
+    let read = 0
+    edge.blobs.bytes = (hash) => {
+      read++
+      return bytes(hash)
+    }
+    await Promise.all(Array.from({ length: 50 }, () => edge.get(slug, '/small.bin')))
+    edge.blobs.bytes = bytes
+    assert.equal(read, 1)
+  })
+})
+
+describe('a change that comes while a site is being read', () => {
+  for (const query of ['sites.bySlug', 'versions.byId']) {
+    test(`is seen by who asks after it, and stays seen (${query} answers late)`, async () => {
+      const slug = await edge.publish({ 'index.html': 'old' })
+      const { open, opened } = gate()
+      const reached = gate()
+      let held = false
+      edge.store.holdUp = (asked) => {
+        if (asked !== query || held) return undefined
+        held = true
+        reached.open()
+        return opened
+      }
+      const early = edge.get(slug)
+      await reached.opened
+      await edge.version(slug, { 'index.html': 'new' })
+      assert.equal((await edge.get(slug)).text, 'new')
+      open()
+      assert.equal((await early).status, 200)
+      assert.equal((await edge.get(slug)).text, 'new')
+      assert.equal(await reads(() => edge.get(slug)), 0)
+    })
+  }
+
+  test('never shows a site without a version, when the one it had is pruned meanwhile', async () => {
+    const slug = await edge.site()
+    const old = await edge.version(slug, { 'index.html': 'old' })
+    let held = false
+    edge.store.holdUp = async (asked) => {
+      if (asked !== 'sites.bySlug' || held) return
+      held = true
+      await edge.version(slug, { 'index.html': 'new' })
+      await edge.dropVersion(slug, old)
+    }
+    const { status, text } = await edge.get(slug)
+    assert.deepEqual([status, text], [200, 'new'])
+  })
+
+  test('ends a password, a preview and a domain as surely as a file', async () => {
+    const slug = await edge.publish({ 'index.html': 'open' })
+    const draft = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
+    await edge.domain('late.example.org', slug, 'active')
+    for (const [host, query] of [
+      [edge.host(slug), 'sites.bySlug'],
+      [edge.host(`${draft}--${slug}`), 'versions.byId'],
+      ['late.example.org', 'domains.active'],
+    ] as const) {
+      await edge.setPassword(slug, null)
+      let held = false
+      edge.store.holdUp = async (asked) => {
+        if (asked !== query || held) return
+        held = true
+        await edge.setPassword(slug, 'secret')
+      }
+      await edge.ask(host, '/')
+      assert.ok(held)
+      assert.equal((await edge.ask(host, '/')).status, 401, host)
+    }
+  })
+
+  test('shows a slug that nobody had a moment ago', async () => {
+    const slug = 'made-just-now'
+    assert.equal((await edge.get(slug)).status, 404)
+    await edge.publish({ 'index.html': 'here' }, { slug })
+    assert.equal((await edge.get(slug)).text, 'here')
+  })
+
+  test('is never lost among many visitors, publishers and late answers', async () => {
+    const sites = await Promise.all(
+      Array.from({ length: 4 }, async () => ({ slug: await edge.publish({ 'n.txt': '0' }), published: 0 })),
+    )
+    edge.store.holdUp = async () => {
+      for (let turn = randomInt(6); turn > 0; turn--) await setImmediate()
+    }
+    let visits = 0
+    const publishers = sites.map(async (site) => {
+      for (let number = 1; number <= 25; number++) {
+        await edge.version(site.slug, { 'n.txt': `${number}` })
+        site.published = number
+        for (let turn = randomInt(10); turn > 0; turn--) await setImmediate()
+      }
+    })
+    const over = Promise.all(publishers).then(() => true)
+    const visitors = Array.from({ length: 16 }, async () => {
+      while (!(await Promise.race([over, setImmediate(false)]))) {
+        const site = sites[randomInt(sites.length)]!
+        const least = site.published
+        const { status, text } = await edge.get(site.slug, '/n.txt')
+        assert.equal(status, 200)
+        assert.ok(Number(text) >= least, `saw version ${text} after version ${least} was published`)
+        visits++
+      }
+    })
+    await Promise.all(visitors)
+    assert.ok(visits > 100)
+    for (const { slug } of sites) assert.equal((await edge.get(slug, '/n.txt')).text, '25')
+  })
+})
+
+test('a change of another process shows as soon as the store hears of it', async () => {
+  const other = await EdgeFixture.start({ folder: edge.folder })
+  await using _ = other
+  const slug = await edge.publish({ 'index.html': 'one' })
+  assert.equal((await other.get(slug)).text, 'one')
+  await edge.version(slug, { 'index.html': 'two' })
+  await other.store.real.catchUp()
+  assert.equal((await other.get(slug)).text, 'two')
+})
+
+describe('while the store is away', () => {
+  test('what is warm is served, what is cold is told to come back', async () => {
+    const [warm, cold] = [await edge.publish({ 'a.txt': 'a' }), await edge.publish({ 'a.txt': 'a' })]
+    await edge.get(warm, '/a.txt')
+    edge.store.away = true
+    assert.equal((await edge.get(warm, '/a.txt')).text, 'a')
+    const { status, headers } = await edge.get(cold, '/a.txt')
+    assert.deepEqual([status, headers['retry-after'], headers['cache-control']], [503, '7', 'no-store'])
+    edge.store.away = false
+    assert.equal((await edge.get(cold, '/a.txt')).text, 'a')
+  })
+
+  test('what is only in doubt is believed, and asked for again when it is back', async () => {
+    const expires_at = edge.clock.now + 60_000
+    const slug = await edge.publish({ 'a.txt': 'old' }, { expires_at })
+    const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })
+    const host = 'doubt.example.org'
+    await edge.domain(host, slug, 'active')
+    const all = async () => [
+      (await edge.get(slug, '/a.txt')).text,
+      (await edge.get(`${draft}--${slug}`, '/a.txt')).text,
+      (await edge.ask(host, '/a.txt')).text,
+    ]
+    assert.deepEqual(await all(), ['old', 'draft', 'old'])
+    edge.store.away = true
+    edge.edge.forget(undefined)
+    assert.deepEqual(await all(), ['old', 'draft', 'old'])
+    assert.equal(await reads(all), 0, 'a store that is away is not asked at every visit')
+    edge.clock.now += 1000
+    assert.ok((await reads(all)) > 0, 'but now and then')
+    edge.store.away = false
+    await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expires_at: edge.clock.now + 1 }))
+    edge.edge.forget(undefined)
+    assert.deepEqual(await all(), ['old', 'draft', 'old'])
+    edge.clock.now += 1
+    assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is known')
+  })
+
+  test('a site that is known to have changed is not shown as it was', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })
+    await edge.domain('changed.example.org', slug, 'active')
+    const hosts = [edge.host(slug), edge.host(`${draft}--${slug}`), 'changed.example.org']
+    for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 200)
+    await edge.setPassword(slug, 'secret')
+    edge.edge.forget(undefined)
+    edge.store.away = true
+    for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 503, host)
+    edge.store.away = false
+    assert.equal((await edge.get(slug, '/a.txt')).status, 401)
+    edge.store.away = true
+    edge.edge.forget(undefined)
+    for (const host of hosts) assert.notEqual((await edge.ask(host, '/a.txt')).status, 200, host)
+  })
+
+  test('an error that is nobody else`s is an error, and is logged', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    edge.store.holdUp = () => Promise.reject(new Error('a bug'))
+    assert.equal((await edge.get(slug, '/a.txt')).status, 500)
+    assert.match(String(edge.logged.at(-1)?.fields.error), /a bug/)
+    edge.store.holdUp = () => undefined
+    assert.equal((await edge.get(slug, '/a.txt')).status, 200)
+  })
+})
+
+describe('what is remembered', () => {
+  const make = (ask: (key: string) => Promise<{ found: boolean }>) =>
+    new Remembered({
+      ask,
+      bytes: () => 100,
+      nothing: ({ found }) => !found,
+      budget: new Budget(100_000),
+      clock: () => 0,
+    })
+
+  test('a flood of names that nobody has pushes nothing out and is bounded', async () => {
+    const memory = make(async (key) => ({ found: key === 'known' }))
+    await memory.get('known')
+    for (let number = 0; number < 20_000; number++) await memory.get(`unknown-${number}`)
+    assert.ok(memory.warm('known'))
+    assert.equal(memory.warm('unknown-0'), undefined)
+    assert.ok(memory.warm('unknown-19999'))
+  })
+
+  test('more than a thousand questions at once are turned away', async () => {
+    const { open, opened } = gate()
+    const memory = make(async () => {
+      await opened
+      return { found: true }
+    })
+    const first = Array.from({ length: 1000 }, (_, index) => memory.get(`${index}`))
+    await assert.rejects(
+      memory.get('one more'),
+      (error) => error instanceof Failure && error.code === 'UNAVAILABLE',
+    )
+    const shared = memory.get('0')
+    memory.interrupt()
+    await assert.rejects(memory.get('still one more'), Failure)
+    open()
+    await Promise.all([...first, shared])
+    assert.ok(await memory.get('one more'))
+  })
+})
+
+describe('what is kept', () => {
+  test('stays within its bytes, and what was used last stays longest', () => {
+    const budget = new Budget(10_000)
+    const kept = new Kept<number>(budget)
+    kept.set('favourite', 0, 800)
+    for (let number = 1; number <= 100; number++) {
+      kept.set(`${number}`, number, 800)
+      assert.equal(kept.get('favourite'), 0)
+      assert.ok(budget.held <= 10_000)
+    }
+    assert.equal(kept.get('1'), undefined)
+    assert.equal(kept.get('100'), 100)
+  })
+
+  test('shares its bytes with others, and gives way when it holds most', () => {
+    const budget = new Budget(10_000)
+    const [large, small] = [new Kept<number>(budget), new Kept<number>(budget)]
+    for (let number = 0; number < 9; number++) large.set(`${number}`, number, 800)
+    for (let number = 0; number < 4; number++) small.set(`${number}`, number, 800)
+    assert.equal(small.held, 4000)
+    assert.equal(large.held, 6000)
+    small.delete('0')
+    small.delete('0')
+    assert.equal(budget.held, 9000)
+  })
+
+  test('does not take what is larger than all of it', () => {
+    const budget = new Budget(1000)
+    const kept = new Kept<string>(budget)
+    kept.set('a', 'a', 100)
+    kept.set('b', 'b', 5000)
+    assert.deepEqual([kept.get('a'), kept.get('b')], ['a', undefined])
+    kept.set('a', 'A', 50)
+    assert.deepEqual([kept.get('a'), kept.held], ['A', 250])
+  })
+})

@@ -1,0 +1,363 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { Addresses } from '../server/address.ts'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { diskBlobs } from '../server/blobs/disk.ts'
+import { Edge } from '../server/edge/edge.ts'
+import { Failure } from '../server/failure.ts'
+import type { StoredFile } from '../server/file.ts'
+import { newId } from '../server/key.ts'
+import { type LogFields, makeLog } from '../server/log.ts'
+import { hashOfPassword } from '../server/password.ts'
+import { endSite } from '../server/site.ts'
+import { newSlug } from '../server/slug.ts'
+import type { SiteRow } from '../server/store/schema.ts'
+import { sqliteStore } from '../server/store/sqlite.ts'
+import type { Queries, Store } from '../server/store/store.ts'
+import { dropVersions, makeLive } from '../server/version.ts'
+
+/** A file's text or bytes, alone or with its type. */
+export type Content = string | Buffer | { type: string; body: string | Buffer }
+
+export interface Reply {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+  text: string
+}
+
+export interface Ask {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+/** A store whose reads are counted, and that a test can hold up or take away. */
+export class WatchedStore {
+  reads = 0
+  away = false
+  /** Called when a read has its answer; a promise holds it up, so that it arrives late. */
+  holdUp: (query: string) => Promise<unknown> | undefined = () => undefined
+  readonly real: Store
+  readonly read: Queries
+
+  constructor(real: Store) {
+    this.real = real
+    this.read = this.#watched(real.read) as Queries
+  }
+
+  get watched(): Store {
+    const { real, read } = this
+    return {
+      read,
+      write: (durability, work) => {
+        this.#refuseWhenAway()
+        return real.write(durability, work)
+      },
+      onChange: (forget) => real.onChange(forget),
+      catchUp: () => real.catchUp(),
+      check: () => real.check(),
+      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+    }
+  }
+
+  #watched(queries: Queries): unknown {
+    const rooms = Object.entries(queries).map(([room, methods]) => {
+      const watched = Object.entries(
+        methods as Record<string, (...given: unknown[]) => Promise<unknown>>,
+      ).map(([name, method]) => [
+        name,
+        (...given: unknown[]) => this.#pass(`${room}.${name}`, () => method(...given)),
+      ])
+      return [room, Object.fromEntries(watched)]
+    })
+    return Object.fromEntries(rooms)
+  }
+
+  async #pass(query: string, ask: () => Promise<unknown>): Promise<unknown> {
+    this.reads++
+    this.#refuseWhenAway()
+    const answer = await ask()
+    await this.holdUp(query)
+    return answer
+  }
+
+  #refuseWhenAway(): void {
+    if (this.away) throw new Failure('UNAVAILABLE', 'The store is away', { retryAfterSeconds: 7 })
+  }
+}
+
+interface FixtureOptions {
+  siteDomain?: string
+  baseUrl?: string
+  cacheBytes?: number
+  /** Two edges share a store by sharing a folder. */
+  folder?: string
+}
+
+/** An edge on a port of its own over a real store and real blobs, with a clock that the test moves. */
+export class EdgeFixture {
+  readonly clock = { now: Date.parse('2031-05-06T07:08:09.500Z') }
+  readonly logged: { level: string; message: string; fields: LogFields }[] = []
+  address = '192.0.2.1'
+  edge!: Edge
+  store!: WatchedStore
+  blobs!: Blobs
+  folder!: string
+  port!: number
+  readonly #stack = new AsyncDisposableStack()
+
+  static async start(options: FixtureOptions = {}): Promise<EdgeFixture> {
+    const fixture = new EdgeFixture()
+    await fixture.#start(options)
+    return fixture
+  }
+
+  async #start({ folder, siteDomain = 'sites.test', baseUrl, cacheBytes }: FixtureOptions): Promise<void> {
+    const clock = () => this.clock.now
+    this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
+    if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
+    // Tests that want changes of other processes ask for them by `catchUp`.
+    const real = this.#stack.use(
+      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollMilliseconds: 60_000 }),
+    )
+    this.store = new WatchedStore(real)
+    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), run: 'test' })
+    const log = makeLog({ level: 'debug', text: false, write: () => undefined })
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+      log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
+    }
+    this.edge = new Edge({
+      store: this.store.watched,
+      blobs: this.blobs,
+      addresses: new Addresses({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain }),
+      clock,
+      log,
+      secret: 'a secret that only this test knows of',
+      addressOf: () => this.address,
+      ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    })
+    real.onChange((slugs) => this.edge.forget(slugs))
+    await this.#listen()
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((request, response) => this.edge.handle(request, response))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    this.port = (server.address() as AddressInfo).port
+    this.#stack.defer(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+
+  /** A new site without a version. */
+  async site(row: Partial<SiteRow> = {}): Promise<string> {
+    const slug = row.slug ?? newSlug()
+    const now = this.clock.now
+    await this.store.real.write('durable', (tx) =>
+      tx.sites.insert({ ...emptySite, created_at: now, updated_at: now, ...row, slug }),
+    )
+    return slug
+  }
+
+  /** Takes the files in as a finalized version of the site, live unless said otherwise. */
+  async version(slug: string, contents: Record<string, Content>, { live = true } = {}): Promise<string> {
+    const id = newId(this.clock.now)
+    const files: StoredFile[] = []
+    for (const [path, content] of Object.entries(contents)) {
+      const { type, body } = typed(path, content)
+      const received = await this.blobs.receive(id, Readable.from([body]), { size: body.length })
+      files.push({ path, contentType: type, ...received })
+    }
+    await this.blobs.settle(id, files as { hash: string; size: number }[])
+    await this.blobs.discard(id)
+    await this.store.real.write('durable', async (tx) => {
+      await tx.versions.insert({
+        ...emptyVersion,
+        id,
+        slug,
+        created_at: this.clock.now,
+        files: JSON.stringify(files),
+      })
+      if (live)
+        await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
+    })
+    return id
+  }
+
+  /** A new site with a live version. */
+  async publish(contents: Record<string, Content>, row: Partial<SiteRow> = {}): Promise<string> {
+    const slug = await this.site(row)
+    await this.version(slug, contents)
+    return slug
+  }
+
+  async setPassword(slug: string, password: string | null): Promise<void> {
+    await this.change(slug, { password_hash: password && (await hashOfPassword(password)) })
+  }
+
+  async change(slug: string, row: Partial<SiteRow>): Promise<void> {
+    await this.store.real.write('durable', async (tx) => {
+      await tx.sites.update(slug, row)
+      await tx.changed(slug)
+    })
+  }
+
+  async end(slug: string, reason: NonNullable<SiteRow['gone_reason']>): Promise<void> {
+    await this.store.real.write('durable', (tx) => endSite(tx, slug, reason, this.clock.now))
+  }
+
+  async restore(slug: string, id: string): Promise<void> {
+    await this.store.real.write('durable', async (tx) => {
+      await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
+    })
+  }
+
+  async dropVersion(slug: string, id: string): Promise<void> {
+    await this.store.real.write('durable', (tx) => dropVersions(tx, slug, [id], this.clock.now))
+  }
+
+  /** A version whose bytes are there, but that was not finalized. */
+  async pendingVersion(slug: string, contents: Record<string, Content>): Promise<string> {
+    const id = await this.version(slug, contents, { live: false })
+    await this.store.real.write('durable', (tx) => tx.versions.update(id, { state: 'pending' }))
+    return id
+  }
+
+  async domain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
+    await this.store.real.write('durable', (tx) =>
+      tx.domains.insert({
+        domain,
+        slug,
+        status,
+        account_id: `owner of ${slug}`,
+        proof: 'proof',
+        reason: null,
+        created_at: this.clock.now,
+        verified_at: null,
+        checked_at: null,
+      }),
+    )
+  }
+
+  async activate(domain: string, slug: string): Promise<void> {
+    await this.removeDomain(domain, slug)
+    await this.domain(domain, slug, 'active')
+  }
+
+  async moveDomain(domain: string, from: string, to: string): Promise<void> {
+    await this.removeDomain(domain, from)
+    await this.domain(domain, to, 'active')
+  }
+
+  async removeDomain(domain: string, slug: string): Promise<void> {
+    await this.store.real.write('durable', async (tx) => {
+      await tx.domains.remove(`owner of ${slug}`, domain)
+      await tx.changed(slug)
+    })
+  }
+
+  host(slug: string): string {
+    return `${slug}.sites.test`
+  }
+
+  /** A request to a site's own host, as a browser would send it. */
+  async get(slug: string, path = '/', ask: Ask = {}): Promise<Reply> {
+    return this.ask(this.host(slug), path, ask)
+  }
+
+  async ask(host: string, path: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Reply> {
+    const asked = request({
+      host: '127.0.0.1',
+      port: this.port,
+      path,
+      method,
+      headers: { host, ...headers },
+      agent: false,
+    })
+    asked.end(body)
+    const [response] = await once(asked, 'response')
+    const chunks: Buffer[] = []
+    for await (const chunk of response) chunks.push(chunk)
+    const bytes = Buffer.concat(chunks)
+    return { status: response.statusCode, headers: response.headers, body: bytes, text: bytes.toString() }
+  }
+
+  /** Sends these bytes, which must ask to close, on a connection of its own and answers all that came back. */
+  async raw(bytes: string): Promise<string> {
+    const socket = connect(this.port, '127.0.0.1')
+    socket.write(bytes, 'latin1')
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    await once(socket, 'close')
+    return Buffer.concat(chunks).toString('latin1')
+  }
+}
+
+export function sha256(bytes: string | Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** Bytes that do not repeat. */
+export function noise(size: number): Buffer {
+  return randomBytes(size)
+}
+
+/** A promise and the way to keep it. */
+export function gate(): { open: () => void; opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { open: () => resolve(), opened: promise }
+}
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css',
+  js: 'text/javascript',
+  txt: 'text/plain',
+  json: 'application/json',
+}
+
+function typed(path: string, content: Content): { type: string; body: Buffer } {
+  const { type, body } =
+    typeof content === 'string' || Buffer.isBuffer(content)
+      ? { type: TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream', body: content }
+      : content
+  return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
+}
+
+const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {
+  owner_id: null,
+  claim_token_hash: null,
+  live_version_id: null,
+  previous_version_id: null,
+  live_since: null,
+  title: null,
+  description: null,
+  og_image_path: null,
+  spa_mode: 0,
+  password_hash: null,
+  expires_at: null,
+  gone_at: null,
+  gone_reason: null,
+}
+
+const emptyVersion = {
+  state: 'ready' as const,
+  file_count: 0,
+  total_bytes: 0,
+  viewer: '{}',
+  base_version_id: null,
+  published_at: null,
+}

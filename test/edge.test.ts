@@ -1,0 +1,483 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { type Ask, EdgeFixture, noise, sha256 } from './edge-fixture.ts'
+
+const MIB = 2 ** 20
+
+let edge: EdgeFixture
+before(async () => {
+  edge = await EdgeFixture.start()
+})
+after(() => edge[Symbol.asyncDispose]())
+beforeEach(() => {
+  edge.logged.length = 0
+})
+
+describe('a published file', () => {
+  test('comes whole, with the type of the manifest and everything a browser should know', async () => {
+    const body = '{"hello":"world"}'
+    const slug = await edge.publish({ 'data.json': { type: 'application/json; charset=utf-8', body } })
+    const reply = await edge.get(slug, '/data.json')
+    const { date, connection, 'keep-alive': _, ...headers } = reply.headers
+    assert.equal(reply.status, 200)
+    assert.equal(reply.text, body)
+    assert.ok(date)
+    assert.ok(connection)
+    assert.deepEqual(headers, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': `${body.length}`,
+      etag: `"${sha256(body).slice(0, 32)}"`,
+      'last-modified': 'Tue, 06 May 2031 07:08:09 GMT',
+      'cache-control': 'public, max-age=0, must-revalidate',
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
+  for (const size of [1, 4096, 256 * 1024, 256 * 1024 + 1, 9 * MIB]) {
+    test(`of ${size} bytes is the one that was published, cold and warm`, async () => {
+      const bytes = noise(size)
+      const slug = await edge.publish({ 'file.bin': bytes })
+      for (let round = 0; round < 3; round++) {
+        const reply = await edge.get(slug, '/file.bin')
+        assert.equal(reply.headers['content-length'], `${size}`)
+        assert.equal(sha256(reply.body), sha256(bytes))
+      }
+    })
+  }
+
+  test('is found under the query of whoever asks', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    assert.equal((await edge.get(slug, '/a.txt?v=1&/../x')).text, 'a')
+  })
+
+  test('many at once on one connection come in their order', async () => {
+    const slug = await edge.publish({ 'a.txt': 'AAA', 'big.bin': noise(MIB), 'b.txt': 'BBB' })
+    const request = (path: string, more = '') =>
+      `GET ${path} HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n${more}\r\n`
+    const all = await edge.raw(
+      request('/a.txt') + request('/big.bin') + request('/b.txt', 'Connection: close\r\n'),
+    )
+    assert.ok(all.indexOf('AAA') < all.indexOf('BBB'))
+    assert.equal(all.match(/HTTP\/1\.1 200 OK/g)?.length, 3)
+  })
+})
+
+describe('HEAD', () => {
+  const paths = ['/', '/a.txt', '/docs', '/nowhere', '/nowhere.js', '/docs/nowhere', '/%', '/big.bin']
+  const asks: Ask[] = [{}, { headers: { 'if-none-match': '*' } }, { headers: { 'if-match': '"other"' } }]
+
+  test('equals GET in status and every header', async () => {
+    const slug = await edge.publish({
+      'index.html': 'root',
+      'a.txt': 'a',
+      'docs/index.html': 'docs',
+      '404.html': 'lost',
+      'big.bin': noise(MIB),
+    })
+    const bare = await edge.publish({ 'only.txt': 'x' })
+    const locked = await edge.publish({ 'index.html': 'x' })
+    await edge.setPassword(locked, 'open sesame')
+    const pending = await edge.site()
+    const version = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
+    for (const site of [slug, bare, locked, pending, 'no-such-site', `${version}--${slug}`]) {
+      for (const path of paths) {
+        for (const ask of asks) {
+          const get = await edge.get(site, path, ask)
+          const head = await edge.get(site, path, { ...ask, method: 'HEAD' })
+          const { date: _, ...expected } = get.headers
+          const { date: __, ...headers } = head.headers
+          assert.deepEqual([head.status, headers], [get.status, expected], `${site} ${path}`)
+          assert.equal(head.body.length, 0)
+        }
+      }
+    }
+  })
+})
+
+describe('other methods', () => {
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    test(`${method} gets 405 with what is allowed`, async () => {
+      const slug = await edge.publish({ 'index.html': 'x' })
+      const { status, headers } = await edge.get(slug, '/', { method })
+      assert.deepEqual([status, headers.allow, headers['cache-control']], [405, 'GET, HEAD', 'no-store'])
+    })
+  }
+
+  test('OPTIONS * gets 405 too', async () => {
+    const reply = await edge.raw('OPTIONS * HTTP/1.1\r\nHost: amber.sites.test\r\nConnection: close\r\n\r\n')
+    assert.match(reply, /^HTTP\/1\.1 405 /)
+  })
+
+  test('a body that nobody asked for is dropped, and a long one ends the connection', async () => {
+    const slug = await edge.publish({ 'index.html': 'x' })
+    const head = (method: string, more: string) =>
+      `${method} / HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n${more}\r\n`
+    for (const [method, status] of [
+      ['PUT', 405],
+      ['GET', 200],
+    ] as const) {
+      const body = `${head(method, 'Content-Length: 5000\r\n')}${'x'.repeat(5000)}`
+      const answers = await edge.raw(body + head('HEAD', 'Connection: close\r\n'))
+      assert.deepEqual(
+        [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, found]) => Number(found)),
+        [status, 200],
+      )
+      for (const more of ['Content-Length: 1000000000\r\n', 'Transfer-Encoding: chunked\r\n']) {
+        const answer = await edge.raw(head(method, more))
+        assert.match(answer, new RegExp(`^HTTP/1.1 ${status} .*\r\nConnection: close\r\n`, 's'))
+      }
+    }
+  })
+})
+
+describe('folders', () => {
+  let slug: string
+  before(async () => {
+    slug = await edge.publish({
+      'docs/index.html': 'docs',
+      'caf\u00e9 \u2713/index.html': 'café',
+      'evil.example/index.html': 'x',
+    })
+  })
+
+  test('are redirected to their slash, with the query as it came', async () => {
+    for (const [path, location] of [
+      ['/docs', '/docs/'],
+      ['/docs?', '/docs/?'],
+      ['/docs?a=%20&b=//evil.example', '/docs/?a=%20&b=//evil.example'],
+      ['/caf%C3%A9%20%E2%9C%93?x', '/caf%C3%A9%20%E2%9C%93/?x'],
+      ['/%64ocs', '/docs/'],
+    ]) {
+      const { status, headers } = await edge.get(slug, path)
+      assert.deepEqual([status, headers.location, headers['content-length']], [301, location, '0'])
+      assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+    }
+  })
+
+  test('never lead to another host', async () => {
+    for (const path of [
+      '//evil.example',
+      '/\\evil.example',
+      '/%09/evil.example',
+      '//evil.example/..',
+      '/%5Cevil.example',
+      '/%2Fevil.example',
+    ]) {
+      const { status, headers } = await edge.get(slug, path)
+      assert.deepEqual([status, headers.location], [404, undefined], path)
+    }
+  })
+})
+
+describe('nothing found', () => {
+  test('gets the nearest 404 page, uncached and without validators', async () => {
+    const slug = await edge.publish({
+      '404.html': 'root',
+      'docs/404.html': { type: 'text/html; charset=latin1', body: 'docs' },
+    })
+    const { status, headers, text } = await edge.get(slug, '/docs/a/b')
+    assert.deepEqual([status, text], [404, 'docs'])
+    assert.equal(headers['content-type'], 'text/html; charset=latin1')
+    assert.equal(headers['cache-control'], 'no-store')
+    assert.equal(headers.etag, undefined)
+    assert.equal(headers['last-modified'], undefined)
+  })
+
+  test('gets a plain page that runs nothing where the site has none', async () => {
+    const slug = await edge.publish({ 'index.html': 'x' })
+    const { status, headers, text } = await edge.get(slug, '/<script>alert(1)</script>')
+    assert.equal(status, 404)
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.match(headers['content-security-policy'] as string, /^default-src 'none'; style-src 'sha256-/)
+    assert.doesNotMatch(text, /<script|alert/)
+  })
+
+  test('names the style sheet of that page by its hash', async () => {
+    const { headers, text } = await edge.get('no-such-site')
+    const [, css] = /<style>(.*)<\/style>/s.exec(text)!
+    assert.ok(headers['content-security-policy']?.includes(`'sha256-${hash('sha256', css!, 'base64')}'`))
+  })
+
+  test('is never HTML in place of a script or a style sheet', async () => {
+    const slug = await edge.publish({ '404.html': 'lost' })
+    for (const path of ['/app.js', '/app.mjs?v=2', '/css/site.css']) {
+      const { status, headers } = await edge.get(slug, path)
+      assert.deepEqual([status, headers['content-type']], [404, 'text/plain; charset=utf-8'])
+    }
+  })
+})
+
+describe('requests that can be read in two ways', () => {
+  const rows: [string, number, (host: string) => string][] = [
+    ['two Host headers', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nhost: other.sites.test\r\n`],
+    ['the same Host header twice', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`],
+    [
+      'two Host headers on a method that is not allowed',
+      400,
+      (host) => `PUT / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`,
+    ],
+    ['an absolute target of this host', 200, (host) => `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
+    [
+      'one in other letters, with a port',
+      200,
+      (host) => `GET HTTP://${host.toUpperCase()}:80?x HTTP/1.1\r\nHost: ${host}\r\n`,
+    ],
+    [
+      'an absolute target of another host',
+      400,
+      (host) => `GET http://other.sites.test/ HTTP/1.1\r\nHost: ${host}\r\n`,
+    ],
+    ['an absolute target with a user', 400, (host) => `GET http://a@${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
+    ['an absolute target of another kind', 400, (host) => `GET ftp://${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
+    ['a fragment', 400, (host) => `GET /#top HTTP/1.1\r\nHost: ${host}\r\n`],
+    ['a target without a slash', 400, (host) => `GET index.html HTTP/1.1\r\nHost: ${host}\r\n`],
+    ['a broken percent-encoding', 400, (host) => `GET /%zz HTTP/1.1\r\nHost: ${host}\r\n`],
+  ]
+  for (const [name, status, request] of rows) {
+    test(`${name}: ${status}`, async () => {
+      const slug = await edge.publish({ 'index.html': 'x' })
+      const reply = await edge.raw(`${request(edge.host(slug))}Connection: close\r\n\r\n`)
+      assert.equal(Number(reply.slice(9, 12)), status)
+    })
+  }
+})
+
+describe('the states of a site', () => {
+  test('unknown, deleted and abandoned ones look the same', async () => {
+    const deleted = await edge.publish({ 'index.html': 'x' })
+    const abandoned = await edge.publish({ 'index.html': 'x' })
+    await edge.end(deleted, 'deleted')
+    await edge.end(abandoned, 'abandoned')
+    const [unknown, ...others] = await Promise.all(
+      ['no-such-site', deleted, abandoned].map(async (slug) => edge.get(slug)),
+    )
+    assert.equal(unknown!.status, 404)
+    assert.equal(unknown!.headers['cache-control'], 'no-store')
+    for (const other of others) assert.deepEqual([other.status, other.text], [404, unknown!.text])
+  })
+
+  test('one that was never finished says that it is not published yet', async () => {
+    const { status, text } = await edge.get(await edge.site())
+    assert.equal(status, 404)
+    assert.match(text, /not published yet/)
+  })
+
+  test('one is gone at the millisecond of its expiry, warm or cold, and stays so', async () => {
+    const expires_at = edge.clock.now + 5000
+    const [warm, cold] = [
+      await edge.publish({ 'a.txt': 'a' }, { expires_at }),
+      await edge.publish({ 'a.txt': 'a' }, { expires_at }),
+    ]
+    const draft = await edge.version(warm, { 'a.txt': 'draft' }, { live: false })
+    assert.equal((await edge.get(warm, '/a.txt')).status, 200)
+    edge.clock.now = expires_at - 1
+    assert.equal((await edge.get(warm, '/a.txt')).status, 200)
+    assert.equal((await edge.get(`${draft}--${warm}`, '/a.txt')).status, 200)
+    edge.clock.now = expires_at
+    for (const slug of [warm, cold, `${draft}--${warm}`]) {
+      const { status, headers } = await edge.get(slug, '/a.txt')
+      assert.deepEqual([status, headers['cache-control']], [410, 'no-store'])
+    }
+    await edge.end(warm, 'expired')
+    assert.equal((await edge.get(warm, '/a.txt')).status, 410)
+    assert.equal((await edge.get(`${draft}--${warm}`, '/a.txt')).status, 410)
+  })
+
+  test('one that is claimed in time goes on', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' }, { expires_at: edge.clock.now + 1000 })
+    assert.equal((await edge.get(slug, '/a.txt')).status, 200)
+    await edge.change(slug, { expires_at: null })
+    edge.clock.now += 1000
+    assert.equal((await edge.get(slug, '/a.txt')).status, 200)
+  })
+})
+
+describe('the host of one version', () => {
+  test('shows that version, never cached and never indexed', async () => {
+    const slug = await edge.publish({ 'index.html': 'live', 'sub/index.html': 'x', '404.html': 'lost' })
+    const draft = await edge.version(
+      slug,
+      { 'index.html': 'draft', 'sub/index.html': 'x', '404.html': 'lost' },
+      { live: false },
+    )
+    assert.equal((await edge.get(slug)).text, 'live')
+    for (const [path, status] of [
+      ['/', 200],
+      ['/sub', 301],
+      ['/nowhere', 404],
+    ] as const) {
+      const reply = await edge.get(`${draft}--${slug}`, path)
+      assert.equal(reply.status, status)
+      assert.equal(reply.headers['x-robots-tag'], 'noindex')
+      assert.match(reply.headers['cache-control']!, /no-store/)
+    }
+    assert.equal((await edge.get(`${draft}--${slug}`)).text, 'draft')
+  })
+
+  test('stays when another version goes live, and goes with its version', async () => {
+    const slug = await edge.site()
+    const first = await edge.version(slug, { 'index.html': 'first' })
+    await edge.version(slug, { 'index.html': 'second' })
+    assert.equal((await edge.get(`${first}--${slug}`)).text, 'first')
+    await edge.dropVersion(slug, first)
+    assert.equal((await edge.get(`${first}--${slug}`)).status, 404)
+    assert.equal((await edge.get(slug)).text, 'second')
+  })
+
+  test('shows nothing of pending versions, of other sites, or of ids that nobody gave out', async () => {
+    const slug = await edge.publish({ 'index.html': 'mine' })
+    const other = await edge.site()
+    const foreign = await edge.version(other, { 'index.html': 'theirs' })
+    const pending = await edge.pendingVersion(slug, { 'index.html': 'half' })
+    for (const id of [foreign, pending, '0'.repeat(26)]) {
+      const { status, text } = await edge.get(`${id}--${slug}`)
+      assert.equal(status, 404)
+      assert.match(text, /no such version/)
+    }
+  })
+})
+
+describe('a custom domain', () => {
+  test('shows its site once it is active, follows it, and ends with it', async () => {
+    const slug = await edge.publish({ 'index.html': 'one' })
+    await edge.domain('www.example.org', slug, 'pending')
+    assert.equal((await edge.ask('www.example.org', '/')).status, 404)
+    await edge.activate('www.example.org', slug)
+    edge.clock.now += 1000
+    assert.equal((await edge.ask('WWW.example.org:8080', '/')).text, 'one')
+    await edge.version(slug, { 'index.html': 'two' })
+    assert.equal((await edge.ask('www.example.org', '/')).text, 'two')
+    await edge.setPassword(slug, 'secret')
+    assert.equal((await edge.ask('www.example.org', '/')).status, 401)
+    await edge.end(slug, 'deleted')
+    assert.equal((await edge.ask('www.example.org', '/')).status, 404)
+  })
+
+  test('that moves to another site moves at once', async () => {
+    const [one, two] = [
+      await edge.publish({ 'index.html': 'one' }),
+      await edge.publish({ 'index.html': 'two' }),
+    ]
+    await edge.domain('moving.example.org', one, 'active')
+    assert.equal((await edge.ask('moving.example.org', '/')).text, 'one')
+    assert.equal((await edge.get(two)).text, 'two')
+    await edge.moveDomain('moving.example.org', one, two)
+    assert.equal((await edge.ask('moving.example.org', '/')).text, 'two')
+  })
+})
+
+describe('a blob that is missing', () => {
+  for (const size of [100, MIB]) {
+    test(`of ${size} bytes is an error that is logged and not kept`, async () => {
+      const bytes = noise(size)
+      const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
+      await edge.blobs.remove(sha256(bytes))
+      const { status, headers } = await edge.get(slug, '/a/b.bin')
+      assert.deepEqual([status, headers['cache-control'], headers.etag], [500, 'no-store', undefined])
+      const { level, fields } = edge.logged.at(-1)!
+      assert.equal(level, 'error')
+      assert.deepEqual([fields.slug, fields.path, fields.hash], [slug, 'a/b.bin', sha256(bytes)])
+      await edge.version(slug, { 'a/b.bin': bytes })
+      assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
+    })
+  }
+
+  test('and one that is too short never passes for whole', async () => {
+    const bytes = noise(MIB)
+    const slug = await edge.publish({ 'big.bin': bytes, 'small.bin': noise(1000) })
+    const { blobs } = edge
+    const read = blobs.read
+    blobs.read = async () => Readable.from([bytes.subarray(0, MIB - 1)])
+    await assert.rejects(edge.get(slug, '/big.bin'), /aborted|terminated|hang up/)
+    blobs.read = read
+    assert.match(String(edge.logged.at(-1)!.fields.error), /1048575 bytes came of 1048576/)
+    const whole = blobs.bytes
+    blobs.bytes = async () => Buffer.alloc(999)
+    assert.equal((await edge.get(slug, '/small.bin')).status, 500)
+    blobs.bytes = whole
+    assert.equal((await edge.get(slug, '/small.bin')).status, 200)
+  })
+})
+
+describe('a client that goes away', () => {
+  test('in the middle of a large file leaves nothing open', async () => {
+    const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
+    const opened: Readable[] = []
+    const { blobs } = edge
+    const read = blobs.read
+    blobs.read = async (...given) => {
+      const stream = await read(...given)
+      if (stream) opened.push(stream)
+      return stream
+    }
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    const [stream] = opened
+    socket.destroy()
+    if (!stream!.destroyed) await once(stream!, 'close')
+    blobs.read = read
+    assert.ok(stream!.destroyed)
+    assert.equal(edge.logged.length, 0)
+  })
+
+  test('and reads nothing is not read ahead for', async () => {
+    const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
+    let read = 0
+    const { blobs } = edge
+    const original = blobs.read
+    blobs.read = async (...given) => {
+      const stream = await original(...given)
+      stream?.on('data', (chunk: Buffer) => {
+        read += chunk.length
+      })
+      return stream
+    }
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.pause()
+    socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
+    // Nothing happens any more once the buffers of the system are full; other requests show that time passes.
+    for (let round = 0, last = -1; round < 200 && read !== last; round += read === last ? 1 : 0) {
+      last = read
+      for (let other = 0; other < 5; other++) await edge.get(slug, '/nowhere')
+    }
+    blobs.read = original
+    socket.destroy()
+    assert.ok(read < 24 * MIB, `${read} bytes were read`)
+  })
+})
+
+test('a full cache still serves, and holds no more than it may', async () => {
+  const small = await EdgeFixture.start({ cacheBytes: 300_000 })
+  await using _ = small
+  const contents = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [`${index}.bin`, noise(50_000)]),
+  )
+  const slug = await small.publish(contents)
+  for (let round = 0; round < 2; round++) {
+    for (const [name, bytes] of Object.entries(contents)) {
+      assert.equal(sha256((await small.get(slug, `/${name}`)).body), sha256(bytes as Buffer))
+    }
+  }
+  await rm(join(small.folder, 'blobs'), { recursive: true })
+  const left = await Promise.all(
+    Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
+  )
+  const kept = left.filter((status) => status === 200).length
+  assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
+})
+
+test('hosts of sites are told from those of the API', () => {
+  assert.equal(edge.edge.knows('amber.sites.test'), true)
+  assert.equal(edge.edge.knows('www.example.org'), true)
+  assert.equal(edge.edge.knows('api.test:8080'), false)
+  assert.equal(edge.edge.knows(undefined), false)
+})
