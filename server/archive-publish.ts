@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { mediaType } from '../client/cli/folder/media-type.ts'
+import { mediaType } from '../client/sdk/media-type.ts'
 import type { ArchiveAnswer, FinalizeAnswer, Viewer } from '../client/wire.ts'
 import { type ArchiveKind, readArchive, type Skipped } from './archive/archive.ts'
 import type { Blobs, Received } from './blobs/blobs.ts'

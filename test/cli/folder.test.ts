@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
 import { caseTwins, refusals } from '../../client/cli/folder/limits.ts'
-import { mediaType } from '../../client/cli/folder/media-type.ts'
 import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
+import { mediaType } from '../../client/sdk/media-type.ts'
 import { Desk } from './desk.ts'
 
 const paths = (files: FoundFile[]) => files.map(({ path }) => path)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
+import { mediaType } from '../../sdk/media-type.ts'
 import { SlipwayError } from '../../sdk/slipway-error.ts'
 import type { PublishFile } from '../../sdk/upload.ts'
-import { mediaType } from './media-type.ts'
 import type { FoundFile } from './scan.ts'
 
 /** A file up to this size is read whole, in bytes. */
