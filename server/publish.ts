@@ -112,7 +112,7 @@ export class Publishing {
     )
   }
 
-  /** Spec 4.6: takes one file's bytes. `target` and `key` are the signed address, which alone gates this. */
+  /** Spec 4.6: takes one file's bytes. `key` and `query` are the signed address, which alone gates this. */
   async upload(
     key: string,
     query: { token?: string; ct?: string; exp?: string },
@@ -129,11 +129,9 @@ export class Publishing {
       const sentence = `'${upload.path}' has ${upload.size} bytes in the manifest, but the upload has ${said.length}`
       throw new Failure('SIZE_MISMATCH', sentence)
     }
-    const { hash, size } = await blobs.receive(upload.versionId, body, {
-      size: upload.size,
-      ...(upload.hash === undefined ? {} : { hash: upload.hash }),
-    })
-    await this.#arrivals.add(upload.slug, {
+    const expected = { size: upload.size, ...(upload.hash === undefined ? {} : { hash: upload.hash }) }
+    const { hash, size } = await this.#arrivals.during(() => blobs.receive(upload.versionId, body, expected))
+    await this.#arrivals.add({
       version_id: upload.versionId,
       file_number: upload.fileNumber,
       hash,
@@ -160,8 +158,8 @@ export class Publishing {
     if (site.owner_id === null) unexpired(alive(site), clock())
     else ownedSite(site, signedIn(caller), clock())
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
-    const files = version.state === 'pending' ? await this.#settled(version) : undefined
-    const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, files, live))
+    const settled = version.state === 'pending' ? await this.#settle(version) : undefined
+    const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, settled, live))
     this.#after(`finalize ${version.id}`, async () => {
       await blobs.discard(version.id)
       await this.#options.versions.prune(slug)
@@ -222,21 +220,9 @@ export class Publishing {
   }
 
   /** Records bytes that came by another way than an upload target: the entries of an archive. */
-  async arrived(staged: Staged, received: readonly Received[]): Promise<void> {
-    const { store } = this.#options
-    await store.write('soft', async (tx) => {
-      const rows = received.map(({ hash, size }, index) => ({
-        version_id: staged.versionId,
-        file_number: index,
-        hash,
-        size,
-      }))
-      await tx.versions.arrive(rows)
-      await tx.blobNames.name(
-        staged.slug,
-        received.map(({ hash }) => hash),
-      )
-    })
+  async arrived({ versionId }: Staged, received: readonly Received[]): Promise<void> {
+    const rows = received.map((one, index) => ({ version_id: versionId, file_number: index, ...one }))
+    await this.#options.store.write('soft', (tx) => tx.versions.arrive(rows))
   }
 
   /** Takes a staged version back as if it had never been: its site too when that is new. */
@@ -272,7 +258,7 @@ export class Publishing {
   }
 
   /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise. */
-  async #settled(version: VersionRow): Promise<StoredFile[]> {
+  async #settle(version: VersionRow): Promise<Settled> {
     const { store, blobs } = this.#options
     const files = JSON.parse(version.files) as PendingFile[]
     const arrivals = new Map(
@@ -288,12 +274,10 @@ export class Publishing {
       await store.write('soft', (tx) => tx.versions.forgetArrivals(version.id, numbers))
       refuseMissing(files, numbers)
     }
-    return files.map(({ path, size, contentType, hash }, index) => ({
-      path,
-      size,
-      contentType,
-      hash: arrivals.get(index)?.hash ?? hash!,
-    }))
+    const whole = files.map(({ path, size, contentType, hash }, index) => {
+      return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
+    })
+    return { files: whole, came: [...arrivals.values()].map((row) => row.hash) }
   }
 
   /** The one transaction that makes a version ready and, if wanted, live. What was decided before is checked again. */
@@ -301,7 +285,7 @@ export class Publishing {
     tx: Writing,
     slug: string,
     versionId: string,
-    files: StoredFile[] | undefined,
+    settled: Settled | undefined,
     live: boolean,
   ): Promise<FinalizeAnswer> {
     const { addresses, clock } = this.#options
@@ -313,8 +297,9 @@ export class Publishing {
     if (!replayed) {
       refuseOtherBase(site, version.base_version_id)
       if (version.state === 'pending') {
-        version.files = JSON.stringify(files)
+        version.files = JSON.stringify(settled!.files)
         await tx.versions.update(versionId, { state: 'ready', files: version.files })
+        await tx.blobNames.name(slug, settled!.came)
         await tx.versions.clearArrivals(versionId)
       }
       if (live) await makeLive(tx, site, version, now)
@@ -336,6 +321,12 @@ export class Publishing {
 /** A manifest entry of a pending version; `known` bytes are those of the live version it was staged upon. */
 interface PendingFile extends StoredFile {
   known?: true
+}
+
+/** A manifest whose bytes are all durable; `came` are the hashes that the site does not name yet. */
+interface Settled {
+  files: StoredFile[]
+  came: string[]
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */

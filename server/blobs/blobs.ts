@@ -20,7 +20,7 @@ export interface Received {
  *
  * Bytes come in two steps. `receive` takes them into a batch (one for each version that is being made),
  * where nobody can read them. `settle` makes a batch's bytes durable and readable by hash. Between the two
- * the caller records in the store that a site names them; the store's rules then keep them from collection.
+ * the caller records in the store that they came; the store's rules then keep them from collection.
  *
  * - Atomic: a hash is either readable with exactly its bytes or not there. Nothing half-written is ever seen.
  * - Idempotent: receiving or settling the same bytes again changes nothing.

@@ -1,5 +1,5 @@
-import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import { closeSync, constants, createReadStream, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { createHash, hash as hashOnce, randomUUID } from 'node:crypto'
+import { closeSync, constants, createReadStream, fstatSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -53,27 +53,26 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   }
 
   async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
-    if (await isThere(place(blob.hash))) return true
     for (const name of names.get(blob.hash) ?? []) {
       const from = join(batchFolder(batch), name)
       if (!(await flushed(from, blob, name === `${blob.hash}.${run}`))) continue
       await rename(from, place(blob.hash))
       return true
     }
-    return false
+    return isThere(place(blob.hash))
   }
 
   /** Flushes a staged file when it is whole. A file that could not be flushed is deleted: its pages may be lost. */
   async function flushed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
     const handle = await open(path, 'r+')
     try {
+      // The inode is in memory: asking for it at once costs less than a turn of the thread pool.
       const whole =
-        (await handle.stat()).size === blob.size && (trusted || (await hashOf(handle)) === blob.hash)
-      if (whole) await handle.sync()
+        fstatSync(handle.fd).size === blob.size && (trusted || (await hashOf(handle)) === blob.hash)
+      if (whole) await flush(handle)
       else await unlink(path)
       return whole
     } catch (error) {
-      flushFailure = error
       await unlink(path).catch(() => undefined)
       throw error
     } finally {
@@ -113,13 +112,19 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
     receive: (batch, body, expected) =>
       reported(async () => {
         await makeBatch(batch)
-        const temporary = join(batchFolder(batch), `arriving-${randomBytes(12).toString('hex')}`)
+        const temporary = join(batchFolder(batch), `arriving-${randomUUID()}`)
+        const final = (hash: string) => join(batchFolder(batch), `${hash}.${run}`)
         try {
-          const received =
-            (expected.size ?? Number.POSITIVE_INFINITY) <= SMALL
-              ? await receiveSmall(temporary, body, expected)
-              : await receiveLarge(temporary, body, expected)
-          await rename(temporary, join(batchFolder(batch), `${received.hash}.${run}`))
+          if ((expected.size ?? Number.POSITIVE_INFINITY) <= SMALL) {
+            const { bytes, ...received } = await gather(body, expected)
+            if (!(await writeNew(final(received.hash), bytes))) {
+              await writeFile(temporary, bytes, { flag: 'wx' })
+              await rename(temporary, final(received.hash))
+            }
+            return received
+          }
+          const received = await receiveLarge(temporary, body, expected)
+          await rename(temporary, final(received.hash))
           return received
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code === 'ENOENT') made.delete(batch)
@@ -132,13 +137,13 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
       reported(async () => {
         refuseAfterFailedFlush()
         const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere))
-        const missing: Received[] = []
-        await inParallel(PARALLEL, blobs, async (blob) => {
-          if (!(await settleOne(batch, names, blob))) missing.push(blob)
+        const wanted = new Map(blobs.map((blob) => [blob.hash, blob]))
+        const absent = new Set<string>()
+        await inParallel(PARALLEL, [...wanted.values()], async (blob) => {
+          if (!(await settleOne(batch, names, blob))) absent.add(blob.hash)
         })
-        const gone = new Set(missing)
-        await flushFolders(blobs.filter((blob) => !gone.has(blob)).map((blob) => blob.hash))
-        return missing
+        await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))
+        return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
     async discard(batch) {
@@ -178,7 +183,8 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   }
 }
 
-async function receiveSmall(path: string, body: Readable, expected: Expected): Promise<Received> {
+/** All bytes of a small body, checked before any of them is written. */
+async function gather(body: Readable, expected: Expected): Promise<Received & { bytes: Buffer }> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -187,10 +193,25 @@ async function receiveSmall(path: string, body: Readable, expected: Expected): P
     chunks.push(chunk)
   }
   const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-  const received = { hash: hashOnce('sha256', bytes), size }
+  const received = { hash: hashOnce('sha256', bytes), size, bytes }
   refuseOther(received, expected)
-  await writeFile(path, bytes, { flag: 'wx' })
   return received
+}
+
+/**
+ * Writes a file in one go under its final name; false when there is one already. Should the process die before the
+ * end, the file is too short, which `settle` sees; no other damage is possible before a power cut, and after one
+ * nothing of this run is trusted.
+ */
+async function writeNew(path: string, bytes: Buffer): Promise<boolean> {
+  try {
+    await writeFile(path, bytes, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    await unlink(path).catch(() => undefined)
+    throw error
+  }
 }
 
 async function receiveLarge(path: string, body: Readable, expected: Expected): Promise<Received> {

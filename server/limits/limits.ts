@@ -26,6 +26,9 @@ interface LimitsOptions {
 
 const HOUR = 3_600_000
 
+/** Milliseconds for which a count that was read may be told again to a caller who is not charged. */
+const FRESH = 1000
+
 /** Callers remembered as having used up their window, so that a flood of theirs costs no writes. */
 const MOST_REMEMBERED = 100_000
 
@@ -34,6 +37,7 @@ export class RateLimits {
   readonly #options: LimitsOptions
   #window = 0
   readonly #usedUp = new Set<string>()
+  readonly #seen = new Map<string, { count: number; at: number }>()
 
   constructor(options: LimitsOptions) {
     this.#options = options
@@ -44,14 +48,24 @@ export class RateLimits {
     const { key, limit, window } = this.#counter(caller, kind)
     if (this.#usedUp.has(key)) return this.#standing(limit, limit + 1, window)
     const count = await this.#options.store.write('soft', (tx) => tx.counters.add(key, window))
+    this.#remember(key, count)
     if (count > limit && this.#usedUp.size < MOST_REMEMBERED) this.#usedUp.add(key)
     return this.#standing(limit, count, window)
   }
 
-  /** How a caller stands, without charging. */
+  /** How a caller stands, without charging: exact to a second. */
   async look(caller: Caller, kind: LimitKind): Promise<Standing> {
     const { key, limit, window } = this.#counter(caller, kind)
-    return this.#standing(limit, await this.#options.store.read.counters.value(key, window), window)
+    const seen = this.#seen.get(key)
+    if (seen && this.#options.clock() - seen.at < FRESH) return this.#standing(limit, seen.count, window)
+    const count = await this.#options.store.read.counters.value(key, window)
+    this.#remember(key, count)
+    return this.#standing(limit, count, window)
+  }
+
+  #remember(key: string, count: number): void {
+    if (this.#seen.size >= MOST_REMEMBERED) this.#seen.clear()
+    this.#seen.set(key, { count, at: this.#options.clock() })
   }
 
   #standing(limit: number, count: number, window: number): Standing {
@@ -71,6 +85,7 @@ export class RateLimits {
     if (window !== this.#window) {
       this.#window = window
       this.#usedUp.clear()
+      this.#seen.clear()
     }
     if (kind === 'sign-in') return { key: `sign-in:${network(caller.address)}`, limit: rates.signIn, window }
     if (caller.account)

@@ -97,7 +97,7 @@ export interface ArrivalRow {
   size: number
 }
 
-/** A site names a blob: in a kept version, or because bytes for a pending one have come. */
+/** A site names a blob in a finalized version. What pending ones wait to name are their arrivals. */
 export interface BlobNameRow {
   hash: string
   slug: string

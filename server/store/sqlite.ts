@@ -124,10 +124,14 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
   }
 }
 
+/** Pages of 4 KiB that gather in the log before they are copied to the file: 16 MiB. */
+const CHECKPOINT_PAGES = 4096
+
 function connect(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_MILLISECONDS })
   db.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192',
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
+     PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
   )
   return db
 }

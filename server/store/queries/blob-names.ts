@@ -36,17 +36,23 @@ export function blobNamesOver(db: Kysely<Schema>) {
       await this.condemn(await this.unnamedAmong(hashes), now)
     },
 
-    /** Which of these hashes no site names. */
+    /** Which of these hashes no site names, and no pending version waits to name. */
     async unnamedAmong(hashes: readonly string[]): Promise<string[]> {
       const unnamed: string[] = []
       for (const piece of pieces(hashes)) {
-        const rows = await db
+        const names = await db
           .selectFrom('blob_names')
           .select('hash')
           .distinct()
           .where('hash', 'in', piece)
           .execute()
-        const named = new Set(rows.map((row) => row.hash))
+        const coming = await db
+          .selectFrom('arrivals')
+          .select('hash')
+          .distinct()
+          .where('hash', 'in', piece)
+          .execute()
+        const named = new Set([...names, ...coming].map((row) => row.hash))
         unnamed.push(...piece.filter((hash) => !named.has(hash)))
       }
       return unnamed
