@@ -11,9 +11,11 @@ import {
   type StoredFile,
   totalBytes,
 } from './file.ts'
+import type { Finalizing } from './finalize.ts'
 import { newId } from './key.ts'
 import type { Caller } from './ownership.ts'
-import type { Publishing, Staged } from './publish.ts'
+import type { Staged, Staging } from './stage.ts'
+import type { Store } from './store/store.ts'
 import { viewerProblems } from './viewer.ts'
 
 /** What an archive publish says beside its files. */
@@ -25,8 +27,10 @@ export interface ArchiveWishes {
 }
 
 interface ArchivesOptions {
-  publishing: Publishing
+  store: Store
   blobs: Blobs
+  staging: Staging
+  finalizing: Finalizing
   /** An existing folder for archives that are too large for memory. */
   spoolFolder: string
   clock: () => number
@@ -48,7 +52,7 @@ export class Archives {
 
   create(caller: Caller, kind: ArchiveKind, body: Readable, wishes: ArchiveWishes): Promise<ArchiveAnswer> {
     return this.#publish(caller, kind, body, wishes, (versionId, files) =>
-      this.#options.publishing.stageNew(caller, files, wishes.viewer, versionId),
+      this.#options.staging.newSite(caller, files, wishes.viewer, versionId),
     )
   }
 
@@ -60,8 +64,8 @@ export class Archives {
     body: Readable,
     wishes: ArchiveWishes,
   ): Promise<ArchiveAnswer> {
-    const { publishing } = this.#options
-    await publishing.authorize(caller, slug, wishes.claimToken)
+    const { staging } = this.#options
+    await staging.authorize(caller, slug, wishes.claimToken)
     const { viewer, baseVersionId, claimToken } = wishes
     const request = {
       ...viewer,
@@ -69,7 +73,7 @@ export class Archives {
       ...(claimToken === undefined ? {} : { claimToken }),
     }
     return this.#publish(caller, kind, body, wishes, (versionId, files) =>
-      publishing.stageUpdate(caller, slug, files, request, versionId),
+      staging.newVersion(caller, slug, files, request, versionId),
     )
   }
 
@@ -81,8 +85,8 @@ export class Archives {
     wishes: ArchiveWishes,
     stage: (versionId: string, files: StoredFile[]) => Promise<Staged>,
   ): Promise<ArchiveAnswer> {
-    const { publishing, blobs, clock } = this.#options
-    const limits = publishing.limitsFor(caller)
+    const { staging, finalizing, blobs, clock } = this.#options
+    const limits = staging.limitsFor(caller)
     const wrong = viewerProblems(wishes.viewer, '')
     if (wrong.length > 0) throw invalid(wrong)
     const versionId = newId(clock())
@@ -92,10 +96,10 @@ export class Archives {
     try {
       unpacked = await this.#unpack(versionId, kind, body, limits)
       staged = await stage(versionId, unpacked.files)
-      await publishing.arrived(staged, unpacked.received)
-      finalized = await publishing.finalize(caller, staged.slug, { versionId, live: wishes.live })
+      await this.#arrived(versionId, unpacked.received)
+      finalized = await finalizing.finalize(caller, staged.slug, { versionId, live: wishes.live })
     } catch (error) {
-      if (staged) await publishing.withdraw(staged)
+      if (staged) await staging.withdraw(staged)
       await blobs.discard(versionId)
       throw error
     }
@@ -106,6 +110,12 @@ export class Archives {
       skipped: unpacked.skipped,
       ...staged.anonymous,
     }
+  }
+
+  /** Records that the bytes have come, as uploads would. */
+  async #arrived(versionId: string, received: readonly Received[]): Promise<void> {
+    const rows = received.map((one, index) => ({ version_id: versionId, file_number: index, ...one }))
+    await this.#options.store.write('soft', (tx) => tx.versions.arrive(rows))
   }
 
   async #unpack(batch: string, kind: ArchiveKind, body: Readable, limits: FileLimits): Promise<Unpacked> {

@@ -39,9 +39,7 @@ export function manifestProblems(files: unknown, limits: FileLimits): Problem[] 
 export function pathProblem(path: string): string | undefined {
   if (path === '') return 'must not be empty'
   if (path.includes('\0')) return 'must not contain a null byte'
-  if ([...path].length > MOST_PATH_CHARACTERS) {
-    return `must have at most ${MOST_PATH_CHARACTERS} characters, not ${[...path].length}`
-  }
+  if (isTooLong(path)) return `must have at most ${MOST_PATH_CHARACTERS} characters, not ${[...path].length}`
   if (path.startsWith('/')) return "must be relative: it must not start with '/'"
   if (path.includes('\\')) return "must not contain a backslash; folders are parted by '/'"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -78,6 +76,11 @@ function entryProblems(file: unknown, field: string, limits: FileLimits): Proble
   return problems
 }
 
+/** A character takes at most two places of a string. */
+function isTooLong(path: string): boolean {
+  return path.length > 2 * MOST_PATH_CHARACTERS || [...path].length > MOST_PATH_CHARACTERS
+}
+
 function sizeProblem(size: unknown, limits: FileLimits): string | undefined {
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
     return 'must be a positive whole number of bytes; empty files cannot be published'
@@ -92,14 +95,17 @@ function typeProblem(type: unknown): string | undefined {
   return MIME_TYPE.test(type) ? undefined : "must be a MIME type such as 'text/html; charset=utf-8'"
 }
 
-/** Paths that are equal after Unicode NFC, and paths that are both a file and a folder. */
+/**
+ * Paths that are equal after Unicode NFC, and paths that are both a file and a folder. One that is too long is
+ * refused anyway; to take it apart could cost all the memory there is.
+ */
 function collisions(files: readonly unknown[]): Problem[] {
   const problems: Problem[] = []
   const first = new Map<string, number>()
   const folders = new Map<string, string>()
   const paths = files.map((file) => {
     const path = (file as { path?: unknown } | null)?.path
-    return typeof path === 'string' ? path.normalize('NFC') : undefined
+    return typeof path === 'string' && !isTooLong(path) ? path.normalize('NFC') : undefined
   })
   paths.forEach((path, index) => {
     if (path === undefined) return

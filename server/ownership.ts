@@ -30,3 +30,9 @@ export function unexpired(site: SiteRow, now: number): SiteRow {
   }
   return site
 }
+
+/** The account of a call that needs one; UNAUTHORIZED without. */
+export function signedIn(caller: Caller): AccountRow {
+  if (caller.account) return caller.account
+  throw new Failure('UNAUTHORIZED', 'This needs an API key: Authorization: Bearer sl_live_...')
+}

@@ -12,6 +12,7 @@ import { type DataFolder, prepareDataFolder } from './data-folder.ts'
 import { Domains } from './domain.ts'
 import { Edge } from './edge/edge.ts'
 import { MOST_FILES } from './file.ts'
+import { Finalizing } from './finalize.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Listener } from './listener.ts'
 import type { Log } from './log.ts'
@@ -20,6 +21,7 @@ import type { Mail } from './mail/mail.ts'
 import { smtpMail } from './mail/smtp.ts'
 import { Publishing } from './publish.ts'
 import { Sites } from './site.ts'
+import { Staging } from './stage.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { Scheduler } from './sweeps/scheduler.ts'
@@ -163,14 +165,10 @@ function furnish(
   const { secret } = folder
   const addresses = new Addresses({ baseUrl, siteDomain: config.siteDomain })
   const versions = new Versions({ store, blobs, addresses, clock, kept: config.versionsKept })
-  const publishing = new Publishing({
+  const staging = new Staging({
     store,
-    blobs,
-    targets: new UploadTargets({ baseUrl, secret, clock }),
-    versions,
     addresses,
     clock,
-    log,
     anonymousLifetime: config.anonymousLifetime,
     limits: {
       anonymous: {
@@ -181,6 +179,8 @@ function furnish(
       owned: { files: MOST_FILES, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
     },
   })
+  const targets = new UploadTargets({ baseUrl, secret, clock })
+  const finalizing = new Finalizing({ store, blobs, versions, addresses, clock, log })
   const rates = {
     anonymous: config.rateAnonymous,
     free: config.rateFree,
@@ -191,8 +191,10 @@ function furnish(
     addresses,
     accounts: new Accounts({ store, mail, baseUrl, secret, clock }),
     versions,
-    publishing,
-    archives: new Archives({ publishing, blobs, spoolFolder: folder.spool, clock }),
+    staging,
+    publishing: new Publishing({ store, blobs, staging, targets, addresses }),
+    finalizing,
+    archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
     sites: new Sites({ store, blobs, addresses, clock }),
     domains: new Domains({
       store,

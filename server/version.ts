@@ -163,6 +163,14 @@ export function versionOf<V extends { slug: string }>(version: V | undefined, sl
   return version
 }
 
+/** VERSION_CONFLICT when a publish was based on another version than the live one. */
+export function refuseOtherBase(site: SiteRow, baseVersionId: string | null): void {
+  if (baseVersionId === null || baseVersionId === site.live_version_id) return
+  throw new Failure('VERSION_CONFLICT', 'Another version went live since the one this was based on', {
+    details: { currentVersionId: site.live_version_id },
+  })
+}
+
 /**
  * Moves the site's one pointer to a version. What the publish said about the site is applied when its version
  * goes live for the first time. An Open Graph image that the version does not have is cleared.

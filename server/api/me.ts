@@ -9,14 +9,14 @@ import type { Rooms } from './rooms.ts'
 export function show({
   accounts,
   limits,
-  publishing,
+  staging,
   versionsKept,
   requestsPerHour,
 }: Rooms): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = accountOf(request)
     const { limit, remaining, reset } = await limits.look(request.caller, 'api')
-    const files = publishing.limitsFor(request.caller)
+    const files = staging.limitsFor(request.caller)
     return {
       email: account.email,
       plan: account.plan,

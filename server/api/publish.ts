@@ -4,31 +4,39 @@ import type { FinalizeRequest, PublishRequest } from '../../client/wire.ts'
 import { archiveKind } from '../archive/archive.ts'
 import type { ArchiveWishes } from '../archive-publish.ts'
 import { invalid, type Problem } from '../failure.ts'
-import type { Publishing } from '../publish.ts'
+import type { Staging } from '../stage.ts'
 import { charge } from './admission.ts'
 import { schemaProblems } from './failures.ts'
 import type { Rooms } from './rooms.ts'
 import { slugOf } from './sites.ts'
 
 /** Spec 4.3, and contract "One request". */
-export function create({ publishing, archives }: Pick<Rooms, 'publishing' | 'archives'>): RouteHandlerMethod {
+export function create({
+  staging,
+  publishing,
+  archives,
+}: Pick<Rooms, 'staging' | 'publishing' | 'archives'>): RouteHandlerMethod {
   return async (request, reply) => {
     const kind = archiveKind(request.headers['content-type'])
     const answer = kind
       ? await archives.create(request.caller, kind, request.body as Readable, wishes(request))
-      : await publishing.create(request.caller, manifestOf(request, publishing))
+      : await publishing.create(request.caller, manifestOf(request, staging))
     reply.code(201)
     return answer
   }
 }
 
 /** Spec 4.4. */
-export function update({ publishing, archives }: Pick<Rooms, 'publishing' | 'archives'>): RouteHandlerMethod {
+export function update({
+  staging,
+  publishing,
+  archives,
+}: Pick<Rooms, 'staging' | 'publishing' | 'archives'>): RouteHandlerMethod {
   return (request) => {
     const kind = archiveKind(request.headers['content-type'])
     return kind
       ? archives.update(request.caller, slugOf(request), kind, request.body as Readable, wishes(request))
-      : publishing.update(request.caller, slugOf(request), manifestOf(request, publishing))
+      : publishing.update(request.caller, slugOf(request), manifestOf(request, staging))
   }
 }
 
@@ -40,14 +48,14 @@ export function refresh({ publishing }: Pick<Rooms, 'publishing'>): RouteHandler
 }
 
 /** Spec 4.5. Completing an admitted publish is not charged; everything else is. */
-export function finalize({ publishing, limits }: Pick<Rooms, 'publishing' | 'limits'>): RouteHandlerMethod {
+export function finalize({ finalizing, limits }: Pick<Rooms, 'finalizing' | 'limits'>): RouteHandlerMethod {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const body = (request.body ?? {}) as Partial<FinalizeRequest>
     const free =
-      typeof body.versionId === 'string' && (await publishing.completes(slugOf(request), body.versionId))
+      typeof body.versionId === 'string' && (await finalizing.completes(slugOf(request), body.versionId))
     if (!free) await charge(limits, request, reply)
     if (request.validationError) throw request.validationError
-    return publishing.finalize(request.caller, slugOf(request), body as FinalizeRequest)
+    return finalizing.finalize(request.caller, slugOf(request), body as FinalizeRequest)
   }
 }
 
@@ -55,13 +63,13 @@ export function finalize({ publishing, limits }: Pick<Rooms, 'publishing' | 'lim
  * The manifest of a JSON publish. All that is wrong is told at once: what the schema finds and what only the
  * rules know. Of the fields that both look at, the rules have the better words.
  */
-function manifestOf(request: FastifyRequest, publishing: Publishing): PublishRequest {
+function manifestOf(request: FastifyRequest, staging: Staging): PublishRequest {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalid([{ field: 'body', message: 'must be a JSON object with files' }])
   }
   const found = schemaProblems(request.validationError).filter(({ field }) => !RULED.test(field))
-  const problems: Problem[] = [...publishing.problems(request.caller, body as PublishRequest), ...found]
+  const problems: Problem[] = [...staging.problems(request.caller, body as PublishRequest), ...found]
   if (problems.length > 0) throw invalid(problems)
   return body as PublishRequest
 }

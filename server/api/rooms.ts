@@ -1,15 +1,19 @@
 import type { Accounts } from '../account.ts'
 import type { Archives } from '../archive-publish.ts'
 import type { Domains } from '../domain.ts'
+import type { Finalizing } from '../finalize.ts'
 import type { RateLimits } from '../limits/limits.ts'
 import type { Publishing } from '../publish.ts'
 import type { Sites } from '../site.ts'
+import type { Staging } from '../stage.ts'
 import type { Versions } from '../version.ts'
 
 /** What the table of routes hands out; a handler takes the one or two it uses. */
 export interface Rooms {
   accounts: Accounts
+  staging: Staging
   publishing: Publishing
+  finalizing: Finalizing
   archives: Archives
   sites: Sites
   versions: Versions

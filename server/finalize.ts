@@ -1,0 +1,134 @@
+import type { FinalizeAnswer, FinalizeRequest } from '../client/wire.ts'
+import type { Addresses } from './address.ts'
+import type { Blobs } from './blobs/blobs.ts'
+import { Failure, noSuchSite } from './failure.ts'
+import type { StoredFile } from './file.ts'
+import type { Log } from './log.ts'
+import { type Caller, ownedSite, signedIn, unexpired } from './ownership.ts'
+import type { PendingFile } from './stage.ts'
+import type { SiteRow, VersionRow } from './store/schema.ts'
+import type { Store, Writing } from './store/store.ts'
+import { finalizeAnswer, makeLive, refuseOtherBase, type Versions, versionOf } from './version.ts'
+
+interface FinalizingOptions {
+  store: Store
+  blobs: Blobs
+  versions: Versions
+  addresses: Addresses
+  clock: () => number
+  log: Log
+}
+
+/** A manifest whose bytes are all durable; `came` are the hashes that the site does not name yet. */
+interface Settled {
+  files: StoredFile[]
+  came: string[]
+}
+
+/** The second half of a publish: what was uploaded becomes durable, then live (spec 4.5, contract "Finalize"). */
+export class Finalizing {
+  readonly #options: FinalizingOptions
+
+  constructor(options: FinalizingOptions) {
+    this.#options = options
+  }
+
+  /** Whether finalizing this version completes a publish that was admitted, which is never refused for its rate. */
+  async completes(slug: string, versionId: string): Promise<boolean> {
+    const version = await this.#options.store.read.versions.head(versionId)
+    return version?.slug === slug && version.state === 'pending'
+  }
+
+  /**
+   * Contract, "Finalize": all or nothing, durable before it is answered, and repeatable. UPLOADS_MISSING names
+   * what did not come.
+   */
+  async finalize(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeAnswer> {
+    const { store, blobs, clock } = this.#options
+    const live = request.live ?? true
+    const site = await store.read.sites.bySlug(slug)
+    if (!site) throw noSuchSite()
+    if (site.owner_id === null) unexpired(alive(site), clock())
+    else ownedSite(site, signedIn(caller), clock())
+    const version = versionOf(await store.read.versions.byId(request.versionId), slug)
+    const settled = version.state === 'pending' ? await this.#settle(version) : undefined
+    const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, settled, live))
+    this.#after(`finalize ${version.id}`, async () => {
+      await blobs.discard(version.id)
+      await this.#options.versions.prune(slug)
+    })
+    return answer
+  }
+
+  /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise. */
+  async #settle(version: VersionRow): Promise<Settled> {
+    const { store, blobs } = this.#options
+    const files = JSON.parse(version.files) as PendingFile[]
+    const arrivals = new Map(
+      (await store.read.versions.arrivalsOf(version.id)).map((row) => [row.file_number, row]),
+    )
+    refuseMissing(
+      files,
+      files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
+    )
+    const lost = new Set(await blobs.settle(version.id, [...arrivals.values()]))
+    if (lost.size > 0) {
+      const numbers = [...arrivals.values()].filter((row) => lost.has(row)).map((row) => row.file_number)
+      await store.write('soft', (tx) => tx.versions.forgetArrivals(version.id, numbers))
+      refuseMissing(files, numbers)
+    }
+    const whole = files.map(({ path, size, contentType, hash }, index) => {
+      return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
+    })
+    return { files: whole, came: [...arrivals.values()].map((row) => row.hash) }
+  }
+
+  /** The one transaction that makes a version ready and, if wanted, live. What was decided before is checked again. */
+  async #commit(
+    tx: Writing,
+    slug: string,
+    versionId: string,
+    settled: Settled | undefined,
+    live: boolean,
+  ): Promise<FinalizeAnswer> {
+    const { addresses, clock } = this.#options
+    const now = clock()
+    const site = unexpired(alive(await tx.sites.bySlug(slug)), now)
+    const version = versionOf(await tx.versions.byId(versionId), slug)
+    const isLive = site.live_version_id === versionId
+    const replayed = isLive || (version.state === 'ready' && !live)
+    if (!replayed) {
+      refuseOtherBase(site, version.base_version_id)
+      if (version.state === 'pending') {
+        version.files = JSON.stringify(settled!.files)
+        await tx.versions.update(versionId, { state: 'ready', files: version.files })
+        await tx.blobNames.name(slug, settled!.came)
+        await tx.versions.clearArrivals(versionId)
+      }
+      if (live) await makeLive(tx, site, version, now)
+      else await tx.sites.update(slug, { updated_at: now })
+    }
+    const after = live && !isLive ? { ...site, live_version_id: versionId } : site
+    const previousVersionId = isLive ? site.previous_version_id : site.live_version_id
+    return finalizeAnswer(addresses, after, versionId, { previousVersionId, replayed })
+  }
+
+  /** Work that follows an answer: its failure is logged, and a sweep does it again. */
+  #after(what: string, work: () => Promise<unknown>): void {
+    work().catch((error: unknown) =>
+      this.#options.log.warn('clean-up failed; a sweep will do it', { what, error }),
+    )
+  }
+}
+
+function alive(site: SiteRow | undefined): SiteRow {
+  if (!site || site.gone_reason === 'deleted') throw noSuchSite()
+  return site
+}
+
+function refuseMissing(files: readonly StoredFile[], numbers: readonly number[]): void {
+  if (numbers.length === 0) return
+  const missing = numbers.slice(0, 20).map((number) => files[number]!.path)
+  const sentence = `${numbers.length} of ${files.length} files did not arrive, the first is '${missing[0]}'`
+  throw new Failure('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
+}
