@@ -54,7 +54,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       }
     } finally {
       const free = charge === 'none' || charge === 'handler'
-      await standing(reply, free ? limits.look(caller, 'api') : limits.charge(caller, charge))
+      if (free) tell(reply, await limits.look(caller, 'api'))
+      else await charged(reply, limits.charge(caller, charge))
     }
     const refused = credential?.kind === 'key' && !caller.account
     if (refused || (auth === 'required' && !caller.account && request.routeOptions.url))
@@ -68,7 +69,7 @@ export async function charge(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  await standing(reply, limits.charge(request.caller, 'api'))
+  await charged(reply, limits.charge(request.caller, 'api'))
 }
 
 /** The account of a route that needs one. */
@@ -79,12 +80,17 @@ export function accountOf(request: FastifyRequest): AccountRow {
 
 const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After'
 
-async function standing(reply: FastifyReply, found: Promise<Standing>): Promise<void> {
-  const { limit, remaining, reset, secondsLeft, admitted } = await found
+function tell(reply: FastifyReply, { limit, remaining, reset }: Standing): void {
   reply
     .header('X-RateLimit-Limit', limit)
     .header('X-RateLimit-Remaining', remaining)
     .header('X-RateLimit-Reset', reset)
+}
+
+async function charged(reply: FastifyReply, charging: Promise<Standing>): Promise<void> {
+  const standing = await charging
+  tell(reply, standing)
+  const { limit, reset, secondsLeft, admitted } = standing
   if (admitted) return
   const at = new Date(reset * 1000).toISOString()
   throw new Failure(
