@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { settingRows } from '../server/config.ts'
+import { sweeps } from '../server/sweeps/sweeps.ts'
+
+const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
+
+test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
+  for (const { name, fallback, means } of settingRows()) {
+    const row = `| \`${name}\` | ${fallback ? `\`${fallback}\`` : '–'} | ${means} |`
+    assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
+  }
+})
+
+test('the operator finds every sweep in docs/run.md, with its interval and meaning', () => {
+  for (const { name, every, means } of sweeps) {
+    const row = `| \`${name}\` | ${every} s | ${means} |`
+    assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
+  }
+})
