@@ -272,7 +272,8 @@ function setBusy(now) {
 }
 
 /**
- * The JSON of the API's answer. Throws a Refusal.
+ * The JSON of the API's answer. Throws a Refusal. Requests stay in fetch's default mode, `cors`: in any other, the page's
+ * referrer policy would empty the Origin header, by which the API knows its own pages.
  *
  * @param {'GET' | 'POST'} method @param {string} path @param {object} [body] @returns {Promise<any>}
  */
