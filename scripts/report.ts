@@ -1,157 +1,70 @@
-import type { EventData } from 'node:test'
-import type { TestEvent } from 'node:test/reporters'
-import { stripVTControlCharacters, styleText } from 'node:util'
-import { root } from './prepare.mjs'
+import { styleText } from 'node:util'
+import type { Outcome } from './test-file.ts'
 
 /**
  * What `npm test` says: a line for each check as it ends, then each failure and each skip with its reason, then
  * the two counts. `strict` makes a failure of every skip, as CI wants it.
  */
 export class Report {
-  readonly strict: boolean
+  readonly #strict: boolean
   readonly #failures: string[] = []
   readonly #skips: string[] = []
   #passed = 0
 
   constructor(strict: boolean) {
-    this.strict = strict
+    this.#strict = strict
   }
 
-  passed(): void {
-    this.#passed += 1
+  /** A check that counts as one. */
+  check(
+    name: string,
+    { milliseconds, failure }: { milliseconds: number; failure: string | undefined },
+  ): void {
+    if (failure === undefined) this.#passed += 1
+    else this.failed(name, failure)
+    line(name, { good: failure === undefined, milliseconds })
+  }
+
+  testFile(file: string, { milliseconds, outcome }: { milliseconds: number; outcome: Outcome }): void {
+    const { passed, printed, skipped } = outcome
+    const failed = this.#strict ? [...outcome.failed, ...skipped.map(refused)] : outcome.failed
+    const last = failed.at(-1)
+    for (const failure of failed) {
+      const output = failure === last && printed ? `\nprinted by this file:\n${indented(printed)}` : ''
+      this.failed(failure.what, failure.why + output)
+    }
+    if (!this.#strict) this.#skips.push(...skipped.map(({ what, why }) => `skipped  ${what}: ${why}`))
+    this.#passed += passed
+    const tests = passed + outcome.failed.length + skipped.length
+    const counts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`]
+    if (failed.length > 0) counts.push(`${failed.length} failed`)
+    if (skipped.length > 0) counts.push(`${skipped.length} skipped`)
+    line(file, { good: failed.length === 0, milliseconds, note: counts.join(', ') })
   }
 
   failed(what: string, why: string): void {
-    this.#failures.push(`${styleText('red', 'FAILED')}  ${what}\n${indent(why.trimEnd())}\n`)
-  }
-
-  skipped(what: string, why: string): void {
-    this.#skips.push(`skipped  ${what}: ${why}`)
-  }
-
-  line(
-    what: string,
-    { passed, milliseconds, note = '' }: { passed: boolean; milliseconds: number; note?: string },
-  ): void {
-    const mark = passed ? 'ok    ' : styleText('red', 'FAILED')
-    console.log(
-      `${mark}  ${what.padEnd(44)} ${(milliseconds / 1000).toFixed(1).padStart(6)} s  ${note}`.trimEnd(),
-    )
-  }
-
-  /** Collects the events of one test file. */
-  file(path: string): FileReport {
-    return new FileReport(this, path)
+    this.#failures.push(`${styleText('red', 'FAILED')}  ${what}\n${indented(why.trimEnd())}`)
   }
 
   /** Prints what is left to say; true when nothing failed. */
   end(): boolean {
-    for (const part of [...this.#failures, ...this.#skips]) console.log(`\n${part}`.trimEnd())
+    for (const failure of this.#failures) console.log(`\n${failure}`)
+    if (this.#skips.length > 0) console.log(`\n${this.#skips.join('\n')}`)
     console.log(`\n${this.#passed} passed, ${this.#failures.length} failed`)
     return this.#failures.length === 0
   }
 }
 
-/** The last lines of what a file printed, shown with its failures: seeds and logs. */
-const OUTPUT_LINES = 60
-
-type TestError = Error & { failureType?: string; exitCode?: number | null; signal?: string | null }
-
-class FileReport {
-  readonly #report: Report
-  readonly #path: string
-  readonly #started = performance.now()
-  readonly #names = new Map<number, { name: string; parent: number | undefined }>()
-  readonly #failures: { what: string; why: string }[] = []
-  #tests = 0
-  #output = ''
-
-  constructor(report: Report, path: string) {
-    this.#report = report
-    this.#path = path
-  }
-
-  heard({ type, data }: TestEvent): void {
-    if (type === 'test:enqueue') this.#names.set(data.testId, { name: data.name, parent: data.parentId })
-    else if (type === 'test:stdout' || type === 'test:stderr') this.#output += data.message
-    else if (type === 'test:diagnostic' && data.entryFile) this.#output += `${data.message}\n`
-    else if (type === 'test:pass') this.#passed(data)
-    else if (type === 'test:fail') this.#failed(data)
-  }
-
-  end(): void {
-    const lines = stripVTControlCharacters(this.#output).trimEnd().split('\n').slice(-OUTPUT_LINES)
-    for (const [index, { what, why }] of this.#failures.entries()) {
-      const output =
-        index === 0 && lines.join('') !== '' ? `\nprinted by this file:\n${indent(lines.join('\n'))}` : ''
-      this.#report.failed(what, why + output)
-    }
-    const failed = this.#failures.length
-    this.#report.line(this.#path, {
-      passed: failed === 0,
-      milliseconds: performance.now() - this.#started,
-      note: `${this.#tests} ${this.#tests === 1 ? 'test' : 'tests'}${failed ? `, ${failed} failed` : ''}`,
-    })
-  }
-
-  #passed(test: EventData.TestPass): void {
-    const reason = test.skip ?? test.todo
-    if (reason !== undefined) this.#skipped(this.#title(test), String(reason))
-    else if (test.details.type !== 'suite') {
-      this.#tests += 1
-      this.#report.passed()
-    }
-  }
-
-  #skipped(what: string, why: string): void {
-    if (!this.#report.strict) this.#report.skipped(what, why)
-    else this.#failures.push({ what, why: `skipped, which CI does not allow: ${why}` })
-  }
-
-  #failed(test: EventData.TestFail): void {
-    const error = test.details.error as TestError
-    if (error.failureType === 'subtestsFailed') return
-    this.#tests += 1
-    // Node reports a file as a test of its own when its process failed apart from its tests.
-    if (test.entryFile !== undefined) this.#failures.push({ what: this.#title(test), why: explain(error) })
-    else if (error.failureType === 'testAborted')
-      this.#failures.push({ what: this.#path, why: 'was stopped: it did not end' })
-    else {
-      const ending = error.signal ? `was ended by ${error.signal}` : `ended with exit code ${error.exitCode}`
-      this.#failures.push({ what: this.#path, why: `${ending}, outside its tests` })
-    }
-  }
-
-  #title(test: EventData.TestPass | EventData.TestFail): string {
-    const names: string[] = []
-    for (let id: number | undefined = test.testId; id; id = this.#names.get(id)?.parent) {
-      names.unshift(this.#names.get(id)?.name ?? '')
-    }
-    return `${this.#path}:${test.line ?? 1}  ${names.join(' › ')}`
-  }
+function refused({ what, why }: { what: string; why: string }): { what: string; why: string } {
+  return { what, why: `skipped, which CI does not allow: ${why}` }
 }
 
-/** Node wraps what a test threw; what counts is inside, with the causes it has in turn. */
-function explain(failure: Error): string {
-  const parts: string[] = []
-  for (
-    let cause: unknown = failure.cause ?? failure;
-    cause !== undefined;
-    cause = (cause as Error | null)?.cause
-  ) {
-    parts.push(withoutNode(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)))
-  }
-  return parts.join('\ncaused by ')
+function line(what: string, o: { good: boolean; milliseconds: number; note?: string }): void {
+  const mark = o.good ? 'ok    ' : styleText('red', 'FAILED')
+  const seconds = (o.milliseconds / 1000).toFixed(1).padStart(6)
+  console.log(`${mark}  ${what.padEnd(40)} ${seconds} s  ${o.note ?? ''}`.trimEnd())
 }
 
-function withoutNode(stack: string): string {
-  return stack
-    .split('\n')
-    .filter((line) => !/^\s+at .*\(?node:/.test(line))
-    .join('\n')
-    .replaceAll(`file://${root}/`, '')
-}
-
-function indent(text: string): string {
+function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '    ')
 }

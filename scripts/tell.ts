@@ -1,0 +1,81 @@
+import type { EventData } from 'node:test'
+import type { TestEvent } from 'node:test/reporters'
+import { inspect } from 'node:util'
+import { root } from './prepare.mjs'
+
+/** What the process of a test file tells the run, one message for each of its tests; `end` is always the last. */
+export type Told =
+  | { kind: 'passed' }
+  | { kind: 'failed' | 'skipped'; what: string; why: string }
+  | { kind: 'note'; text: string }
+  | { kind: 'end' }
+
+// Whoever runs the file is gone: nobody would end what the tests started.
+process.once('disconnect', () => process.kill(0, 'SIGKILL'))
+process.channel?.unref()
+
+/** Node's own counts, as it prints them at the end of a file. */
+const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
+
+/** The reporter that a test file is run with: it prints nothing and tells the run what happens. */
+export default async function* tell(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
+  const names = new Map<number, { name: string; parent: number | undefined }>()
+  const titleOf = (test: EventData.TestPass | EventData.TestFail) => {
+    const title: string[] = []
+    for (let id: number | undefined = test.testId; id; id = names.get(id)?.parent) {
+      title.unshift(names.get(id)?.name ?? '')
+    }
+    return `:${test.line ?? 1}  ${title.join(' › ')}`
+  }
+  for await (const { type, data } of events) {
+    if (type === 'test:enqueue') names.set(data.testId, { name: data.name, parent: data.parentId })
+    else if (type === 'test:pass') passed(data, titleOf)
+    else if (type === 'test:fail') failed(data, titleOf)
+    else if (type === 'test:diagnostic' && !COUNT.test(data.message))
+      send({ kind: 'note', text: data.message })
+  }
+  send({ kind: 'end' })
+}
+
+function passed(test: EventData.TestPass, titleOf: (test: EventData.TestPass) => string): void {
+  const reason = test.skip ?? test.todo
+  if (reason !== undefined) send({ kind: 'skipped', what: titleOf(test), why: String(reason) })
+  else if (test.details.type !== 'suite') send({ kind: 'passed' })
+}
+
+function failed(test: EventData.TestFail, titleOf: (test: EventData.TestFail) => string): void {
+  const error = test.details.error as Error & { failureType?: string }
+  if (error.failureType !== 'subtestsFailed')
+    send({ kind: 'failed', what: titleOf(test), why: explain(error) })
+}
+
+/** Node wraps what a test threw; what counts is inside, with the causes it has in turn. */
+function explain(failure: Error): string {
+  const parts: string[] = []
+  for (
+    let cause: unknown = failure.cause ?? failure;
+    cause !== undefined;
+    cause = (cause as Error | null)?.cause
+  ) {
+    parts.push(
+      cause instanceof Error
+        ? withoutNode(cause.stack ?? cause.message)
+        : typeof cause === 'string'
+          ? cause
+          : inspect(cause),
+    )
+  }
+  return parts.join('\ncaused by ')
+}
+
+function withoutNode(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => !/^\s+at .*\(?node:/.test(line))
+    .join('\n')
+    .replaceAll(`file://${root}/`, '')
+}
+
+function send(told: Told): void {
+  process.send?.(told)
+}

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { root } from './prepare.mjs'
+import type { Told } from './tell.ts'
+
+/** How the tests of one file ended; `printed` is the end of what the file wrote, with seeds and logs. */
+export interface Outcome {
+  passed: number
+  failed: { what: string; why: string }[]
+  skipped: { what: string; why: string }[]
+  printed: string
+}
+
+/** Last resorts, in milliseconds: a test or a file that hangs fails, and the run goes on. */
+const LONGEST_TEST = 120_000
+const LONGEST_FILE = 480_000
+
+const PRINTED_LINES = 60
+
+/**
+ * Runs one test file in a process group of its own, which ends with it: what its tests started and left behind
+ * ends too. A file fails as a whole when its process fails apart from its tests or does not get to its end.
+ */
+export async function runTestFile(file: string, stop: AbortSignal): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failed: [], skipped: [], printed: '' }
+  const child = start(file)
+  const closed = once(child, 'close')
+  let tooLong = false
+  const timer = setTimeout(() => {
+    tooLong = true
+    killGroup(child)
+  }, LONGEST_FILE)
+  const onStop = () => killGroup(child)
+  stop.addEventListener('abort', onStop)
+
+  let reachedEnd = false
+  child.on('message', (told: Told) => {
+    if (told.kind === 'passed') outcome.passed += 1
+    else if (told.kind === 'note') outcome.printed += `${told.text}\n`
+    else if (told.kind === 'end') reachedEnd = true
+    else outcome[told.kind].push({ what: `${file}${told.what}`, why: told.why })
+  })
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      outcome.printed += text
+    })
+  }
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  clearTimeout(timer)
+  stop.removeEventListener('abort', onStop)
+  killGroup(child)
+  await closed
+  if (child.connected) await once(child, 'disconnect')
+  outcome.printed = lastLines(outcome.printed)
+
+  const fine = code === 0 && reachedEnd
+  if (tooLong || (!fine && outcome.failed.length === 0)) {
+    const ending = signal ? `was ended by ${signal}` : `ended with exit code ${code}`
+    const how = tooLong ? `was stopped after ${LONGEST_FILE / 1000} seconds` : ending
+    outcome.failed.push({
+      what: file,
+      why: `${how} ${reachedEnd ? 'outside' : 'before the end of'} its tests`,
+    })
+  }
+  return outcome
+}
+
+function start(file: string): ChildProcess {
+  const reporter = new URL('tell.ts', import.meta.url).href
+  const args = [`--test-timeout=${LONGEST_TEST}`, `--test-reporter=${reporter}`, join(root, file)]
+  return spawn(process.execPath, args, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function lastLines(text: string): string {
+  return stripVTControlCharacters(text).trimEnd().split('\n').slice(-PRINTED_LINES).join('\n')
+}
