@@ -44,7 +44,11 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     parsers(api)
     admit(api, options)
     const table = routes(options)
-    for (const route of table) api.route(routeOptions(route))
+    for (const route of table) if (!route.bytes) api.route(routeOptions(route))
+    await api.register(async (raw) => {
+      untouchedBodies(raw)
+      for (const route of table) if (route.bytes) raw.route(routeOptions(route))
+    })
     api.get('/api/openapi.json', { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, () =>
       app.swagger(),
     )
@@ -81,7 +85,7 @@ function routeOptions(route: Route): RouteOptions {
   } as RouteOptions
 }
 
-/** JSON where it is JSON; the bytes of uploads and archives are left in the stream for their handlers. */
+/** JSON where it is JSON; the bytes of archives are left in the stream for their handlers. */
 function parsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
@@ -93,17 +97,22 @@ function parsers(app: FastifyInstance): void {
     }
   })
   app.addContentTypeParser('*', (request, payload, done) => {
-    if (takesBytes(request)) return done(null, payload)
+    if (takesArchive(request)) return done(null, payload)
     const type = request.headers['content-type']
     done(new Failure('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`), undefined)
   })
 }
 
-function takesBytes(request: FastifyRequest): boolean {
-  const { url, schema } = request.routeOptions
-  if (url === '/api/v1/_upload/*') return true
+function takesArchive(request: FastifyRequest): boolean {
+  const { schema } = request.routeOptions
   const archives = (schema as { consumes?: string[] } | undefined)?.consumes !== undefined
   return archives && archiveKind(request.headers['content-type']) !== undefined
+}
+
+/** An uploaded file is bytes even when it calls itself JSON. */
+function untouchedBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_, payload, done) => done(null, payload))
 }
 
 /** Answers 405 with `Allow` where the path is known and the method is not, and preflights from any origin. */
