@@ -30,7 +30,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     bodyLimit: options.manifestBytes,
     routerOptions: { maxParamLength: 4000, ignoreTrailingSlash: false },
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     ajv: {
       customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
     },
@@ -118,7 +118,7 @@ function untouchedBodies(app: FastifyInstance): void {
 /** Answers 405 with `Allow` where the path is known and the method is not, and preflights from any origin. */
 function refuseOtherMethods(app: FastifyInstance, table: readonly { url: string; method: string }[]): void {
   for (const [url, rows] of Map.groupBy(table, (route) => route.url)) {
-    const known = rows.map((route) => route.method)
+    const known = rows.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]))
     const allow = [...known, 'OPTIONS'].join(', ')
     app.options(url, { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, (_, reply) => {
       reply

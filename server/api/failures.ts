@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '../../client/wire.ts'
 import { Failure, type FailureCode, invalid, type Problem, storageFailure } from '../failure.ts'
 import type { Log } from '../log.ts'
+import { linger } from './linger.ts'
 
 /** The contract's table: the status of every code. */
 const STATUS: Record<FailureCode, number> = {
@@ -43,6 +44,7 @@ export function answerFailures(app: FastifyInstance, log: Log): void {
     if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
+    linger(request.raw, reply.raw)
     reply.code(status).send(errorBody(failure))
   })
 }

@@ -187,7 +187,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 async function gather(body: Readable, expected: Expected): Promise<Received & { bytes: Buffer }> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(body)) {
     size += chunk.length
     refuseLonger(size, expected)
     chunks.push(chunk)
@@ -219,7 +219,7 @@ async function receiveLarge(path: string, body: Readable, expected: Expected): P
   try {
     const hash = createHash('sha256')
     let size = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of chunksOf(body)) {
       size += chunk.length
       refuseLonger(size, expected)
       hash.update(chunk)
@@ -231,6 +231,11 @@ async function receiveLarge(path: string, body: Readable, expected: Expected): P
   } finally {
     await handle.close()
   }
+}
+
+/** The body's bytes; it is left open when they are not wanted to the end, so that its sender can be told why. */
+function chunksOf(body: Readable): AsyncIterable<Buffer> {
+  return body.iterator({ destroyOnReturn: false })
 }
 
 async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
