@@ -88,8 +88,8 @@ async function signedInAs() {
     /** @type {Me} */
     const me = await call('GET', '/api/v1/me')
     return me.email
-  } catch {
-    browser.removeItem(SIGNED_IN)
+  } catch (error) {
+    if (refusalIn(error).code === 'UNAUTHORIZED') browser.removeItem(SIGNED_IN)
     return undefined
   }
 }
@@ -281,20 +281,18 @@ async function call(method, path, body) {
   const headers = { 'Content-Type': 'application/json' }
   const request = body ? { method, headers, body: JSON.stringify(body) } : { method }
   let response
+  let answer
   try {
     response = await fetch(path, { ...request, signal: AbortSignal.timeout(30_000) })
+    answer = await response.json()
   } catch {
     throw new Refusal('The server does not answer. Check your connection and try again', 'UNREACHABLE')
   }
   setClock(response)
-  const answer = await response.json().catch(() => undefined)
-  if (response.ok && answer) return answer
-  const { error, code, details } = /** @type {Partial<ErrorBody>} */ (answer ?? {})
+  if (response.ok) return answer
+  const { error, code, details } = /** @type {ErrorBody} */ (answer)
   const problem = code === 'VALIDATION_ERROR' && Array.isArray(details) ? details[0] : undefined
-  throw new Refusal(
-    problem ? `This ${problem.message}` : (error ?? `The server answered ${response.status}`),
-    code ?? '',
-  )
+  throw new Refusal(problem ? `This ${problem.message}` : error, code)
 }
 
 /** The refusal that was caught; whatever else was thrown is a mistake of ours. @param {unknown} error */

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import type { ClaimPreview, CreateAnswer, Me, VerifyCodeAnswer } from '../client/wire.ts'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { CreateAnswer } from '../client/wire.ts'
+import { program } from '../scripts/parts.mjs'
 import { referencePage } from '../server/api/reference.ts'
-import { readConfig } from '../server/config.ts'
-import { type Service, startService } from '../server/service.ts'
+import { type RunningService, startTestService } from './service.ts'
+import { type Browser, openBrowser } from './tools/chromium.ts'
+import { needs } from './tools/part.ts'
 import { Visitor } from './visitor.ts'
 
 const PAGE = '<h1>Hello</h1>'
@@ -21,45 +22,23 @@ const LOOKS: { name: string; options: BrowserContextOptions }[] = [360, 1280].fl
   })),
 )
 
-let data: string
-let service: Service
-let browser: Browser
-/** What the service takes for now, in milliseconds. */
-let now: number
+const inBrowser = needs('chromium')
+const withCurl = program('curl') ? {} : { skip: 'needs curl' }
+
+let service: RunningService
+let browser: Browser | undefined
 
 before(async () => {
-  data = mkdtempSync(join(tmpdir(), 'slipway-pages-'))
-  now = Date.now()
-  const config = readConfig({
-    SLIPWAY_PORT: '0',
-    SLIPWAY_DATA: data,
-    SLIPWAY_RATE_ANONYMOUS: '1000',
-    SLIPWAY_RATE_SIGN_IN: '1000',
-  })
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  service = await startService(config, { log, version: '0.0.0', clock: () => now })
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  service = await startTestService()
+  if (!inBrowser.skip) browser = await openBrowser()
 })
 
 after(async () => {
-  await browser?.close()
-  await service?.[Symbol.asyncDispose]()
-  rmSync(data, { recursive: true, force: true })
+  await browser?.[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
 })
 
-describe('the claim page', () => {
+describe('the claim page', inBrowser, () => {
   for (const { name, options } of LOOKS) {
     test(`makes a site its visitor's by a mailed code, ${name}`, async () => {
       await using visitor = await visit(options)
@@ -82,7 +61,7 @@ describe('the claim page', () => {
       await page.getByText(`A code is on its way to ${email}. It works for 10 minutes.`).waitFor()
       await visitor.assertReadable()
 
-      await page.getByLabel('Code from the mail').fill(codeFor(email))
+      await page.getByLabel('Code from the mail').fill(await service.mailedCode(email))
       await page.getByRole('button', { name: 'Claim this site' }).click()
       await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
       await visitor.assertReadable()
@@ -100,7 +79,7 @@ describe('the claim page', () => {
     await page.keyboard.type(email)
     await page.keyboard.press('Enter')
     await page.getByText('A code is on its way').waitFor()
-    await page.keyboard.type(codeFor(email))
+    await page.keyboard.type(await service.mailedCode(email))
     await page.keyboard.press('Enter')
     const heading = page.getByRole('heading', { name: 'The site is yours.' })
     await heading.waitFor()
@@ -117,7 +96,7 @@ describe('the claim page', () => {
       const { page } = visitor
       const email = newAddress()
       await askForCode(page, (await publish()).claimUrl, email)
-      await page.getByLabel('Code from the mail').fill(write(codeFor(email)))
+      await page.getByLabel('Code from the mail').fill(write(await service.mailedCode(email)))
       await page.getByRole('button', { name: 'Claim this site' }).click()
       await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
     }
@@ -140,15 +119,9 @@ describe('the claim page', () => {
   test('leaves the API key of its visitor as it is', async () => {
     await using visitor = await visit()
     const email = newAddress()
-    await api('/api/auth/agent/request-code', { email })
-    const { apiKey } = await api<VerifyCodeAnswer>('/api/auth/agent/verify-code', {
-      email,
-      code: codeFor(email),
-    })
+    const apiKey = await service.signIn(email)
     await claim(visitor.page, (await publish()).claimUrl, email)
-    const headers = { Authorization: `Bearer ${apiKey}` }
-    const me = (await (await fetch(`${service.baseUrl}/api/v1/me`, { headers })).json()) as Me
-    assert.equal(me.usage.sites, 1)
+    assert.equal((await service.client(apiKey).me()).usage.sites, 1)
   })
 
   test('says that a code is wrong, and takes the right one after it', async () => {
@@ -164,7 +137,7 @@ describe('the claim page', () => {
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     await visitor.assertReadable()
 
-    await field.fill(codeFor(email))
+    await field.fill(await service.mailedCode(email))
     await page.getByRole('button', { name: 'Claim this site' }).click()
     await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
   })
@@ -185,17 +158,17 @@ describe('the claim page', () => {
     const { page } = visitor
     const [first, second] = [newAddress(), newAddress()]
     await askForCode(page, (await publish()).claimUrl, first)
-    const old = codeFor(first)
+    const old = await service.mailedCode(first)
     const answered = page.waitForResponse('**/request-code')
     await page.getByRole('button', { name: 'Mail a new code' }).click()
     await answered
-    assert.notEqual(codeFor(first), old)
+    assert.notEqual(await service.mailedCode(first), old)
 
     await page.getByRole('button', { name: 'Use another address' }).click()
     await page.getByLabel('Your email address').fill(second)
     await page.getByRole('button', { name: 'Mail me a code' }).click()
     await page.getByText(`A code is on its way to ${second}.`).waitFor()
-    await page.getByLabel('Code from the mail').fill(codeFor(second))
+    await page.getByLabel('Code from the mail').fill(await service.mailedCode(second))
     await page.getByRole('button', { name: 'Claim this site' }).click()
     await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
   })
@@ -208,7 +181,7 @@ describe('the claim page', () => {
     await page.getByLabel('Your email address').fill(email)
     await page.getByRole('button', { name: 'Mail me a code' }).dblclick()
     await page.getByLabel('Code from the mail').waitFor()
-    assert.equal(lettersTo(email).length, 1)
+    assert.equal(countLetters(email), 1)
   })
 
   test('still waits for the code when it is opened again after the mail was read', async () => {
@@ -218,7 +191,7 @@ describe('the claim page', () => {
     await askForCode(page, (await publish()).claimUrl, email)
     await page.reload()
     await page.getByText(`A code is on its way to ${email}.`).waitFor()
-    await page.getByLabel('Code from the mail').fill(codeFor(email))
+    await page.getByLabel('Code from the mail').fill(await service.mailedCode(email))
     await page.getByRole('button', { name: 'Claim this site' }).click()
     await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
   })
@@ -243,7 +216,7 @@ describe('the claim page', () => {
     await page.getByRole('button', { name: 'Mail me a code' }).click()
 
     await page.getByText(`A code is on its way to ${email}.`).waitFor()
-    await page.getByLabel('Code from the mail').fill(codeFor(email))
+    await page.getByLabel('Code from the mail').fill(await service.mailedCode(email))
     await page.route('**/claim', (route) => route.abort())
     await page.getByRole('button', { name: 'Claim this site' }).click()
     await page.getByRole('alert').getByText('The server does not answer.').waitFor()
@@ -291,7 +264,7 @@ describe('the claim page', () => {
     await askForCode(second.page, site.claimUrl, email)
     await claim(first.page, site.claimUrl, newAddress())
 
-    await second.page.getByLabel('Code from the mail').fill(codeFor(email))
+    await second.page.getByLabel('Code from the mail').fill(await service.mailedCode(email))
     await second.page.getByRole('button', { name: 'Claim this site' }).click()
     await second.page.getByRole('heading', { name: 'The site was claimed by another account.' }).waitFor()
 
@@ -300,17 +273,14 @@ describe('the claim page', () => {
     assert.equal(await first.page.getByRole('link', { name: site.slug }).getAttribute('href'), site.siteUrl)
   })
 
-  test('counts down to the end of a site and says that it has expired', async (t) => {
-    t.after(() => {
-      now = Date.now()
-    })
+  test('counts down to the end of a site and says that it has expired', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const { claimUrl } = await publish()
     await page.clock.install()
     await page.goto(claimUrl)
     await page.getByRole('timer').waitFor()
-    now += 86_400_000
+    service.clock.now += 86_400_000
     await page.clock.fastForward('23:00:00')
     await page
       .getByRole('timer')
@@ -335,7 +305,7 @@ describe('the claim page', () => {
   })
 })
 
-describe('the front page', () => {
+describe('the front page', inBrowser, () => {
   for (const { name, options } of LOOKS) {
     test(`says how to publish here, ${name}`, async () => {
       await using visitor = await visit(options)
@@ -351,11 +321,11 @@ describe('the front page', () => {
     })
   }
 
-  test('has curl calls that publish a page', async () => {
+  test('has curl calls that publish a page', withCurl, async () => {
     await using visitor = await visit()
     await visitor.page.goto(service.baseUrl)
     const [, create = '', upload = '', finalize = ''] = await visitor.page.locator('pre').allTextContents()
-    const folder = mkdtempSync(join(data, 'curl-'))
+    const folder = mkdtempSync(join(service.data, 'curl-'))
     const { slug, siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateAnswer
     await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
     await shell(
@@ -367,11 +337,11 @@ describe('the front page', () => {
     assert.ok(siteUrl.includes(slug))
   })
 
-  test('has a curl call that publishes a folder', async () => {
+  test('has a curl call that publishes a folder', withCurl, async () => {
     await using visitor = await visit()
     await visitor.page.goto(service.baseUrl)
     const archive = (await visitor.page.locator('pre').allTextContents()).at(-1) ?? ''
-    const folder = mkdtempSync(join(data, 'curl-'))
+    const folder = mkdtempSync(join(service.data, 'curl-'))
     await shell(`mkdir folder && printf '${PAGE}' > folder/index.html`, folder)
     const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateAnswer
     await visitor.page.goto(siteUrl)
@@ -381,7 +351,7 @@ describe('the front page', () => {
 
 describe('the API reference', () => {
   for (const { name, options } of LOOKS) {
-    test(`can be read, ${name}`, async () => {
+    test(`can be read, ${name}`, inBrowser, async () => {
       await using visitor = await visit(options)
       const { page } = visitor
       await page.goto(`${service.baseUrl}/docs`)
@@ -392,7 +362,7 @@ describe('the API reference', () => {
     })
   }
 
-  test('tells of every route and every code that there is', async () => {
+  test('tells of every route and every code that there is', inBrowser, async () => {
     await using visitor = await visit()
     const { page } = visitor
     await page.goto(`${service.baseUrl}/docs`)
@@ -407,7 +377,7 @@ describe('the API reference', () => {
       assert.ok(text.includes(word))
   })
 
-  test('leads from each entry of its contents to a place on the page', async () => {
+  test('leads from each entry of its contents to a place on the page', inBrowser, async () => {
     await using visitor = await visit()
     await visitor.page.goto(`${service.baseUrl}/docs`)
     const lost = await visitor.page
@@ -518,7 +488,7 @@ describe('a page', () => {
     })
   }
 
-  test('that is not there says so', async () => {
+  test('that is not there says so', inBrowser, async () => {
     await using visitor = await visit()
     const answer = await visitor.page.goto(`${service.baseUrl}/no/such/page`)
     assert.equal(answer?.status(), 404)
@@ -529,38 +499,23 @@ describe('a page', () => {
 })
 
 function visit(options?: BrowserContextOptions): Promise<Visitor> {
-  return Visitor.open(browser, options)
+  return Visitor.open(browser!.page.context().browser()!, options)
 }
 
-/** An anonymous site with one page. */
-async function publish(viewer: { title?: string } = {}): Promise<CreateAnswer & { claimUrl: string }> {
-  const files = [{ path: 'index.html', size: PAGE.length, contentType: 'text/html' }]
-  const created = await api<CreateAnswer>('/api/v1/publish', { files, ...viewer })
-  const { uploads, versionId } = created.upload
-  for (const { url, method, headers } of uploads) await fetch(url, { method, headers, body: PAGE })
-  await api(`/api/v1/publish/${created.slug}/finalize`, { versionId })
-  assert.ok(created.claimUrl)
-  return { ...created, claimUrl: created.claimUrl }
+/** An anonymous site with one page, published this instant. */
+async function publish(viewer: { title?: string } = {}) {
+  service.clock.now = Date.now()
+  const files = [
+    { path: 'index.html', size: PAGE.length, contentType: 'text/html', open: () => Buffer.from(PAGE) },
+  ]
+  const { slug, siteUrl, claimToken, claimUrl } = await service.client().publish({ files, ...viewer })
+  assert.ok(claimToken && claimUrl)
+  return { slug, siteUrl, claimToken, claimUrl }
 }
 
-async function ownership({
-  slug,
-  claimToken,
-}: CreateAnswer): Promise<Pick<ClaimPreview, 'claimed' | 'expiresAt'>> {
-  const { claimed, expiresAt } = await api<ClaimPreview>(`/api/v1/publish/${slug}/claim/preview`, {
-    claimToken,
-  })
+async function ownership({ slug, claimToken }: { slug: string; claimToken: string }) {
+  const { claimed, expiresAt } = await service.client().claimPreview(slug, claimToken)
   return { claimed, expiresAt }
-}
-
-async function api<T>(path: string, body: object): Promise<T> {
-  const answer = await fetch(service.baseUrl + path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  assert.ok(answer.ok, `${path} answered ${answer.status}`)
-  return (await answer.json()) as T
 }
 
 /** Opens a claim link and has a code mailed. */
@@ -573,7 +528,7 @@ async function askForCode(page: Page, claimUrl: string, email: string): Promise<
 
 async function claim(page: Page, claimUrl: string, email: string): Promise<void> {
   await askForCode(page, claimUrl, email)
-  await page.getByLabel('Code from the mail').fill(codeFor(email))
+  await page.getByLabel('Code from the mail').fill(await service.mailedCode(email))
   await page.getByRole('button', { name: 'Claim this site' }).click()
   await page.getByRole('heading', { name: 'The site is yours.' }).waitFor()
 }
@@ -593,19 +548,11 @@ function newAddress(): string {
   return `person-${++people}@example.com`
 }
 
-/** The letters to somebody, oldest first. */
-function lettersTo(email: string): string[] {
-  const folder = join(data, 'mail')
-  const letters = readdirSync(folder)
-    .sort()
-    .map((name) => readFileSync(join(folder, name), 'utf8'))
-  return letters.filter((letter) => letter.includes(`To: ${email}`))
-}
-
-function codeFor(email: string): string {
-  const code = /[A-Z2-9]{4}-[A-Z2-9]{4}/.exec(lettersTo(email).at(-1) ?? '')?.[0]
-  assert.ok(code, `nothing was mailed to ${email}`)
-  return code
+function countLetters(email: string): number {
+  const folder = join(service.data, 'mail')
+  return readdirSync(folder).filter((name) =>
+    readFileSync(join(folder, name), 'utf8').includes(`To: ${email}`),
+  ).length
 }
 
 async function shell(command: string, folder: string): Promise<string> {
