@@ -11,6 +11,7 @@ import { notFoundPage, pages } from './pages.ts'
 import type { Rooms } from './rooms.ts'
 import { type Route, routes } from './routes.ts'
 import { errorAnswer } from './schemas.ts'
+import { answerUnrouted, readableAddress } from './unrouted.ts'
 
 export interface ApiOptions extends Rooms {
   baseUrl: string
@@ -23,13 +24,17 @@ export interface ApiOptions extends Rooms {
   healthy: () => Promise<void>
 }
 
+/** More than Node takes of a request before its body. */
+const LONGEST_ADDRESS = 64 * 1024
+
 /** Door 1: the API of spec 4 with its documents, and the pages for people. Not listening: `routing` takes requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
     bodyLimit: options.manifestBytes,
-    routerOptions: { maxParamLength: 4000, ignoreTrailingSlash: false },
+    rewriteUrl: readableAddress,
+    routerOptions: { maxParamLength: LONGEST_ADDRESS, ignoreTrailingSlash: false },
     exposeHeadRoutes: true,
     ajv: {
       customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
@@ -52,10 +57,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     api.get('/api/openapi.json', { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, () =>
       app.swagger(),
     )
-    refuseOtherMethods(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
-    api.all('/api/*', { schema: { hide: true }, config: { auth: 'optional' } }, () => {
-      throw new Failure('NOT_FOUND', 'There is no such route; /docs lists them all')
-    })
+    answerUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
   app.setNotFoundHandler((_, reply) => notFoundPage(reply))
   await app.ready()
@@ -98,7 +100,7 @@ function parsers(app: FastifyInstance): void {
   })
   app.addContentTypeParser('*', (request, payload, done) => {
     if (takesArchive(request)) return done(null, payload)
-    const type = request.headers['content-type']
+    const { 'content-type': type = 'a body without a Content-Type' } = request.headers
     done(new Failure('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`), undefined)
   })
 }
@@ -113,36 +115,6 @@ function takesArchive(request: FastifyRequest): boolean {
 function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_, payload, done) => done(null, payload))
-}
-
-/** Answers 405 with `Allow` where the path is known and the method is not, and preflights from any origin. */
-function refuseOtherMethods(app: FastifyInstance, table: readonly { url: string; method: string }[]): void {
-  for (const [url, rows] of Map.groupBy(table, (route) => route.url)) {
-    const known = rows.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]))
-    const allow = [...known, 'OPTIONS'].join(', ')
-    app.options(url, { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, (_, reply) => {
-      reply
-        .code(204)
-        .header('Allow', allow)
-        .header('Access-Control-Allow-Methods', allow)
-        .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
-        .header('Access-Control-Max-Age', 86_400)
-        .send()
-    })
-    const others = (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter(
-      (one) => !known.includes(one),
-    )
-    app.route({
-      method: others,
-      url,
-      schema: { hide: true },
-      config: { auth: 'optional' },
-      handler: (request, reply) => {
-        reply.header('Allow', allow)
-        throw new Failure('METHOD_NOT_ALLOWED', `${request.method} is not known here; allowed: ${allow}`)
-      },
-    })
-  }
 }
 
 async function health(healthy: () => Promise<void>): Promise<{ status: 'ok' }> {
