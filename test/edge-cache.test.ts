@@ -150,6 +150,21 @@ describe('a change that comes while a site is being read', () => {
     }
   })
 
+  test('ends a domain that moves just then', async () => {
+    const [one, two] = [await edge.publish({ 'a.txt': 'one' }), await edge.publish({ 'a.txt': 'two' })]
+    await edge.domain('just.example.org', one, 'active')
+    let held = false
+    edge.store.holdUp = async (asked) => {
+      if (asked !== 'domains.active' || held) return
+      held = true
+      await edge.moveDomain('just.example.org', one, two)
+      await edge.get(one)
+    }
+    await edge.ask('just.example.org', '/a.txt')
+    assert.ok(held)
+    assert.equal((await edge.ask('just.example.org', '/a.txt')).text, 'two')
+  })
+
   test('shows a slug that nobody had a moment ago', async () => {
     const slug = 'made-just-now'
     assert.equal((await edge.get(slug)).status, 404)

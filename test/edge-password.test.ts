@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Guesses } from '../server/edge/guesses.ts'
 import { Turns } from '../server/edge/turns.ts'
 import { Failure } from '../server/failure.ts'
 import { EdgeFixture, gate, type Reply } from './edge-fixture.ts'
@@ -269,6 +271,16 @@ describe('wrong guesses', () => {
     const statuses = replies.map((reply) => reply.status)
     assert.equal(statuses.filter((status) => status === 401).length, 5)
     assert.equal(statuses.filter((status) => status === 429).length, 35)
+  })
+
+  test('are counted exactly even when all have looked before the first is counted', async () => {
+    const guesses = new Guesses({ store: edge.store.watched, clock: () => edge.clock.now })
+    edge.store.holdUp = () => setImmediate()
+    const begun = await Promise.all(
+      Array.from({ length: 40 }, () => guesses.begin(edge.address, 'some-site')),
+    )
+    edge.store.holdUp = () => undefined
+    assert.equal(begun.filter((guess) => 'windows' in guess).length, 5)
   })
 
   test('are not what right ones are: those never count', async () => {

@@ -327,8 +327,8 @@ describe('the host of one version', () => {
     await edge.version(slug, { 'index.html': 'second' })
     assert.equal((await edge.get(`${first}--${slug}`)).text, 'first')
     await edge.dropVersion(slug, first)
-    assert.equal((await edge.get(`${first}--${slug}`)).status, 404)
     assert.equal((await edge.get(slug)).text, 'second')
+    assert.equal((await edge.get(`${first}--${slug}`)).status, 404)
   })
 
   test('shows nothing of pending versions, of other sites, or of ids that nobody gave out', async () => {
@@ -369,6 +369,7 @@ describe('a custom domain', () => {
     assert.equal((await edge.ask('moving.example.org', '/')).text, 'one')
     assert.equal((await edge.get(two)).text, 'two')
     await edge.moveDomain('moving.example.org', one, two)
+    assert.equal((await edge.get(one)).text, 'one')
     assert.equal((await edge.ask('moving.example.org', '/')).text, 'two')
   })
 })
@@ -430,7 +431,7 @@ describe('a client that goes away', () => {
   })
 
   test('and reads nothing is not read ahead for', async () => {
-    const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
+    const slug = await edge.publish({ 'big.bin': noise(64 * MIB) })
     let read = 0
     const { blobs } = edge
     const original = blobs.read
@@ -445,13 +446,13 @@ describe('a client that goes away', () => {
     socket.pause()
     socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
     // Nothing happens any more once the buffers of the system are full; other requests show that time passes.
-    for (let round = 0, last = -1; round < 200 && read !== last; round += read === last ? 1 : 0) {
+    for (let quiet = 0, last = 0; quiet < 100; quiet = read > last || read === 0 ? 0 : quiet + 1) {
       last = read
-      for (let other = 0; other < 5; other++) await edge.get(slug, '/nowhere')
+      await edge.get(slug, '/nowhere')
     }
     blobs.read = original
     socket.destroy()
-    assert.ok(read < 24 * MIB, `${read} bytes were read`)
+    assert.ok(read < 16 * MIB, `${read} bytes were read`)
   })
 })
 

@@ -107,7 +107,7 @@ export class Places {
       return
     }
     for (const slug of slugs) this.#sites.forget(slug)
-    this.#previews.interrupt()
+    // Of all that is being read, only this is read before the site that it is bound to.
     this.#domains.interrupt()
   }
 
