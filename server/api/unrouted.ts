@@ -52,7 +52,9 @@ export function readableAddress({ url = '/' }: { url?: string | undefined }): st
 function allowedIn(table: readonly { url: string; method: string }[]): Allowed {
   const known = [...Map.groupBy(table, (route) => route.url)].map(([url, rows]) => ({
     pattern: new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}$`),
-    allow: [...rows.map((route) => route.method), 'OPTIONS'].join(', '),
+    allow: [...rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(
+      ', ',
+    ),
   }))
   return ({ url }) => {
     const path = url.split('?', 1)[0]!
