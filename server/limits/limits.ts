@@ -43,13 +43,14 @@ export class RateLimits {
     this.#options = options
   }
 
-  /** Charges one request, unless the window is used up. */
+  /** Charges one request, unless the window is used up. Another plan's limit counts from the next request on. */
   async charge(caller: Caller, kind: LimitKind): Promise<Standing> {
     const { key, limit, window } = this.#counter(caller, kind)
-    if (this.#usedUp.has(key)) return this.#standing(limit, limit + 1, window)
+    const spent = `${limit} ${key}`
+    if (this.#usedUp.has(spent)) return this.#standing(limit, limit + 1, window)
     const count = await this.#options.store.write('soft', (tx) => tx.counters.add(key, window))
     this.#remember(key, count)
-    if (count > limit && this.#usedUp.size < MOST_REMEMBERED) this.#usedUp.add(key)
+    if (count > limit && this.#usedUp.size < MOST_REMEMBERED) this.#usedUp.add(spent)
     return this.#standing(limit, count, window)
   }
 
