@@ -65,7 +65,7 @@ export class UploadTargets {
     if (
       parts.length !== 5 ||
       keyId !== this.#signer.keyId ||
-      !Number.isSafeInteger(expires) ||
+      String(expires) !== query.exp ||
       !this.#signer.verify(['PUT', key, claims, contentType, expires], signature!)
     ) {
       throw new Failure('INVALID_UPLOAD_TOKEN', 'The upload address is not one that this service signed')
