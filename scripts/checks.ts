@@ -4,8 +4,8 @@ import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { root } from './prepare.mjs'
 import { Report } from './report.ts'
+import { root } from './root.mjs'
 import { runTestFile } from './test-file.ts'
 
 // Every check of the project, on the pinned Node: `node scripts/checks.ts [part of a test file's path …]`.

@@ -1,8 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { alone } from './alone.mjs'
-import { run } from './child.mjs'
-import { say } from './prepare.mjs'
+import { installPackages, mayInstallPackages } from './debian.mjs'
+import { program } from './program.mjs'
+import { say } from './say.mjs'
 
 /**
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian
@@ -40,44 +40,20 @@ export function whatIsMissing(name) {
   return `needs ${name}: sudo apt-get install --no-install-recommends ${part.packages.join(' ')}`
 }
 
-/** The path of a program, looked for where root's programs live too. */
-export function program(/** @type {string} */ name) {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin']
-  return folders.map((folder) => join(folder, name)).find(isProgram)
-}
-
-/** Installs the Debian packages whose programs are missing: as root on Debian, and nowhere else. */
+/** Installs the Debian packages of the parts whose programs are missing, where that is allowed. */
 export async function installParts() {
-  if (process.getuid?.() !== 0 || !program('apt-get') || missingPackages().length === 0) return
+  if (!mayInstallPackages() || incomplete().length === 0) return
   await alone('/run/slipway-packages', async () => {
-    const packages = missingPackages()
-    if (packages.length === 0) return
-    say(`Installing Debian packages that tests need: ${packages.join(' ')}.`)
-    const wholeWell =
-      (await aptGet(['update'])) && (await aptGet(['install', '--no-install-recommends', ...packages]))
-    if (!wholeWell) say('apt-get failed (its reason is above); tests that need these packages say so below.')
+    const missing = incomplete()
+    if (missing.length === 0) return
+    const packages = missing.flatMap((part) => part.packages)
+    say(
+      `Installing Debian packages for ${missing.map((part) => part.for).join(', ')}: ${packages.join(' ')}.`,
+    )
+    await installPackages(packages)
   })
 }
 
-function missingPackages() {
-  const missing = Object.values(parts).filter((part) => !part.programs.every(program))
-  return missing.flatMap((part) => part.packages)
-}
-
-/** @param {string[]} args */
-async function aptGet(args) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const quiet = ['-y', '-q=2', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
-  const { code } = await run('apt-get', [...quiet, ...args], { env, stdio: ['ignore', 'ignore', 2] })
-  return code === 0
-}
-
-/** @param {string} path */
-function isProgram(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+function incomplete() {
+  return Object.values(parts).filter((part) => !part.programs.every(program))
 }

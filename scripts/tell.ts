@@ -1,7 +1,7 @@
 import type { EventData } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
-import { root } from './prepare.mjs'
+import { root } from './root.mjs'
 
 /** What the process of a test file tells the run, one message for each of its tests; `end` is always the last. */
 export type Told =

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { root } from './prepare.mjs'
+import { root } from './root.mjs'
 import type { Told } from './tell.ts'
 
 /** How the tests of one file ended; `printed` is the end of what the file wrote, with seeds and logs. */

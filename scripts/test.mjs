@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { endAs, run } from './child.mjs'
 import { installParts } from './parts.mjs'
-import { environment, main, prepare, root } from './prepare.mjs'
+import { environment, prepare } from './prepare.mjs'
+import { root } from './root.mjs'
+import { main } from './unprepared.mjs'
 
 // npm test: the preparation of npm start, the Debian packages that tests need, then every check on the pinned Node.
 await main(async () => {

@@ -116,6 +116,7 @@ async function freshClone() {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-start-'))
   const root = join(import.meta.dirname, '..')
   await cp(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true })
+  await cp(join(root, 'server', 'bin'), join(folder, 'server', 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(folder, 'package.json'))
   const files = {
     'package-lock.json': lock('1.0.0'),
@@ -127,7 +128,6 @@ async function freshClone() {
     'tsc.mjs': TSC,
   }
   await mkdir(join(folder, 'client'))
-  await mkdir(join(folder, 'server'))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,

@@ -102,10 +102,10 @@ test('only config.ts reads the environment of the server', () => {
 })
 
 test('files are named after what they hold', () => {
-  const shapeless = /(^|[/-])(utils?|helpers?|common|core|managers?|services?|index)(-[^/]*)?\.\w+$/
+  const shapeless = /(^|[/-])(utils?|helpers?|common|core|managers?|index)(-[^/]*)?\.\w+$/
   const named = sources().map(({ path }) => path)
   assert.deepEqual(
-    named.filter((path) => shapeless.test(path) && path !== 'server/service.ts'),
+    named.filter((path) => shapeless.test(path)),
     [],
   )
 })

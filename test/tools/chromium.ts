@@ -1,5 +1,5 @@
 import { chromium as engine, type Page } from 'playwright-core'
-import { program } from '../../scripts/parts.mjs'
+import { program } from '../../scripts/program.mjs'
 
 export interface Browser extends AsyncDisposable {
   page: Page

@@ -1,0 +1,73 @@
+import { delimiter, join } from 'node:path'
+import { run } from './child.mjs'
+import { hasPinnedNode, linkPinnedNode, makePinnedNodeRun } from './pinned-node.mjs'
+import { readJson, root } from './root.mjs'
+import { say } from './say.mjs'
+import { Unprepared } from './unprepared.mjs'
+
+/**
+ * npm writes node_modules/.package-lock.json as the last step of every installation. So it tells what is there,
+ * whoever installed it, and an installation that was cut short has none.
+ */
+export function isInstalled() {
+  const wanted = readJson('package-lock.json').packages
+  const found = readJson('node_modules/.package-lock.json')?.packages
+  if (!found || !hasPinnedNode()) return false
+  return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
+    if (path === '') return true
+    const there = found[path]
+    return there ? there.version === version && there.integrity === integrity : optional === true
+  })
+}
+
+/**
+ * By `npm install`, which leaves package-lock.json as it is and what is already there in place. `npm ci` would
+ * refuse a lock that was made where the registry lacks an optional package of some other platform.
+ */
+export async function install() {
+  say('Installing what package-lock.json names; later starts skip this.')
+  const { command, args } = npm()
+  const flags = [
+    '--no-save',
+    '--include=dev',
+    '--include=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+  ]
+  const { code, signal } = await run(command, [...args, 'install', ...flags, '--loglevel=error'], {
+    cwd: root,
+    env: { ...process.env, PATH: pathWithoutOwnBinaries() },
+    stdio: ['ignore', 2, 2],
+  }).catch(() => {
+    throw new Unprepared('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
+  })
+  if (signal)
+    throw new Unprepared(`The installation was stopped (${signal}); the next start goes on with it.`)
+  if (code !== 0) {
+    throw new Unprepared(
+      `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,
+    )
+  }
+  linkPinnedNode()
+  if (!isInstalled()) {
+    throw new Unprepared(
+      'npm reported success but left out a package, most likely the pinned Node. Please try again.',
+    )
+  }
+  await makePinnedNodeRun()
+}
+
+/** The npm that runs this script, on the Node that runs that npm: the pinned one may be replaced meanwhile. */
+function npm() {
+  const { npm_execpath: script, npm_node_execpath: node } = process.env
+  return script && node ? { command: node, args: [script] } : { command: 'npm', args: [] }
+}
+
+function pathWithoutOwnBinaries() {
+  const own = join(root, 'node_modules', '.bin')
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== own)
+    .join(delimiter)
+}

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { installPackages, mayInstallPackages } from './debian.mjs'
+import { readJson, root } from './root.mjs'
+import { say } from './say.mjs'
+import { Unprepared } from './unprepared.mjs'
+
+const pinnedNode = join(root, 'node_modules', '.bin', 'node')
+
+/** The Node that runs everything: the pinned one, or this one where none is pinned and this is new enough. */
+export function findNode() {
+  if (existsSync(pinnedNode)) return pinnedNode
+  const needed = Number.parseInt(Object.values(nodePackages())[0] ?? '', 10)
+  if (Number.parseInt(process.versions.node, 10) >= needed) return process.execPath
+  throw new Unprepared(
+    `There is no pinned Node for ${process.platform}-${process.arch}: install Node ${needed} or later and run this again.`,
+  )
+}
+
+/** Whether the pinned Node is there, on platforms that have one. */
+export function hasPinnedNode() {
+  return !pinnedPackage() || existsSync(pinnedNode)
+}
+
+/** npm 9 takes the link away when it leaves out the packages of other platforms, which name theirs alike. */
+export function linkPinnedNode() {
+  const name = pinnedPackage()
+  const found = name && readJson(`node_modules/${name}/package.json`)
+  if (!found || existsSync(pinnedNode)) return
+  rmSync(pinnedNode, { force: true })
+  symlinkSync(join('..', name, found.bin.node), pinnedNode)
+}
+
+/** What the pinned Node asks of Debian; small images lack the first. */
+const NODE_LIBRARIES = ['libatomic1', 'libstdc++6']
+
+/** Installs what the pinned Node lacks on this machine, or throws Unprepared with what it said. */
+export async function makePinnedNodeRun() {
+  if (!pinnedPackage() || reasonNotToRun() === undefined) return
+  if (mayInstallPackages()) {
+    say(`Installing Debian packages for the pinned Node: ${NODE_LIBRARIES.join(' ')}.`)
+    await installPackages(NODE_LIBRARIES)
+  }
+  const reason = reasonNotToRun()
+  if (reason === undefined) return
+  // npm would go on to run its scripts with it: away with it, so that they run on the Node that is installed.
+  rmSync(pinnedNode)
+  throw new Unprepared(
+    `The pinned Node does not run here: ${reason}\nOn Debian: sudo apt-get install ${NODE_LIBRARIES.join(' ')}`,
+  )
+}
+
+function reasonNotToRun() {
+  const { status, stderr, error } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' })
+  return status === 0 ? undefined : stderr?.trim() || error?.message || `it ended with ${status}`
+}
+
+/** The package that holds the Node of this platform, if there is one. */
+function pinnedPackage() {
+  return Object.keys(nodePackages()).find((name) => name.endsWith(`-${process.platform}-${process.arch}`))
+}
+
+/** @returns {Record<string, string>} the packages that each hold the Node of one platform, with its version */
+function nodePackages() {
+  return readJson('package.json').optionalDependencies
+}

@@ -1,0 +1,8 @@
+/**
+ * Tells the person at the terminal what happens, beside the output of the service.
+ *
+ * @param {string} sentence
+ */
+export function say(sentence) {
+  process.stderr.write(`${sentence}\n`)
+}

@@ -1,0 +1,19 @@
+import { say } from './say.mjs'
+
+/** What a person can mend: its message is the whole explanation. */
+export class Unprepared extends Error {}
+
+/**
+ * Runs `work` and ends this process; what a person can mend is printed as a sentence, not as a stack.
+ *
+ * @param {() => Promise<void>} work
+ */
+export async function main(work) {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Unprepared)) throw error
+    say(error.message)
+    process.exitCode = 1
+  }
+}
