@@ -79,11 +79,14 @@ const RULED = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSe
 function wishes(request: FastifyRequest): ArchiveWishes {
   const { title, description, ogImagePath, spaMode, ttlSeconds, live, baseVersionId, claimToken } =
     request.query as Record<string, string | undefined>
-  const problems = Object.entries({ spaMode, live }).flatMap(([field, value]) =>
-    value === undefined || value === 'true' || value === 'false'
-      ? []
-      : [{ field, message: 'must be true or false' }],
-  )
+  const problems = [
+    ...Object.entries(request.query as object)
+      .filter(([, value]) => typeof value !== 'string')
+      .map(([field]) => ({ field, message: 'must be given once' })),
+    ...Object.entries({ spaMode, live })
+      .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
+      .map(([field]) => ({ field, message: 'must be true or false' })),
+  ]
   if (problems.length > 0) throw invalid(problems)
   return {
     viewer: {
