@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
+/** The windows in which every page must look right. */
+export const LOOKS: { name: string; options: BrowserContextOptions }[] = [360, 1280].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({
+    name: `${width} px wide, ${colorScheme}`,
+    options: { viewport: { width, height: 800 }, colorScheme },
+  })),
+)
+
 /** Somebody with a browser of their own, who notices what is wrong with a page. */
 export class Visitor implements AsyncDisposable {
   readonly context: BrowserContext
