@@ -37,7 +37,13 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: LONGEST_ADDRESS, ignoreTrailingSlash: false },
     exposeHeadRoutes: true,
     ajv: {
-      customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
+      customOptions: {
+        allErrors: true,
+        verbose: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+      },
     },
   })
   await app.register(swagger, { openapi: openApiHead(options) })

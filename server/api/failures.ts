@@ -62,13 +62,15 @@ export function schemaProblems(error: FastifyError | Error | undefined): Problem
   return found.map((problem) => {
     const path = fieldName(problem.instancePath)
     const params = problem.params as Record<string, unknown>
+    const { parentSchema } = problem as { parentSchema?: { description?: string } }
     if (problem.keyword === 'required') {
       return {
         field: [path, String(params.missingProperty)].filter(Boolean).join('.'),
         message: 'is required',
       }
     }
-    return { field: path || where, message: sentence(problem.keyword, params, problem.message) }
+    const fallback = parentSchema?.description && `must be ${parentSchema.description}`
+    return { field: path || where, message: sentence(problem.keyword, params, fallback) }
   })
 }
 
