@@ -28,11 +28,13 @@ const MIME_TYPE = new RegExp(
 export function manifestProblems(files: unknown, limits: FileLimits): Problem[] {
   if (!Array.isArray(files)) return [{ field: 'files', message: 'must be an array of files' }]
   if (files.length === 0) return [{ field: 'files', message: 'must name at least 1 file' }]
-  if (files.length > limits.files) {
-    return [{ field: 'files', message: `must name at most ${limits.files} files, not ${files.length}` }]
-  }
+  if (files.length > limits.files) return [tooManyFiles(files.length, limits.files)]
   const entries = files.flatMap((file: unknown, index) => entryProblems(file, `files[${index}]`, limits))
   return [...entries, ...collisions(files), ...totalProblems(files, limits)]
+}
+
+export function tooManyFiles(count: number, most: number): Problem {
+  return { field: 'files', message: `must name at most ${most} files, not ${count}` }
 }
 
 /** Why a path cannot be one, or undefined when it can (spec 4.3, rules 4 to 6, and the contract's). */

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import { admit } from './admission.ts'
 import { answerFailures } from './failures.ts'
 import { notFoundPage, pages } from './pages.ts'
+import { refuseTooMany } from './publish.ts'
 import type { Rooms } from './rooms.ts'
 import { type Route, routes } from './routes.ts'
 import { errorAnswer } from './schemas.ts'
@@ -77,6 +78,7 @@ function routeOptions(route: Route): RouteOptions {
     method: route.method,
     url: route.url,
     attachValidation: ownRules,
+    ...(route.archives ? { preValidation: refuseTooMany } : {}),
     config: { charge: route.charge ?? 'api', auth: route.auth ?? 'required' },
     schema: {
       tags: [route.tag],

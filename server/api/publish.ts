@@ -4,6 +4,7 @@ import type { FinalizeRequest, PublishRequest } from '../../client/wire.ts'
 import { archiveKind } from '../archive/archive.ts'
 import type { ArchiveWishes } from '../archive-publish.ts'
 import { invalid, type Problem } from '../failure.ts'
+import { MOST_FILES, tooManyFiles } from '../file.ts'
 import type { Staging } from '../stage.ts'
 import { charge } from './admission.ts'
 import { schemaProblems } from './failures.ts'
@@ -57,6 +58,16 @@ export function finalize({ finalizing, limits }: Pick<Rooms, 'finalizing' | 'lim
     if (request.validationError) throw request.validationError
     return finalizing.finalize(request.caller, slugOf(request), body as FinalizeRequest)
   }
+}
+
+/**
+ * A body has room for a million files, and what the schema would have to say about each costs memory and time that
+ * others need: so many are refused before it looks at them.
+ */
+export async function refuseTooMany({ body }: FastifyRequest): Promise<void> {
+  const files = (body as { files?: unknown } | null | undefined)?.files
+  if (Array.isArray(files) && files.length > MOST_FILES)
+    throw invalid([tooManyFiles(files.length, MOST_FILES)])
 }
 
 /**
