@@ -114,11 +114,15 @@ function credentialOf(request: FastifyRequest, origin: string): Credential | und
   return value && isSameOrigin(request, origin) ? { kind: 'session', value } : undefined
 }
 
-/** Browsers say where a request comes from; one that changes something must come from the service's own pages. */
+/**
+ * Browsers say where a request comes from; one that changes something must come from the service's own pages, and
+ * none may come from others.
+ */
 function isSameOrigin({ method, headers }: FastifyRequest, origin: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
-  return method === 'GET' || method === 'HEAD' || headers.origin === origin
+  if (headers.origin === undefined) return method === 'GET' || method === 'HEAD'
+  return headers.origin === origin
 }
 
 function unauthorized(invalidKey: boolean): Failure {
