@@ -190,7 +190,7 @@ function bodyFields({ requestBody }: Call): Html | undefined {
   const types = Object.keys(others)
   return html`<h4>Body</h4>
             ${json?.schema && fieldList(json.schema, 'required')}
-            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(codeOf)}; then what the body says stands in the query:</p>` : undefined}`
+            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(codeOf)}. What the fields say then stands in the query.</p>` : undefined}`
 }
 
 function codeOf(text: string, index: number): Html {
