@@ -45,7 +45,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const caller: Caller = { account: undefined, address: addressOf(request.raw) }
     request.caller = caller
     request.sessionToken = undefined
+    const kind = charge === 'sign-in' ? charge : 'api'
+    tell(reply, limits.unknown(caller, kind))
     const credential = auth === 'none' ? undefined : credentialOf(request, origin)
+    const refused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential?.kind === 'key') caller.account = await accounts.byKey(credential.value)
       if (credential?.kind === 'session') {
@@ -53,13 +56,11 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         request.sessionToken = caller.account && credential.value
       }
     } finally {
-      const free = charge === 'none' || charge === 'handler'
-      if (free) tell(reply, await limits.look(caller, 'api'))
-      else await charged(reply, limits.charge(caller, charge))
+      const free = charge === 'none' || (charge === 'handler' && !refused())
+      if (free) tell(reply, await limits.look(caller, kind))
+      else await charged(reply, limits.charge(caller, kind))
     }
-    const refused = credential?.kind === 'key' && !caller.account
-    if (refused || (auth === 'required' && !caller.account && request.routeOptions.url))
-      throw unauthorized(refused)
+    if (refused() || (auth === 'required' && !caller.account)) throw unauthorized(refused())
   })
 }
 

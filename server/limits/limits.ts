@@ -64,6 +64,12 @@ export class RateLimits {
     return this.#standing(limit, count, window)
   }
 
+  /** What can be said while the store has not answered: the limit, and when it starts again. */
+  unknown(caller: Caller, kind: LimitKind): Standing {
+    const { limit, window } = this.#counter(caller, kind)
+    return this.#standing(limit, 0, window)
+  }
+
   #remember(key: string, count: number): void {
     if (this.#seen.size >= MOST_REMEMBERED) this.#seen.clear()
     this.#seen.set(key, { count, at: this.#options.clock() })
