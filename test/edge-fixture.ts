@@ -278,6 +278,15 @@ export class EdgeFixture {
     return this.ask(this.host(slug), path, ask)
   }
 
+  /** Posts the password form. */
+  async guess(slug: string, password: string, next = '/'): Promise<Reply> {
+    return this.post(slug, new URLSearchParams({ password, next }).toString())
+  }
+
+  async post(slug: string, body: string, type = 'application/x-www-form-urlencoded'): Promise<Reply> {
+    return this.get(slug, '/_slipway/password', { method: 'POST', body, headers: { 'content-type': type } })
+  }
+
   async ask(host: string, path: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Reply> {
     const asked = request({
       host: '127.0.0.1',
@@ -304,6 +313,11 @@ export class EdgeFixture {
     await once(socket, 'close')
     return Buffer.concat(chunks).toString('latin1')
   }
+}
+
+/** What a browser would send back of the cookie that a reply set. */
+export function cookieOf(reply: Reply): string {
+  return reply.headers['set-cookie']![0]!.split(';')[0]!
 }
 
 export function sha256(bytes: string | Buffer): string {

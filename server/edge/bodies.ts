@@ -11,9 +11,6 @@ const SMALL = 256 * 1024
 /** Small files that are read at once, each into memory; further ones are streamed as if they were large. */
 const MOST_READS = 256
 
-/** A client that takes nothing of a large file for so long is cut off. */
-const STALL_MILLISECONDS = 60_000
-
 type Named = Pick<ServedFile, 'hash' | 'size'>
 
 /** The bytes of files: from memory, else from the blobs. */
@@ -56,8 +53,8 @@ export class Bodies {
 }
 
 /**
- * Sends a stream as the body of a response whose head is written, as fast as the client takes it. However it
- * ends, the stream is released; when fewer or more bytes came than were announced, the connection is closed, so
+ * Sends a stream as the body of a response whose head is written, as fast as the client takes it; one that takes
+ * nothing is for the listener to cut off. However it ends, the stream is released; when fewer or more bytes came than were announced, the connection is closed, so
  * that nobody takes the body for whole. Calls `failed` when that was the stream's fault.
  */
 export function streamBody(
@@ -73,7 +70,6 @@ export function streamBody(
   })
   response.on('drain', () => source.resume())
   response.on('close', () => source.destroy())
-  response.setTimeout(STALL_MILLISECONDS, () => response.destroy())
   finished(source, (error) => {
     if (response.destroyed) return
     if (!error && sent === size) return void response.end()

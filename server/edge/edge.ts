@@ -161,7 +161,7 @@ export class Edge {
 
   #fail(visit: Visit, error: unknown): void {
     const { request, response } = visit
-    if (response.destroyed || request.errored) return
+    if (response.destroyed || (request.destroyed && !request.complete)) return
     const away = error instanceof Failure
     this.#log[away ? 'warn' : 'error']('a visit failed', {
       host: request.headers.host,

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
+
+const MIB = 2 ** 20
+
+let edge: EdgeFixture
+before(async () => {
+  edge = await EdgeFixture.start()
+})
+after(() => edge[Symbol.asyncDispose]())
+beforeEach(() => {
+  edge.logged.length = 0
+})
+
+describe('a blob that is missing', () => {
+  for (const size of [100, MIB]) {
+    test(`of ${size} bytes is an error that is logged and not kept`, async () => {
+      const bytes = noise(size)
+      const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
+      await edge.blobs.remove(sha256(bytes))
+      const { status, headers } = await edge.get(slug, '/a/b.bin')
+      assert.deepEqual([status, headers['cache-control'], headers.etag], [500, 'no-store', undefined])
+      const { level, fields } = edge.logged.at(-1)!
+      assert.equal(level, 'error')
+      assert.deepEqual([fields.slug, fields.path, fields.hash], [slug, 'a/b.bin', sha256(bytes)])
+      await edge.version(slug, { 'a/b.bin': bytes })
+      assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
+    })
+  }
+
+  test('and one that is too short never passes for whole', async () => {
+    const bytes = noise(MIB)
+    const slug = await edge.publish({ 'big.bin': bytes, 'small.bin': noise(1000) })
+    const { blobs } = edge
+    const read = blobs.read
+    blobs.read = async () => Readable.from([bytes.subarray(0, MIB - 1)])
+    await assert.rejects(edge.get(slug, '/big.bin'), /aborted|terminated|hang up/)
+    blobs.read = read
+    assert.match(String(edge.logged.at(-1)!.fields.error), /1048575 bytes came of 1048576/)
+    const whole = blobs.bytes
+    blobs.bytes = async () => Buffer.alloc(999)
+    assert.equal((await edge.get(slug, '/small.bin')).status, 500)
+    blobs.bytes = whole
+    assert.equal((await edge.get(slug, '/small.bin')).status, 200)
+  })
+})
+
+describe('a client that goes away', () => {
+  test('in the middle of a large file leaves nothing open', async () => {
+    const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
+    const opened: Readable[] = []
+    const { blobs } = edge
+    const read = blobs.read
+    blobs.read = async (...given) => {
+      const stream = await read(...given)
+      if (stream) opened.push(stream)
+      return stream
+    }
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    const [stream] = opened
+    socket.destroy()
+    if (!stream!.destroyed) await once(stream!, 'close')
+    blobs.read = read
+    assert.ok(stream!.destroyed)
+    assert.equal(edge.logged.length, 0)
+  })
+
+  test('and reads nothing is not read ahead for', async () => {
+    const slug = await edge.publish({ 'big.bin': noise(64 * MIB) })
+    let read = 0
+    const { blobs } = edge
+    const original = blobs.read
+    blobs.read = async (...given) => {
+      const stream = await original(...given)
+      stream?.on('data', (chunk: Buffer) => {
+        read += chunk.length
+      })
+      return stream
+    }
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.pause()
+    socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
+    // Nothing happens any more once the buffers of the system are full; other requests show that time passes.
+    for (let quiet = 0, last = 0; quiet < 100; quiet = read > last || read === 0 ? 0 : quiet + 1) {
+      last = read
+      await edge.get(slug, '/nowhere')
+    }
+    blobs.read = original
+    socket.destroy()
+    assert.ok(read < 16 * MIB, `${read} bytes were read`)
+  })
+})
+
+test('a full cache still serves, and holds no more than it may', async () => {
+  const small = await EdgeFixture.start({ cacheBytes: 300_000 })
+  await using _ = small
+  const contents = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [`${index}.bin`, noise(50_000)]),
+  )
+  const slug = await small.publish(contents)
+  for (let round = 0; round < 2; round++) {
+    for (const [name, bytes] of Object.entries(contents)) {
+      assert.equal(sha256((await small.get(slug, `/${name}`)).body), sha256(bytes as Buffer))
+    }
+  }
+  await rm(join(small.folder, 'blobs'), { recursive: true })
+  const left = await Promise.all(
+    Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
+  )
+  const kept = left.filter((status) => status === 200).length
+  assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
+})
