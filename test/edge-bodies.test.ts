@@ -5,6 +5,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { Bodies } from '../server/edge/bodies.ts'
+import { Budget } from '../server/edge/kept.ts'
+import { Failure } from '../server/failure.ts'
 import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
 
 const MIB = 2 ** 20
@@ -98,6 +102,30 @@ describe('a client that goes away', () => {
     socket.destroy()
     assert.ok(read < 16 * MIB, `${read} bytes were read`)
   })
+})
+
+test('no more than two thousand large files are open at once', async () => {
+  const blobs: Blobs = Object.create(edge.blobs)
+  const opened: Readable[] = []
+  blobs.read = async (hash) => {
+    if (hash === 'broken') throw new Error('broken')
+    if (hash === 'missing') return undefined
+    opened.push(new Readable({ read: () => undefined }))
+    return opened.at(-1)
+  }
+  const bodies = new Bodies({ blobs, budget: new Budget(MIB) })
+  const open = (hash = 'large') => bodies.open({ hash, size: MIB })
+  for (let count = 0; count < 1999; count++) await open()
+  for (let count = 0; count < 3; count++) {
+    await assert.rejects(open('broken'), /broken/)
+    assert.equal(await open('missing'), undefined)
+  }
+  await open()
+  await assert.rejects(open(), (error) => error instanceof Failure && error.code === 'UNAVAILABLE')
+  const [one] = opened
+  one!.destroy()
+  await once(one!, 'close')
+  assert.ok(await open())
 })
 
 test('a full cache still serves, and holds no more than it may', async () => {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream'
 import type { Blobs } from '../blobs/blobs.ts'
+import { Failure } from '../failure.ts'
 import { type Budget, Kept } from './kept.ts'
 import type { ServedFile } from './table.ts'
 
@@ -11,6 +12,9 @@ const SMALL = 256 * 1024
 /** Small files that are read at once, each into memory; further ones are streamed as if they were large. */
 const MOST_READS = 256
 
+/** Streams at once: each holds a file open and some 128 KiB. One more is turned away. */
+const MOST_STREAMS = 2000
+
 type Named = Pick<ServedFile, 'hash' | 'size'>
 
 /** The bytes of files: from memory, else from the blobs. */
@@ -18,6 +22,7 @@ export class Bodies {
   readonly #blobs: Blobs
   readonly #kept: Kept<Buffer>
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
+  #streams = 0
 
   constructor({ blobs, budget }: { blobs: Blobs; budget: Budget }) {
     this.#blobs = blobs
@@ -29,12 +34,29 @@ export class Bodies {
     return this.#kept.get(hash)
   }
 
-  /** All bytes or a stream of them, which the caller has to destroy; undefined when they are not there. */
+  /**
+   * All bytes or a stream of them, which the caller has to destroy; undefined when they are not there. UNAVAILABLE
+   * when too many streams are open.
+   */
   async open(file: Named): Promise<Buffer | Readable | undefined> {
     const { hash, size } = file
     const reading = this.#reads.get(hash)
-    if (size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#blobs.read(hash)
+    if (size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#stream(hash)
     return this.warm(file) ?? reading ?? this.#read(file)
+  }
+
+  async #stream(hash: string): Promise<Readable | undefined> {
+    if (this.#streams >= MOST_STREAMS) {
+      throw new Failure('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 5 })
+    }
+    this.#streams++
+    const stream = await this.#blobs.read(hash).catch((error: unknown) => {
+      this.#streams--
+      throw error
+    })
+    if (stream) stream.once('close', () => this.#streams--)
+    else this.#streams--
+    return stream
   }
 
   #read(file: Named): Promise<Buffer | undefined> {
