@@ -1,65 +1,15 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { nodeTransport } from '../../client/sdk/node-transport.ts'
-import {
-  type Progress,
-  type PublishFile,
-  type PublishOptions,
-  type Send,
-  Slipway,
-} from '../../client/sdk/slipway.ts'
+import type { Progress } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
-import { answer, failure, Peer } from './peer.ts'
-
-function file(path: string, content: string | Buffer, open?: PublishFile['open']): PublishFile {
-  const bytes = Buffer.from(content as string)
-  const hash = createHash('sha256').update(bytes).digest('hex')
-  return { path, size: bytes.length, contentType: 'text/plain', hash, open: open ?? (() => bytes) }
-}
-
-/** A stream of the bytes, in chunks of this size. */
-async function* stream(bytes: Buffer, chunk = 64 * 1024): AsyncIterable<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
-}
-
-/** A client of a peer whose pauses are recorded instead of waited for. */
-async function setting({ send, idleMs }: { send?: Send; idleMs?: number } = {}) {
-  const peer = await Peer.start()
-  const transport = nodeTransport(idleMs === undefined ? {} : { idleMs })
-  const pauses: number[] = []
-  const clock = { now: Date.parse('2030-01-01') }
-  const slipway = new Slipway({
-    baseUrl: peer.url,
-    send: send ?? transport.send,
-    patience: {
-      wait: async (milliseconds, signal) => {
-        signal?.throwIfAborted()
-        pauses.push(milliseconds)
-      },
-      random: () => 1,
-      now: () => clock.now,
-    },
-  })
-  return {
-    peer,
-    slipway,
-    pauses,
-    clock,
-    publish: (options: Partial<PublishOptions>) => slipway.publish({ files: [], parallel: 4, ...options }),
-    async [Symbol.asyncDispose]() {
-      transport.close()
-      await peer[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const uploads = (peer: Peer) => peer.log.filter((line) => line.includes('/_upload/'))
+import { file, startPatientClient, stream, uploads } from './patient-client.ts'
+import { answer, failure } from './peer.ts'
 
 for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTransport })) {
   describe(`publishing over ${name}`, () => {
     it('brings every byte of small, large and streamed files to the site', async () => {
-      await using all = await setting(send && { send })
+      await using all = await startPatientClient(send && { send })
       const large = randomBytes(1_500_000)
       const files = [
         file('index.html', '<h1>hi</h1>'),
@@ -78,7 +28,7 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
     })
 
     it('says in words when nothing answers', async () => {
-      await using all = await setting(send && { send })
+      await using all = await startPatientClient(send && { send })
       const { url } = all.peer
       await all.peer[Symbol.asyncDispose]()
       await assert.rejects(all.slipway.me(), {
@@ -89,7 +39,7 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
     })
 
     it('does not follow a server that sends it elsewhere', async () => {
-      await using all = await setting(send && { send })
+      await using all = await startPatientClient(send && { send })
       all.peer.misbehave = (_call, _request, response) => {
         answer(response, 308, {}, { Location: 'https://elsewhere.test/' })
         return true
@@ -104,7 +54,7 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
 
 describe('updating', () => {
   it('uploads only what changed', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const { slug, claimToken } = await all.publish({ files: [file('a', 'one'), file('b', 'two')] })
     const updated = await all.publish({ slug, claimToken, files: [file('a', 'one'), file('b', 'three')] })
     assert.equal(updated.uploaded, 1)
@@ -112,7 +62,7 @@ describe('updating', () => {
   })
 
   it('sends a claim token in place of the key, and never the key to an upload target', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const { slug, claimToken } = await all.publish({ files: [file('a', 'one')] })
     const keyed = all.slipway.with({ key: all.peer.key })
     all.peer.calls.length = 0
@@ -142,7 +92,7 @@ describe('an upload that breaks', () => {
   }
   for (const [what, how] of Object.entries(breaks)) {
     it(`is tried again when ${what}`, async () => {
-      await using all = await setting()
+      await using all = await startPatientClient()
       let left = 2
       all.peer.misbehave = (call, request, response) => {
         if (!call.path.includes('/_upload/') || left-- <= 0) return false
@@ -157,7 +107,7 @@ describe('an upload that breaks', () => {
   }
 
   it('is tried again when the connection goes silent', async () => {
-    await using all = await setting({ idleMs: 250 })
+    await using all = await startPatientClient({ idleMs: 250 })
     let left = 1
     all.peer.misbehave = (call) => call.path.includes('/_upload/') && left-- > 0
     const { slug } = await all.publish({ files: [file('a', 'one')] })
@@ -166,7 +116,7 @@ describe('an upload that breaks', () => {
   })
 
   it('is given up after six tries, with pauses that double', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     all.peer.misbehave = (call, _request, response) => {
       if (call.path.includes('/_upload/')) response.destroy()
       return call.path.includes('/_upload/')
@@ -177,7 +127,7 @@ describe('an upload that breaks', () => {
   })
 
   it('waits as long as the server asks', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     let asked = false
     all.peer.misbehave = (call, _request, response) => {
       if (asked || !call.path.includes('/_upload/')) return false
@@ -190,7 +140,7 @@ describe('an upload that breaks', () => {
   })
 
   it('does not wait when the server asks for more than a minute', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     all.peer.misbehave = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
       answer(response, ...failure(429, 'RATE_LIMITED'), { 'Retry-After': '3000' })
@@ -202,14 +152,14 @@ describe('an upload that breaks', () => {
   })
 
   it('is not tried again when the bytes are refused', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const lying = { ...file('a', 'one'), hash: '0'.repeat(64) }
     await assert.rejects(all.publish({ files: [lying] }), { code: 'HASH_MISMATCH', status: 400 })
     assert.equal(uploads(all.peer).length, 1)
   })
 
   it('says why when a server refuses a large body before it has read it', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const large = Buffer.alloc(8 * 1024 * 1024)
     all.peer.early = true
     all.peer.misbehave = (call, _request, response) => {
@@ -222,7 +172,7 @@ describe('an upload that breaks', () => {
   })
 
   it('is counted once in the progress', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const large = randomBytes(1_000_000)
     let broken = false
     all.peer.early = true
@@ -243,7 +193,7 @@ describe('an upload that breaks', () => {
 
 describe('targets', () => {
   it('are renewed once for all uploads when the server calls them expired', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     all.peer.misbehave = (call, _request, response) => {
       if (!call.path.includes('/_upload/') || !call.path.endsWith('token=t1')) return false
       answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
@@ -256,7 +206,7 @@ describe('targets', () => {
   })
 
   it('are renewed before they run out', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     all.peer.misbehave = (call) => {
       if (call.path.includes('/_upload/')) all.clock.now += 3_580_000
       return false
@@ -268,7 +218,7 @@ describe('targets', () => {
   })
 
   it('are asked for again when finalize misses files', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     let forgotten = false
     all.peer.misbehave = (call) => {
       if (!forgotten && call.path.endsWith('/finalize')) {
@@ -285,7 +235,7 @@ describe('targets', () => {
 
 describe('an interrupted publish', () => {
   it('goes on with the pending version and uploads only what is missing', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const files = [file('a', 'one'), file('b', 'two'), file('c', 'three')]
     const { slug, claimToken, upload } = await all.slipway.create({
       files: files.map(({ open: _open, ...entry }) => entry),
@@ -298,7 +248,7 @@ describe('an interrupted publish', () => {
   })
 
   it('starts a new version when the pending one is no longer waited for', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const { slug, claimToken } = await all.publish({ files: [file('a', 'one')] })
     const files = [file('a', 'two')]
     await all.publish({ files, slug, claimToken, pendingVersionId: 'swept-long-ago' })
@@ -306,7 +256,7 @@ describe('an interrupted publish', () => {
   })
 
   it('stops at once when it is aborted, uploads and all', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const stop = new AbortController()
     all.peer.misbehave = (call) => {
       if (!call.path.includes('/_upload/')) return false
@@ -319,7 +269,7 @@ describe('an interrupted publish', () => {
   })
 
   it('stops the other uploads when one is refused', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     all.peer.misbehave = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
       if (call.path.includes('/bad')) answer(response, ...failure(507, 'INSUFFICIENT_STORAGE'))
@@ -338,7 +288,7 @@ describe('a file that changes while it is published', () => {
   }
   for (const [how, open] of Object.entries(cases)) {
     it(`is told apart from a broken network when it got ${how}`, async () => {
-      await using all = await setting()
+      await using all = await startPatientClient()
       const failed = all.publish({ files: [file('a', 'one', open)] })
       await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'a' } })
       assert.deepEqual(all.pauses, [])
@@ -346,80 +296,10 @@ describe('a file that changes while it is published', () => {
   }
 
   it('and a file that cannot be read keeps its own error', async () => {
-    await using all = await setting()
+    await using all = await startPatientClient()
     const unreadable = file('a', 'one', () => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
     })
     await assert.rejects(all.publish({ files: [unreadable] }), { code: 'EACCES' })
-  })
-})
-
-describe('finalize', () => {
-  it('is repeated when its answer is lost', async () => {
-    await using all = await setting()
-    let lost = false
-    all.peer.misbehave = (call, _request, response) => {
-      if (lost || !call.path.endsWith('/finalize')) return false
-      lost = true
-      response.destroy()
-      return true
-    }
-    const { slug } = await all.publish({ files: [file('a', 'one')] })
-    assert.equal(all.peer.live(slug).get('a')!.toString(), 'one')
-  })
-
-  it('keeps a draft when asked to', async () => {
-    await using all = await setting()
-    const { slug, previewUrl } = await all.publish({ files: [file('a', 'one')], live: false })
-    assert.equal(all.peer.sites.get(slug)!.live, undefined)
-    assert.match(previewUrl, /--site-1\.sites\.test/)
-  })
-})
-
-describe('a failure', () => {
-  it('carries code, status, details and how long to wait', async () => {
-    await using all = await setting()
-    all.peer.misbehave = (_call, _request, response) => {
-      const reset = String(all.clock.now / 1000 + 90)
-      answer(response, ...failure(429, 'RATE_LIMITED', { more: 1 }), { 'X-RateLimit-Reset': reset })
-      return true
-    }
-    await assert.rejects(all.slipway.me(), {
-      name: 'SlipwayError',
-      message: 'The peer says RATE_LIMITED',
-      code: 'RATE_LIMITED',
-      status: 429,
-      details: { more: 1 },
-      retryAfterSeconds: 90,
-    })
-  })
-
-  it('is BAD_ANSWER when a success is not JSON', async () => {
-    await using all = await setting()
-    all.peer.misbehave = (_call, _request, response) => {
-      response.end('<h1>Welcome to the hotel network</h1>')
-      return true
-    }
-    await assert.rejects(all.slipway.me(), {
-      code: 'BAD_ANSWER',
-      message: /did not answer like a Slipway server/,
-    })
-  })
-})
-
-describe('the list of sites', () => {
-  it('goes through all pages', async () => {
-    await using all = await setting()
-    const pages: Record<string, unknown> = {
-      '/api/v1/publishes?limit=100': { publishes: [{ slug: 'a' }, { slug: 'b' }], nextCursor: 'x y' },
-      '/api/v1/publishes?limit=100&cursor=x+y': { publishes: [{ slug: 'c' }], nextCursor: null },
-    }
-    all.peer.misbehave = ({ path }, _request, response) => {
-      answer(response, 200, pages[path])
-      return true
-    }
-    const slugs: string[] = []
-    for await (const { slug } of all.slipway.sites()) slugs.push(slug)
-    assert.deepEqual(slugs, ['a', 'b', 'c'])
   })
 })

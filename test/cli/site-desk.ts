@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RememberedSite } from '../../client/cli/memory/site-memory.ts'
+import { Desk, type Result } from './desk.ts'
+import { Peer } from './peer.ts'
+
+/** A desk with a small site in `site/`, and a peer that publishes it. */
+export class SiteDesk implements AsyncDisposable {
+  readonly peer: Peer
+  readonly desk = new Desk()
+
+  private constructor(peer: Peer) {
+    this.peer = peer
+    this.desk.env.SLIPWAY_URL = peer.url
+    this.desk.write({ 'site/index.html': '<h1>hi</h1>', 'site/style.css': 'h1 {}' })
+  }
+
+  static async start(): Promise<SiteDesk> {
+    return new SiteDesk(await Peer.start())
+  }
+
+  publish(...args: string[]): Promise<Result> {
+    return this.desk.run(['publish', 'site', ...args])
+  }
+
+  remembered(): RememberedSite[] {
+    return JSON.parse(readFileSync(join(this.desk.cwd, '.slipway/site.json'), 'utf8')).sites
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.desk[Symbol.dispose]()
+    await this.peer[Symbol.asyncDispose]()
+  }
+}
