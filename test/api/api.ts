@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import {
+  isSlipwayError,
+  type Outgoing,
+  type Published,
+  type PublishOptions,
+  type Send,
+  Slipway,
+  type SlipwayError,
+} from '../../client/sdk/slipway.ts'
+import type { CreateAnswer, FailureCode, Plan, UpdateAnswer, UploadPlan } from '../../client/wire.ts'
+import { readConfig } from '../../server/config.ts'
+import { makeLog } from '../../server/log.ts'
+import { openHouse } from '../../server/service.ts'
+import { runByHand } from '../../server/sweeps/scheduler.ts'
+import { sweeps } from '../../server/sweeps/sweeps.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import type { Answer } from './answer.ts'
+import { type Contents, filesOf, manifestOf } from './content.ts'
+import { type ApiDocument, Conformance } from './document.ts'
+import { keepsPromises } from './promises.ts'
+
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+export interface Ask {
+  key?: string | undefined
+  headers?: Record<string, string> | undefined
+  /** Becomes a JSON body. */
+  json?: unknown
+  body?: string | Buffer | Readable
+}
+
+/** Somebody with an account. */
+export interface Account {
+  email: string
+  key: string
+  client: Slipway
+}
+
+/**
+ * A real service and everybody who talks to it: clients through the SDK, strangers with raw HTTP, visitors, the
+ * operator. Whoever asks, every answer under /api/ is held to what is promised of all of them.
+ */
+export class Api implements AsyncDisposable {
+  readonly running: RunningService
+  readonly anonymous: Slipway
+  conformance: Conformance | undefined
+  #people = 0
+  readonly #transport = nodeTransport()
+  readonly #agent = new Agent({ keepAlive: true })
+
+  /** Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. */
+  static async start(settings: Record<string, string> = {}): Promise<Api> {
+    const api = new Api(await startTestService(settings))
+    api.clock.now = Math.floor(Date.now() / HOUR) * HOUR + 10 * MINUTE
+    const { json } = await api.ask('GET', '/api/openapi.json')
+    api.conformance = new Conformance(json as ApiDocument)
+    return api
+  }
+
+  private constructor(running: RunningService) {
+    this.running = running
+    this.anonymous = this.client()
+  }
+
+  get clock(): { now: number } {
+    return this.running.clock
+  }
+
+  get baseUrl(): string {
+    return this.running.baseUrl
+  }
+
+  get port(): number {
+    return this.running.port
+  }
+
+  get data(): string {
+    return this.running.data
+  }
+
+  /** Lets time pass; a millisecond is enough to put things in order. */
+  pass(milliseconds = 1): void {
+    this.clock.now += milliseconds
+  }
+
+  /** The SDK, with a clock that the test moves and pauses that take no time. */
+  client(key?: string): Slipway {
+    const patience = { wait: async () => undefined, random: () => 0.5, now: () => this.clock.now }
+    return new Slipway({ baseUrl: this.baseUrl, key, send: this.#send, patience })
+  }
+
+  /** Signs in as a person would; without an address as somebody new. */
+  async account(email = `person${++this.#people}@example.com`): Promise<Account> {
+    await this.anonymous.requestCode(email)
+    const { apiKey: key } = await this.anonymous.verifyCode(email, await this.running.mailedCode(email))
+    return { email, key, client: this.client(key) }
+  }
+
+  /** Publishes through the SDK. */
+  publish(
+    client: Slipway,
+    contents: Contents,
+    options: Omit<PublishOptions, 'files'> = {},
+  ): Promise<Published> {
+    this.pass()
+    return client.publish({ files: filesOf(contents), ...options })
+  }
+
+  /** A new site, staged and not uploaded. */
+  create(client: Slipway, contents: Contents): Promise<CreateAnswer> {
+    this.pass()
+    return client.create({ files: manifestOf(contents) })
+  }
+
+  /** Another version, staged and not uploaded. */
+  update(
+    client: Slipway,
+    slug: string,
+    contents: Contents,
+    more: { claimToken?: string; baseVersionId?: string; title?: string } = {},
+  ): Promise<UpdateAnswer> {
+    this.pass()
+    return client.update(slug, { files: manifestOf(contents), ...more })
+  }
+
+  /** Sends what a plan asks for. */
+  async upload({ uploads }: UploadPlan, contents: Contents): Promise<void> {
+    await Promise.all(
+      uploads.map((target) => this.anonymous.upload(target, Buffer.from(contents[target.path]!))),
+    )
+  }
+
+  /** A request to the API, just as it is written down. */
+  async ask(method: string, target: string, { key, headers, json, body }: Ask = {}): Promise<Answer> {
+    const answer = await this.#exchange(method, target, {
+      headers: {
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...headers,
+      },
+      body: json === undefined ? body : JSON.stringify(json),
+    })
+    if (target.startsWith('/api/')) keepsPromises(answer, this.clock.now, this.conformance)
+    return answer
+  }
+
+  /** A visitor's request to the host of an address such as `siteUrl`. */
+  visit(url: string, path = '/', headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#exchange('GET', path, { headers: { host: new URL(url).host, ...headers } })
+  }
+
+  /** Sends these bytes on a connection of its own, half-closes it, and answers all that came back. */
+  raw(bytes: string | Buffer): Promise<string> {
+    return new Promise((resolve) => {
+      const socket = connect({ port: this.port, host: '127.0.0.1' })
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
+      socket.end(bytes)
+    })
+  }
+
+  /** What the operator types: `slipway-server account plan EMAIL PLAN`. */
+  async setPlan(email: string, plan: Plan): Promise<void> {
+    await using house = await this.#house()
+    await house.accounts.setPlan(email, plan)
+  }
+
+  /** What the operator types: `slipway-server sweep NAME`. */
+  async sweep(name: string): Promise<number> {
+    await using house = await this.#house()
+    return runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
+  }
+
+  /** The rooms behind the doors, to see what is really kept. */
+  inside(): ReturnType<typeof openHouse> {
+    return this.#house()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#transport.close()
+    this.#agent.destroy()
+    await this.running[Symbol.asyncDispose]()
+  }
+
+  #house(): ReturnType<typeof openHouse> {
+    const config = readConfig({ SLIPWAY_DATA: this.data, SLIPWAY_BASE_URL: this.baseUrl })
+    const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+    return openHouse(config, { log, version: 'test', clock: () => this.clock.now })
+  }
+
+  /** The SDK's transport, listened to. */
+  #send: Send = async (outgoing) => {
+    const incoming = await this.#transport.send(outgoing)
+    if (!/json/.test(incoming.header('content-type') ?? '')) return incoming
+    const text = await incoming.text()
+    keepsPromises(heard(outgoing, incoming.status, incoming.header, text), this.clock.now, this.conformance)
+    return { ...incoming, text: async () => text }
+  }
+
+  #exchange(
+    method: string,
+    target: string,
+    { headers, body }: { headers: Record<string, string>; body?: string | Buffer | Readable | undefined },
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const options = {
+        host: '127.0.0.1',
+        port: this.port,
+        agent: this.#agent,
+        method,
+        path: target,
+        headers,
+      }
+      const outgoing = request(options)
+      let answered = false
+      outgoing.on('error', (error) => answered || reject(error))
+      outgoing.on('response', (incoming) => {
+        answered = true
+        read(incoming).then((bytes) => resolve(answerOf(method, target, incoming, bytes)), reject)
+      })
+      if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) outgoing.end(body)
+      else pipeline(body, outgoing).catch(() => undefined)
+    })
+  }
+}
+
+/** The SDK's error when a call was refused with this code; anything else fails the test. */
+export async function refused(call: Promise<unknown>, code: FailureCode): Promise<SlipwayError> {
+  const outcome = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+  if (!('error' in outcome)) assert.fail(`expected ${code}, but got ${JSON.stringify(outcome.value)}`)
+  if (!isSlipwayError(outcome.error)) throw outcome.error
+  assert.equal(outcome.error.code, code, outcome.error.message)
+  return outcome.error
+}
+
+/** Path and query of an address, to send somewhere by hand. */
+export function targetOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/]+/, '')
+}
+
+/** Where the embedded blobs lie. */
+export function blobFolder(api: Api): string {
+  return join(api.data, 'blobs')
+}
+
+function heard(
+  { method, url }: Outgoing,
+  status: number,
+  header: (name: string) => string | null,
+  text: string,
+): Answer {
+  const headers = Object.fromEntries(HEARD.map((name) => [name, header(name) ?? undefined]))
+  return { method, target: targetOf(url), status, headers, body: Buffer.from(text), text, json: parsed(text) }
+}
+
+const HEARD = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'content-type',
+  'retry-after',
+  'allow',
+]
+
+async function read(incoming: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+function answerOf(method: string, target: string, incoming: IncomingMessage, body: Buffer): Answer {
+  const text = body.toString()
+  const isJson = /^application\/json\b/.test(incoming.headers['content-type'] ?? '') && text !== ''
+  return {
+    method,
+    target,
+    status: incoming.statusCode!,
+    headers: incoming.headers,
+    body,
+    text,
+    json: isJson ? parsed(text) : undefined,
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto'
+import { mediaType } from '../../client/sdk/media-type.ts'
+import type { PublishFile } from '../../client/sdk/slipway.ts'
+import type { FileEntry } from '../../client/wire.ts'
+
+/** A site as a test writes it down: contents by path. */
+export type Contents = Record<string, string | Buffer>
+
+export function sha256(content: string | Buffer): string {
+  return hash('sha256', content)
+}
+
+/** The manifest entry of a file, with its hash. */
+export function entryOf(path: string, content: string | Buffer): Required<FileEntry> {
+  const bytes = Buffer.from(content)
+  return { path, size: bytes.length, contentType: mediaType(path), hash: sha256(bytes) }
+}
+
+export function manifestOf(contents: Contents): Required<FileEntry>[] {
+  return Object.entries(contents).map(([path, content]) => entryOf(path, content))
+}
+
+/** The manifest of somebody who does not hash: every file has to be uploaded. */
+export function plainManifestOf(contents: Contents): FileEntry[] {
+  return manifestOf(contents).map(({ hash: _, ...entry }) => entry)
+}
+
+/** The files as the SDK takes them. */
+export function filesOf(contents: Contents): PublishFile[] {
+  return Object.entries(contents).map(([path, content]) => ({
+    ...entryOf(path, content),
+    open: () => Buffer.from(content),
+  }))
+}

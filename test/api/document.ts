@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+/** What the tests read of an OpenAPI document. */
+export interface ApiDocument {
+  openapi: string
+  info: { title: string; version: string; description?: string }
+  servers: { url: string }[]
+  security: object[]
+  paths: Record<string, Record<string, Operation>>
+  components: { securitySchemes: Record<string, object> }
+}
+
+export interface Operation {
+  summary?: string
+  tags?: string[]
+  security?: Record<string, unknown>[]
+  parameters?: { name: string; in: string; required?: boolean; schema: object }[]
+  requestBody?: { content: Record<string, { schema: object }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
+}
+
+/** Checks answers against the document that the service gives out about itself. */
+export class Conformance {
+  readonly document: ApiDocument
+  /** `GET /api/v1/me 200`: every documented answer that was seen and conforms. */
+  readonly seen = new Set<string>()
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+
+  constructor(document: ApiDocument) {
+    this.document = document
+  }
+
+  /** Holds a JSON answer of a documented route to its schema; what is on no documented route is left alone. */
+  check(method: string, path: string, status: number, body: unknown): void {
+    const [template, operation] = this.#find(method, path) ?? []
+    if (!template || !operation) return
+    const name = `${method} ${template} ${status}`
+    const answer = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`]
+    assert.ok(answer, `${name} is documented`)
+    const schema = answer.content?.['application/json']?.schema
+    assert.ok(schema, `${name} is documented as JSON`)
+    const valid = this.#ajv.validate(schema, body)
+    assert.ok(valid, `${name} conforms: ${this.#ajv.errorsText()} in ${JSON.stringify(body)}`)
+    this.seen.add(name)
+  }
+
+  /** Notes an answer of bytes, which has no schema but must be documented. */
+  checkBytes(method: string, path: string, status: number, contentType: string): void {
+    const [template, operation] = this.#find(method, path) ?? []
+    if (!template || !operation) return
+    const types = Object.keys(operation.responses[status]?.content ?? {})
+    const documented = types.some((type) => type === '*/*' || type === contentType.split(';', 1)[0])
+    assert.ok(documented, `${method} ${template} ${status} of ${contentType} is documented`)
+    this.seen.add(`${method} ${template} ${status}`)
+  }
+
+  #find(method: string, path: string): [string, Operation] | undefined {
+    for (const [template, operations] of Object.entries(this.document.paths)) {
+      const operation = operations[method.toLowerCase()]
+      if (operation && patternOf(template).test(path)) return [template, operation]
+    }
+    return undefined
+  }
+}
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replace('{*}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`)
+}

@@ -1,0 +1,439 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Api, DAY, HOUR, MINUTE, refused } from './api.ts'
+
+const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
+const KEY = /^sl_live_[0-9a-f]{32}$/
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+let people = 0
+const somebody = () => `somebody${++people}@example.org`
+
+/** A code that was mailed to an address a moment ago. */
+async function codeFor(email: string): Promise<string> {
+  await api.anonymous.requestCode(email)
+  return api.running.mailedCode(email)
+}
+
+/** Another code of the same form. */
+function wrong(code: string): string {
+  return (code[0] === 'A' ? 'B' : 'A') + code.slice(1)
+}
+
+/** The letters to an address, oldest first. */
+async function lettersTo(email: string): Promise<string[]> {
+  const folder = join(api.data, 'mail')
+  const names = await readdir(folder).catch(() => [])
+  const number = (name: string) => Number(/-(\d+)\.eml$/.exec(name)![1])
+  names.sort((one, other) => number(one) - number(other))
+  const letters = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  return letters.filter((letter) => letter.includes(`To: ${email}`))
+}
+
+describe('asking for a code', () => {
+  test('is answered with where it goes and how long it lasts', async () => {
+    const email = somebody()
+    const { message, ...rest } = await api.anonymous.requestCode(email)
+    assert.deepEqual(rest, { email, expiresInSeconds: 600 })
+    assert.ok(message.length > 0)
+  })
+
+  test('sends a letter with the code on a line of its own, how long it lasts and what to do if it was not you', async () => {
+    const email = somebody()
+    await api.anonymous.requestCode(email)
+    const [letter, ...others] = await lettersTo(email)
+    assert.equal(others.length, 0)
+    assert.match(letter!, /^ *[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\r?$/m)
+    assert.match(letter!, /10 minutes/)
+    assert.match(letter!, /did not ask/)
+  })
+
+  test('is answered alike for people who have an account and for people who have none', async () => {
+    const { email: known } = await api.account()
+    const unknown = somebody()
+    const [one, other] = await Promise.all(
+      [known, unknown].map((email) => api.ask('POST', '/api/auth/agent/request-code', { json: { email } })),
+    )
+    assert.deepEqual({ ...one!.json, email: '' }, { ...other!.json, email: '' })
+    assert.deepEqual(Object.keys(one!.headers).sort(), Object.keys(other!.headers).sort())
+  })
+
+  test('gives codes of 32 characters that nobody confuses', async () => {
+    const codes = new Set<string>()
+    for (let round = 0; round < 40; round++) codes.add(await codeFor(somebody()))
+    assert.equal(codes.size, 40)
+    for (const code of codes) assert.match(code, CODE)
+    assert.ok(new Set([...codes].join('').replaceAll('-', '')).size > 20, 'they are random')
+  })
+
+  const nobody = [
+    '',
+    ' ',
+    'nobody',
+    '@example.org',
+    'a@',
+    'a@b',
+    'a b@example.org',
+    'a@exa mple.org',
+    'a@example.org\r\nBcc: b@example.org',
+    'a@example.org, b@example.org',
+    '<a@example.org>',
+    'a@b@example.org',
+    `${'a'.repeat(250)}@example.org`,
+  ]
+  for (const email of nobody) {
+    test(`is refused for ${JSON.stringify(email.slice(0, 40))}, which is no address`, async () => {
+      const error = await refused(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
+      assert.equal((error.details as { field: string }[])[0]!.field, 'email')
+    })
+  }
+
+  for (const email of [undefined, null, 5, ['a@example.org'], { a: 1 }]) {
+    test(`is refused for an email that is ${JSON.stringify(email)}`, async () => {
+      const answer = await api.ask('POST', '/api/auth/agent/request-code', { json: { email } })
+      assert.equal(answer.status, 400)
+      assert.equal(answer.json.code, 'VALIDATION_ERROR')
+      assert.equal(answer.json.details[0].field, 'email')
+    })
+  }
+
+  test('is granted five times an hour for an address, however it is written, and again in the next hour', async () => {
+    const email = somebody()
+    const writings = [email, email.toUpperCase(), ` ${email} `, email, email]
+    for (const typed of writings) await api.anonymous.requestCode(typed)
+    const error = await refused(api.anonymous.requestCode(email), 'RATE_LIMITED')
+    assert.equal(error.retryAfterSeconds, (HOUR - (api.clock.now % HOUR)) / 1000)
+    assert.equal((await lettersTo(email)).length, 5)
+    await api.anonymous.requestCode(somebody())
+
+    api.pass(HOUR - (api.clock.now % HOUR))
+    await api.anonymous.requestCode(email)
+    assert.equal((await lettersTo(email)).length, 6)
+  })
+})
+
+describe('a code', () => {
+  test('is exchanged for a key, which is shown once and says so', async () => {
+    const email = somebody()
+    const { message, apiKey, warning, ...rest } = await api.anonymous.verifyCode(email, await codeFor(email))
+    assert.deepEqual(rest, { email, plan: 'free', isNewUser: true })
+    assert.match(apiKey, KEY)
+    assert.match(warning, /once/)
+    assert.ok(message.length > 0)
+    const again = await api.anonymous.verifyCode(email, await codeFor(email))
+    assert.equal(again.isNewUser, false)
+  })
+
+  const readings: [string, (code: string) => string][] = [
+    ['in lower case', (code) => code.toLowerCase()],
+    ['without the dash', (code) => code.replace('-', '')],
+    ['with spaces around it', (code) => `  ${code} `],
+    ['with a space for the dash', (code) => code.replace('-', ' ')],
+  ]
+  for (const [how, write] of readings) {
+    test(`may be written ${how}`, async () => {
+      const email = somebody()
+      const { apiKey } = await api.anonymous.verifyCode(email, write(await codeFor(email)))
+      assert.match(apiKey, KEY)
+    })
+  }
+
+  test('belongs to an address however that is written', async () => {
+    const email = somebody()
+    await api.anonymous.requestCode(` ${email.toUpperCase()}`)
+    const code = await api.running.mailedCode(email)
+    assert.equal((await api.anonymous.verifyCode(` ${email} `, code)).email, email)
+  })
+
+  test('lasts ten minutes and no longer', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    api.pass(10 * MINUTE - 1)
+    await api.anonymous.verifyCode(email, code)
+    const late = await codeFor(email)
+    api.pass(10 * MINUTE)
+    await refused(api.anonymous.verifyCode(email, late), 'INVALID_CODE')
+  })
+
+  test('is for one address only', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    const other = somebody()
+    await api.anonymous.requestCode(other)
+    await refused(api.anonymous.verifyCode(other, code), 'INVALID_CODE')
+    await api.anonymous.verifyCode(email, code)
+  })
+
+  test('ends when a new one is asked for', async () => {
+    const email = somebody()
+    const first = await codeFor(email)
+    const second = await codeFor(email)
+    await refused(api.anonymous.verifyCode(email, first), 'INVALID_CODE')
+    await api.anonymous.verifyCode(email, second)
+  })
+
+  test('outlives four wrong tries', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    for (let round = 0; round < 4; round++) {
+      await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+    }
+    await api.anonymous.verifyCode(email, code)
+  })
+
+  test('ends with the fifth wrong try', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    for (let round = 0; round < 5; round++) {
+      await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+    }
+    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+  })
+
+  test('ends with the fifth wrong try when they come all at once, and at the session door too', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    const tries = Array.from({ length: 12 }, (_, index) =>
+      index % 2 ? api.anonymous.verifyCode(email, wrong(code)) : api.anonymous.signIn(email, wrong(code)),
+    )
+    await Promise.all(tries.map((attempt) => refused(attempt, 'INVALID_CODE')))
+    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+  })
+
+  test('gives one key when it is sent twice at once', async () => {
+    const email = somebody()
+    const code = await codeFor(email)
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => api.anonymous.verifyCode(email, code)))
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  })
+})
+
+test('whatever is wrong with a code, the answer is the same', async () => {
+  const wrongly: Record<string, () => Promise<{ email: string; code: string }>> = {
+    'never asked for': async () => ({ email: somebody(), code: 'ABCD-EFGH' }),
+    'another one': async () => {
+      const email = somebody()
+      return { email, code: wrong(await codeFor(email)) }
+    },
+    used: async () => {
+      const email = somebody()
+      const code = await codeFor(email)
+      await api.anonymous.verifyCode(email, code)
+      return { email, code }
+    },
+    expired: async () => {
+      const email = somebody()
+      const code = await codeFor(email)
+      api.pass(10 * MINUTE)
+      return { email, code }
+    },
+    'ended by a new one': async () => {
+      const email = somebody()
+      const code = await codeFor(email)
+      await codeFor(email)
+      return { email, code }
+    },
+    'ended by wrong tries': async () => {
+      const email = somebody()
+      const code = await codeFor(email)
+      for (let round = 0; round < 5; round++)
+        await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+      return { email, code }
+    },
+    empty: async () => ({ email: somebody(), code: '' }),
+    'of another form': async () => ({ email: somebody(), code: '12' }),
+    'of characters no code has': async () => ({ email: somebody(), code: '0O1I-0O1I' }),
+  }
+  const answers = []
+  for (const [how, make] of Object.entries(wrongly)) {
+    const json = await make()
+    for (const door of ['/api/auth/agent/verify-code', '/api/auth/session']) {
+      const answer = await api.ask('POST', door, { json })
+      assert.equal(answer.json.code, 'INVALID_CODE', how)
+      assert.equal(answer.headers['set-cookie'], undefined, how)
+      answers.push({ body: answer.text, headers: Object.keys(answer.headers).sort().join() })
+    }
+  }
+  for (const answer of answers) assert.deepEqual(answer, answers[0])
+})
+
+describe('a hundred wrong tries in a row', () => {
+  /** So many wrong tries, over as many codes and callers as one likes. */
+  async function tryInVain(email: string, times: number): Promise<void> {
+    for (let round = 0; round < times; round++) {
+      const asked =
+        round % 2 ? api.anonymous.verifyCode(email, 'ABCD-EFGH') : api.anonymous.signIn(email, 'x')
+      await refused(asked, 'INVALID_CODE')
+    }
+  }
+
+  test('lock sign-in for 24 hours, tell the owner, and leave the key alone', async () => {
+    const { email, client } = await api.account()
+    await codeFor(email)
+    await tryInVain(email, 50)
+    await codeFor(email)
+    await tryInVain(email, 49)
+    const code = await codeFor(email)
+    const letters = (await lettersTo(email)).length
+    await tryInVain(email, 1)
+
+    const [notice, ...others] = (await lettersTo(email)).slice(letters)
+    assert.equal(others.length, 0)
+    assert.match(notice!, /paused/)
+    assert.match(notice!, /24 hours/)
+    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+    assert.equal((await api.anonymous.requestCode(email)).email, email)
+    assert.equal((await lettersTo(email)).length, letters + 1, 'no code is mailed meanwhile')
+    assert.equal((await client.me()).email, email)
+
+    api.pass(DAY - 1)
+    await api.anonymous.requestCode(email)
+    assert.equal((await lettersTo(email)).length, letters + 1)
+    api.pass(1)
+    await api.anonymous.verifyCode(email, await codeFor(email))
+  })
+
+  test('are counted anew after a right one', async () => {
+    const email = somebody()
+    await codeFor(email)
+    await tryInVain(email, 99)
+    await api.anonymous.verifyCode(email, await codeFor(email))
+    await codeFor(email)
+    await tryInVain(email, 99)
+    await api.anonymous.verifyCode(email, await codeFor(email))
+  })
+
+  test('lock nobody who never asked for a code', async () => {
+    const email = somebody()
+    await tryInVain(email, 101)
+    assert.deepEqual(await lettersTo(email), [])
+    await api.anonymous.verifyCode(email, await codeFor(email))
+  })
+})
+
+describe('a key', () => {
+  test('ends when its owner verifies again', async () => {
+    const first = await api.account()
+    const second = await api.account(first.email)
+    await refused(first.client.me(), 'UNAUTHORIZED')
+    assert.equal((await second.client.me()).email, first.email)
+  })
+
+  test('ends when a new one is made, which is shown once', async () => {
+    const { client } = await api.account()
+    const { apiKey, warning } = await client.newKey()
+    assert.match(apiKey, KEY)
+    assert.match(warning, /once/)
+    await refused(client.me(), 'UNAUTHORIZED')
+    await api.client(apiKey).me()
+  })
+
+  test('is not ended by signing in to the dashboard', async () => {
+    const { email, client } = await api.account()
+    await api.anonymous.signIn(email, await codeFor(email))
+    assert.equal((await client.me()).email, email)
+  })
+
+  const headers = [
+    ['nothing', undefined],
+    ['an empty header', ''],
+    ['another scheme', 'Basic YTpi'],
+    ['a scheme without a key', 'Bearer'],
+    ['a scheme and a space', 'Bearer '],
+    ['a key nobody has', `Bearer sl_live_${'0'.repeat(32)}`],
+    ['a key that is none', 'Bearer x'],
+  ] as const
+  for (const [what, authorization] of headers) {
+    test(`is needed where it is needed: ${what} is UNAUTHORIZED`, async () => {
+      const given = authorization === undefined ? {} : { authorization }
+      for (const [method, target] of NEEDING_A_KEY) {
+        const answer = await api.ask(method, target, { headers: given })
+        assert.equal(answer.status, 401, `${method} ${target}`)
+        assert.equal(answer.json.code, 'UNAUTHORIZED')
+      }
+    })
+  }
+
+  test('is taken with the scheme in any case', async () => {
+    const { key } = await api.account()
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      const answer = await api.ask('GET', '/api/v1/me', { headers: { authorization: `${scheme} ${key}` } })
+      assert.equal(answer.status, 200)
+    }
+  })
+
+  test('that is changed in its last character opens nothing', async () => {
+    const { key } = await api.account()
+    const other = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
+    assert.equal((await api.ask('GET', '/api/v1/me', { key: other })).status, 401)
+    assert.equal((await api.ask('GET', '/api/v1/me', { key: key.toUpperCase() })).status, 401)
+  })
+})
+
+const NEEDING_A_KEY = [
+  ['GET', '/api/v1/me'],
+  ['POST', '/api/v1/me/key'],
+  ['GET', '/api/v1/publishes'],
+  ['GET', '/api/v1/publish/some-site-234567'],
+  ['DELETE', '/api/v1/publish/some-site-234567'],
+  ['POST', '/api/v1/publish/some-site-234567/duplicate'],
+  ['POST', '/api/v1/publish/some-site-234567/claim'],
+  ['PATCH', '/api/v1/publish/some-site-234567/metadata'],
+  ['GET', '/api/v1/publish/some-site-234567/versions'],
+  ['POST', '/api/v1/publish/some-site-234567/versions/x/restore'],
+  ['DELETE', '/api/v1/publish/some-site-234567/versions/x'],
+  ['GET', '/api/v1/publish/some-site-234567/files/index.html'],
+  ['GET', '/api/v1/publish/some-site-234567/archive'],
+  ['GET', '/api/v1/domains'],
+  ['POST', '/api/v1/domains'],
+  ['GET', '/api/v1/domains/www.example.com'],
+  ['DELETE', '/api/v1/domains/www.example.com'],
+] as const
+
+describe('an account', () => {
+  test('tells what it may and what it has', async () => {
+    const { email, client } = await api.account()
+    await api.publish(client, { 'index.html': 'twelve bytes' })
+    const { usage, limits, createdAt, ...rest } = await client.me()
+    assert.deepEqual(rest, { email, plan: 'free' })
+    assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.equal(limits.domains, 1)
+    assert.equal(limits.filesPerSite, 1000)
+    assert.equal(limits.versionsKept, 10)
+    assert.equal(usage.sites, 1)
+    assert.equal(usage.totalBytes, 12)
+    assert.equal(Date.parse(usage.resetsAt) % HOUR, 0)
+    await api.setPlan(email, 'hobby')
+    const moved = await client.me()
+    assert.equal(moved.plan, 'hobby')
+    assert.equal(moved.limits.domains, 5)
+  })
+})
+
+test('no key, code, claim token or session is kept, only what cannot be turned back', async () => {
+  const { email, key, client } = await api.account()
+  const code = await codeFor(email)
+  const session = await api.ask('POST', '/api/auth/session', { json: { email, code } })
+  const [cookie] = session.headers['set-cookie']!
+  const token = /=([^;]+)/.exec(cookie!)![1]!
+  const waiting = await codeFor(email)
+  const { claimToken } = await api.publish(api.anonymous, { 'index.html': 'hello' })
+  await client.setMetadata((await api.publish(client, { 'index.html': 'x' })).slug, {
+    password: 'open sesame',
+  })
+  const kept = await Promise.all(
+    ['slipway.db', 'slipway.db-wal'].map((name) => readFile(join(api.data, name), 'latin1')),
+  )
+  const logged = JSON.stringify(api.running.log)
+  for (const secret of [key, token, claimToken!, 'open sesame']) {
+    for (const text of [...kept, logged]) assert.equal(text.includes(secret), false, secret)
+  }
+  for (const text of kept) assert.equal(text.includes(waiting) || text.includes(code), false, 'a code')
+})
