@@ -1,0 +1,81 @@
+import http from 'node:http'
+import { join } from 'node:path'
+import type { CreateAnswer } from '../client/wire.ts'
+import { figure, type Measurement } from './figures.ts'
+import { memoryOf, scratchFolder, startServer } from './server-process.ts'
+
+const ROUNDS = 5
+const BLOCK = Buffer.alloc(1 << 20, 'slipway ')
+
+/** How fast the service starts and how much memory it takes, idle and under large uploads. */
+export const memory: Measurement = {
+  name: 'memory',
+  means: 'start to first 200, idle memory, and what large uploads add',
+  async run() {
+    const start: number[] = []
+    const idle: number[] = []
+    const large: number[] = []
+    const parallel: number[] = []
+    for (let round = 0; round <= ROUNDS; round++) {
+      await using scratch = await scratchFolder()
+      const big = await added(join(scratch.path, 'a'), 1, 1024)
+      const many = await added(join(scratch.path, 'b'), 50, 20)
+      if (round === 0) continue
+      start.push(big.start, many.start)
+      idle.push(big.idle, many.idle)
+      large.push(big.added)
+      parallel.push(many.added)
+    }
+    return [
+      figure('start to first 200', 'ms', start, 400),
+      figure('idle memory', 'MB', idle, 110),
+      figure('added by uploading a file of 1 GiB', 'MB', large, 60),
+      figure('added by 50 parallel uploads of 20 MB', 'MB', parallel, 150),
+    ]
+  },
+}
+
+/** Starts a service, uploads `count` files of `size` MiB at once, and says what its memory was before and at most. */
+async function added(data: string, count: number, size: number) {
+  await using server = await startServer(data, {
+    settings: { ANONYMOUS_FILE_BYTES: '2000000000', ANONYMOUS_SITE_BYTES: '4000000000' },
+  })
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  const idle = await memoryOf(server.pid, 'VmRSS')
+  const files = Array.from({ length: count }, (_, index) => ({
+    path: `${index}.bin`,
+    size: size * BLOCK.length,
+    contentType: 'application/octet-stream',
+  }))
+  const plan = await create(server.baseUrl, files)
+  await Promise.all(plan.upload.uploads.map((target) => upload(target.url, target.headers, size)))
+  return { start: server.startMilliseconds, idle, added: (await memoryOf(server.pid, 'VmHWM')) - idle }
+}
+
+async function create(baseUrl: string, files: object[]): Promise<CreateAnswer> {
+  const response = await fetch(`${baseUrl}/api/v1/publish`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ files }),
+  })
+  return (await response.json()) as CreateAnswer
+}
+
+function upload(url: string, headers: Record<string, string>, blocks: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const all = { ...headers, 'content-length': blocks * BLOCK.length }
+    const request = http.request(url, { method: 'PUT', headers: all }, (response) => {
+      response.resume()
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve() : reject(new Error(`${response.statusCode}`)),
+      )
+    })
+    request.on('error', reject)
+    let left = blocks
+    const write = () => {
+      while (left-- > 0) if (!request.write(BLOCK)) return void request.once('drain', write)
+      request.end()
+    }
+    write()
+  })
+}

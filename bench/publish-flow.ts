@@ -1,0 +1,147 @@
+import { createHash, randomBytes } from 'node:crypto'
+import http from 'node:http'
+import type { CreateAnswer, FinalizeAnswer, UpdateAnswer } from '../client/wire.ts'
+
+/** The files of a site: path to bytes. */
+export type Content = Map<string, Buffer>
+
+/** Milliseconds of each phase of a publish. */
+export interface Phases {
+  create: number
+  upload: number
+  finalize: number
+  total: number
+}
+
+export interface Site {
+  slug: string
+  claimToken: string
+}
+
+const PARALLEL = 16
+const agent = new http.Agent({ keepAlive: true, maxSockets: PARALLEL })
+
+/** A site of `files` files of `bytes` random hex characters, as a publisher would have built it. */
+export function makeContent(files: number, bytes: number): Content {
+  const content: Content = new Map([['index.html', page()]])
+  for (let index = 1; index < files; index++)
+    content.set(`assets/${index % 50}/file-${index}.txt`, noise(bytes))
+  return content
+}
+
+/** Changes one file. */
+export function touch(content: Content, bytes: number): void {
+  content.set('assets/1/file-1.txt', noise(bytes))
+}
+
+/** Publishes a new anonymous site through the HTTP API alone, hashing included, and times it. */
+export async function publish(baseUrl: string, content: Content): Promise<{ phases: Phases; site: Site }> {
+  const clock = stopwatch()
+  const plan = await json<CreateAnswer>('POST', `${baseUrl}/api/v1/publish`, { files: manifest(content) })
+  const create = clock.lap()
+  const phases = await finish(plan, content, create, clock)
+  return { phases, site: { slug: plan.slug, claimToken: plan.claimToken! } }
+}
+
+/** Publishes a new version of it, uploading what the server asks for. */
+export async function update(
+  baseUrl: string,
+  site: Site,
+  content: Content,
+): Promise<{ phases: Phases; uploaded: number }> {
+  const clock = stopwatch()
+  const body = { files: manifest(content), claimToken: site.claimToken }
+  const plan = await json<UpdateAnswer>('PUT', `${baseUrl}/api/v1/publish/${site.slug}`, body)
+  const create = clock.lap()
+  return { phases: await finish(plan, content, create, clock), uploaded: plan.upload.uploads.length }
+}
+
+/** Publishes an archive in one request; milliseconds. */
+export async function publishArchive(baseUrl: string, archive: Buffer, contentType: string): Promise<number> {
+  const clock = stopwatch()
+  await send('POST', `${baseUrl}/api/v1/publish`, { 'content-type': contentType }, archive)
+  return clock.total()
+}
+
+async function finish(
+  plan: UpdateAnswer,
+  content: Content,
+  create: number,
+  clock: Stopwatch,
+): Promise<Phases> {
+  const queue = [...plan.upload.uploads]
+  const lane = async () => {
+    for (let next = queue.pop(); next; next = queue.pop()) {
+      await send(next.method, next.url, next.headers, content.get(next.path)!)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane))
+  const upload = clock.lap()
+  await json<FinalizeAnswer>('POST', plan.upload.finalizeUrl, { versionId: plan.upload.versionId })
+  return { create, upload, finalize: clock.lap(), total: clock.total() }
+}
+
+function manifest(content: Content) {
+  return [...content].map(([path, bytes]) => ({
+    path,
+    size: bytes.length,
+    contentType: path.endsWith('.html') ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8',
+    hash: createHash('sha256').update(bytes).digest('hex'),
+  }))
+}
+
+async function json<T>(method: string, url: string, body: object): Promise<T> {
+  const text = await send(
+    method,
+    url,
+    { 'content-type': 'application/json' },
+    Buffer.from(JSON.stringify(body)),
+  )
+  return JSON.parse(text) as T
+}
+
+function send(method: string, url: string, headers: Record<string, string>, body: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const all = { ...headers, 'content-length': body.length }
+    const request = http.request(url, { method, agent, headers: all }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        if (response.statusCode! < 300) resolve(text)
+        else reject(new Error(`${method} ${url.split('?')[0]}: ${response.statusCode} ${text.slice(0, 300)}`))
+      })
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+interface Stopwatch {
+  /** Milliseconds since the last lap. */
+  lap(): number
+  total(): number
+}
+
+function stopwatch(): Stopwatch {
+  const start = performance.now()
+  let last = start
+  return {
+    lap() {
+      const now = performance.now()
+      const passed = now - last
+      last = now
+      return passed
+    },
+    total: () => performance.now() - start,
+  }
+}
+
+function page(): Buffer {
+  return Buffer.from(`<!doctype html><title>bench</title>${randomBytes(16).toString('hex')}`.padEnd(200, ' '))
+}
+
+function noise(bytes: number): Buffer {
+  return Buffer.from(randomBytes(bytes / 2).toString('hex'))
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import http from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..')
+
+/** The service as its own process, as an operator runs it, with its data on the disk of the repository. */
+export interface ServerProcess extends AsyncDisposable {
+  baseUrl: string
+  pid: number
+  /** Milliseconds from the start of the process to its first 200. */
+  startMilliseconds: number
+}
+
+interface Options {
+  /** Environment variables without `SLIPWAY_`. */
+  settings?: Record<string, string>
+  /** The core it is pinned to, where `taskset` is there. */
+  core?: number
+}
+
+/** A folder on the disk of the repository (a folder of /tmp may be in memory); removed at the end. */
+export async function scratchFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(ROOT, '.bench-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+export async function startServer(
+  data: string,
+  { settings = {}, core }: Options = {},
+): Promise<ServerProcess> {
+  const port = await freePort()
+  const given = { PORT: String(port), DATA: data, LOG: 'silent', RATE_ANONYMOUS: '1000000000', ...settings }
+  const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'server/bin/slipway-server.js')]
+  const [command, ...args] =
+    core !== undefined && canPin() ? ['taskset', '-c', String(core), ...program] : program
+  const started = performance.now()
+  const child = spawn(command!, args, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      UV_THREADPOOL_SIZE: '16',
+      ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])),
+    },
+  })
+  const baseUrl = `http://localhost:${port}`
+  await answering(`${baseUrl}/health`, child)
+  return {
+    baseUrl,
+    pid: child.pid!,
+    startMilliseconds: performance.now() - started,
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** Resident memory in MB (10^6 bytes) now, or at its highest since the process started. */
+export async function memoryOf(pid: number, which: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return (Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)![1]) * 1024) / 1e6
+}
+
+export function canPin(): boolean {
+  return spawnSync('taskset', ['--version']).status === 0
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+async function answering(url: string, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null) {
+    const status = await new Promise<number>((resolve) => {
+      const request = http.get(url, (response) => {
+        response.resume()
+        resolve(response.statusCode!)
+      })
+      request.on('error', () => resolve(0))
+    })
+    if (status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 3))
+  }
+  throw new Error(`the server ended with ${child.exitCode} before it answered`)
+}
