@@ -5,11 +5,9 @@ import { type PartName, whatIsMissing } from '../../scripts/parts.mjs'
  *
  *     test('a letter arrives', needs('smtp'), async () => …)
  *
- * Without the part the test is skipped and says how to get it. CI has every part: there the whole file fails.
+ * Without the part the test is skipped and says how to get it. CI has every part: there a skip is a failure.
  */
 export function needs(...parts: PartName[]): { skip?: string } {
   const missing = parts.map(whatIsMissing).find((sentence) => sentence !== undefined)
-  if (missing === undefined) return {}
-  if (process.env.CI === 'true') throw new Error(missing)
-  return { skip: missing }
+  return missing === undefined ? {} : { skip: missing }
 }
