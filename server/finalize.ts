@@ -106,7 +106,7 @@ export class Finalizing {
         await tx.versions.clearArrivals(versionId)
       }
       if (live) await makeLive(tx, site, version, now)
-      else await tx.sites.update(slug, { updated_at: now })
+      else await keepDraft(tx, slug, now)
     }
     const after = live && !isLive ? { ...site, live_version_id: versionId } : site
     const previousVersionId = isLive ? site.previous_version_id : site.live_version_id
@@ -119,6 +119,12 @@ export class Finalizing {
       this.#options.log.warn('clean-up failed; a sweep will do it', { what, error }),
     )
   }
+}
+
+/** The draft's own address may be asked for at once. */
+async function keepDraft(tx: Writing, slug: string, now: number): Promise<void> {
+  await tx.sites.update(slug, { updated_at: now })
+  await tx.changed(slug)
 }
 
 function alive(site: SiteRow | undefined): SiteRow {
