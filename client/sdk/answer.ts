@@ -23,7 +23,7 @@ export async function jsonOf<T>(incoming: Incoming, request: Outgoing): Promise<
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new SlipwayError(`${originOf(request.url)} did not answer like a Slipway server`, {
+    throw new SlipwayError(`${withoutQuery(request.url)} did not answer like a Slipway server`, {
       code: 'BAD_ANSWER',
       status: incoming.status,
       cause,
@@ -98,7 +98,7 @@ function errorBody(text: string): ErrorBody | undefined {
 function strange({ url }: Outgoing, { status, header }: Incoming): string {
   const elsewhere = header('location')
   if (elsewhere) return `${originOf(url)} redirects to ${elsewhere}: name that server instead`
-  return `${originOf(url)} answered ${status}, and not like a Slipway server`
+  return `${withoutQuery(url)} answered ${status}, and not like a Slipway server`
 }
 
 function retryAfter({ status, header }: Incoming, now: () => number): number | undefined {
@@ -111,6 +111,11 @@ function retryAfter({ status, header }: Incoming, now: () => number): number | u
 
 function secondsUntil(time: number, now: () => number): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - now()) / 1000))
+}
+
+/** Tokens are in the query. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*/s, '')
 }
 
 function originOf(url: string): string {

@@ -10,7 +10,7 @@ import type {
 } from '../wire.ts'
 import { type Patience, persistently } from './retry.ts'
 import type { Slipway } from './slipway.ts'
-import { isSlipwayError } from './slipway-error.ts'
+import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 import { Targets } from './targets.ts'
 import { type PublishFile, upload } from './upload.ts'
 
@@ -33,6 +33,8 @@ export interface PublishOptions extends Viewer {
   /** Called once the server knows the version and before the first upload: the moment to remember it. */
   onStaged?: ((staged: Staged) => void | Promise<void>) | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** Called when a try failed and another one follows after a pause. */
+  onRetry?: ((reason: SlipwayError) => void) | undefined
 }
 
 /** A version that the server is waiting for. A new anonymous site brings its claim token. */
@@ -209,7 +211,8 @@ class Publication {
   }
 
   #persistently<T>(work: () => Promise<T>): Promise<T> {
-    return persistently(work, this.#patience, this.#stop.signal)
+    const { onRetry } = this.#options
+    return persistently(work, { patience: this.#patience, signal: this.#stop.signal, onRetry })
   }
 }
 

@@ -1,4 +1,4 @@
-import { isSlipwayError } from './slipway-error.ts'
+import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 
 /** The clock and the dice of retrying, so that tests need neither. */
 export interface Patience {
@@ -8,6 +8,13 @@ export interface Patience {
   random(): number
   /** Milliseconds since the epoch. */
   now(): number
+}
+
+export interface Persistence {
+  patience: Patience
+  signal?: AbortSignal | undefined
+  /** Hears why a try failed that another one follows. */
+  onRetry?: ((reason: SlipwayError) => void) | undefined
 }
 
 const TRIES = 6
@@ -41,8 +48,7 @@ export const realPatience: Patience = {
  */
 export async function persistently<T>(
   work: () => Promise<T>,
-  patience: Patience,
-  signal?: AbortSignal,
+  { patience, signal, onRetry }: Persistence,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -50,6 +56,7 @@ export async function persistently<T>(
     } catch (error) {
       const pause = pauseAfter(error, attempt, patience.random())
       if (attempt === TRIES || pause === undefined) throw error
+      onRetry?.(error as SlipwayError)
       await patience.wait(pause, signal)
     }
   }

@@ -121,9 +121,12 @@ describe('an upload that breaks', () => {
       if (call.path.includes('/_upload/')) response.destroy()
       return call.path.includes('/_upload/')
     }
-    await assert.rejects(all.publish({ files: [file('a', 'one')] }), { code: 'NETWORK' })
+    const reasons: string[] = []
+    const onRetry = ({ code }: { code: string }) => reasons.push(code)
+    await assert.rejects(all.publish({ files: [file('a', 'one')], onRetry }), { code: 'NETWORK' })
     assert.equal(uploads(all.peer).length, 6)
     assert.deepEqual(all.pauses, [500, 1000, 2000, 4000, 8000])
+    assert.deepEqual(reasons, Array(5).fill('NETWORK'))
   })
 
   it('waits as long as the server asks', async () => {
