@@ -18,7 +18,8 @@ export function serverOf({ settings, keyring, sites }: Workplace, options: Value
 
 /** What to type here to sign in at a server. */
 export function loginCommand(work: Workplace, server: string): string {
-  return serverOf(work, {}) === server ? 'slipway login' : `slipway login --server ${server}`
+  const login = `${work.settings.program} login`
+  return serverOf(work, {}) === server ? login : `${login} --server ${server}`
 }
 
 /** The key for a server, if there is one. Says so when SLIPWAY_KEY is kept back. */
@@ -48,7 +49,10 @@ export function notSignedIn(work: Workplace, server: string): Trouble {
  */
 export function asOwner(work: Workplace, options: Values, { server, remembered }: ChosenSite): Slipway {
   if (remembered?.claimToken !== undefined) {
-    throw new Trouble(`${remembered.siteUrl} has no owner yet`, 'Make it yours first: slipway claim')
+    throw new Trouble(
+      `${remembered.siteUrl} has no owner yet`,
+      `Make it yours first: ${work.settings.program} claim`,
+    )
   }
   return asAccount(work, options, server)
 }
@@ -64,11 +68,12 @@ export function chooseSite(work: Workplace, options: Values): ChosenSite {
   }
   const [site, ...others] = known
   if (!site) {
-    throw new Trouble('No site was published from this folder', 'Name one: --site SLUG (see: slipway sites)')
+    const hint = `Name one: --site SLUG (see: ${work.settings.program} sites)`
+    throw new Trouble('No site was published from this folder', hint)
   }
   if (others.length > 0) {
     const list = known.map(({ folder, slug: each, server }) => `--site ${each} (${folder}, ${server})`)
-    throw new Trouble('Several sites were published from here', ['Name one:', ...list].join('\n  '))
+    throw new Trouble('Several sites were published from here', 'Name one:', ...list)
   }
   return { server: site.server, slug: site.slug, remembered: site }
 }

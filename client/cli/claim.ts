@@ -17,7 +17,7 @@ site that was published from here. Signs you in first where that is needed.`,
   async run(work, options, [link]) {
     const { terminal, sites } = work
     const { server, slug, claimToken } = link === undefined ? fromHere(work, options) : fromLink(link)
-    const key = keyOf(work, options, server) ?? (await signInFirst(work, server))
+    const key = keyOf(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
     const { siteUrl, alreadyOwned } = await work.connect(server, key).claim(slug, claimToken)
     sites.claimed(slug, server)
     const said = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
@@ -35,7 +35,9 @@ interface Claimable {
 function fromHere(work: Workplace, options: Values): Claimable {
   const { server, slug, remembered } = chooseSite(work, options)
   if (remembered?.claimToken === undefined) {
-    throw new Trouble(`There is no claim token for ${slug} here`, 'Give the claim link: slipway claim LINK')
+    if (remembered) throw new Trouble(`${remembered.siteUrl} has an owner already`)
+    const hint = `Give the claim link: ${work.settings.program} claim LINK`
+    throw new Trouble(`There is no claim token for ${slug} here`, hint)
   }
   return { server, slug, claimToken: remembered.claimToken }
 }
@@ -52,10 +54,10 @@ function fromLink(link: string): Claimable {
   return { server: serverAddress(address.slice(0, -'/claim'.length)), slug, claimToken }
 }
 
-async function signInFirst(work: Workplace, server: string): Promise<string> {
-  if (!work.terminal.interactive) {
-    throw notSignedIn(work, server)
-  }
+async function signInFirst(work: Workplace, { server, slug, claimToken }: Claimable): Promise<string> {
+  if (!work.terminal.interactive) throw notSignedIn(work, server)
+  // Nobody should make an account for a site that is gone.
+  await work.connect(server, undefined).claimPreview(slug, claimToken)
   work.terminal.say(`To own a site you need an account at ${server}; an email address is enough.`)
   const key = await signIn(work, server)
   if (key === undefined) throw notSignedIn(work, server)

@@ -24,40 +24,34 @@ export interface Understood {
 }
 
 /** The command of this name. Throws a UsageTrouble that guesses what was meant. */
-export async function commandNamed(name: string): Promise<Command> {
+export async function commandNamed(name: string, program: string): Promise<Command> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load) return load()
   const near = Object.keys(COMMANDS).find((known) => distance(name, known) <= 2)
   throw new UsageTrouble(
     `There is no command "${name}"`,
-    near ? `Did you mean: slipway ${near}` : 'See: slipway help',
+    near ? `Did you mean: ${program} ${near}` : `See: ${program} help`,
   )
 }
 
 /** Reads what stands behind a command's name. Throws a UsageTrouble for what it does not know. */
-export function understand(command: Command, args: string[]): Understood {
-  const { values, positionals } = parse(command, args)
+export function understand(command: Command, args: string[], program: string): Understood {
+  const see = `See: ${program} help ${command.name}`
+  const { values, positionals } = parse(command, args, see)
   if (positionals.length > command.most) {
-    throw new UsageTrouble(
-      `"${positionals[command.most]}" is more than ${command.name} can take`,
-      see(command),
-    )
+    throw new UsageTrouble(`"${positionals[command.most]}" is more than ${command.name} can take`, see)
   }
   return { options: values as Values, operands: positionals }
 }
 
-function parse(command: Command, args: string[]) {
+function parse(command: Command, args: string[], see: string) {
   try {
     const options = { ...command.options, help: HELP }
     return parseArgs({ args, options: options as never, allowPositionals: true, strict: true })
   } catch (error) {
     const sentence = (error as Error).message.split('. ')[0]!
-    throw new UsageTrouble(sentence, see(command))
+    throw new UsageTrouble(sentence, see)
   }
-}
-
-function see(command: Command): string {
-  return `See: slipway help ${command.name}`
 }
 
 /** How many letters must be put in, taken out or exchanged to make one word of the other. */

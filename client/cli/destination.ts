@@ -23,8 +23,9 @@ export interface Order {
 
 export interface Watch {
   /** `resumed` says that the version had been staged by an earlier, interrupted publish. */
-  onStaged(staged: Staged, resumed: boolean): void
+  onStaged(staged: Staged, resumed: boolean): void | Promise<void>
   onProgress: NonNullable<PublishOptions['onProgress']>
+  onRetry: NonNullable<PublishOptions['onRetry']>
 }
 
 /** One way to reach a site: by its claim token, by the account's key, or by making a new one. */
@@ -73,8 +74,11 @@ function waysTo(work: Workplace, { server, key, slug, remembered }: Order): Way[
   if (key !== undefined) ways.push({ slug: target, key })
   if (ways.length > 0) return ways
   const address = known?.siteUrl ?? `${target} at ${server}`
-  const hint = `Sign in: ${loginCommand(work, server)}. Or publish a new site: slipway publish --new`
-  throw new Trouble(`${address} belongs to an account`, hint)
+  throw new Trouble(
+    `${address} belongs to an account`,
+    `Sign in: ${loginCommand(work, server)}`,
+    `Or publish a new site: ${work.settings.program} publish --new`,
+  )
 }
 
 const GONE = ['NOT_FOUND', 'SITE_EXPIRED'] as const
@@ -93,11 +97,15 @@ function giveUp(work: Workplace, { slug, remembered }: Order, refusals: unknown[
   if (!remembered || slug !== undefined) throw refusals.at(-1)
   const { siteUrl, server } = remembered
   if (refusals.some(isOwned)) {
-    const login = loginCommand(work, server)
-    const hint = `Sign in as its owner: ${login}. Or publish a new site: slipway publish --new`
-    throw new Trouble(`${siteUrl} was claimed by somebody`, hint)
+    throw new Trouble(
+      `${siteUrl} was claimed by somebody`,
+      `Sign in as its owner: ${loginCommand(work, server)}`,
+      `Or publish a new site: ${work.settings.program} publish --new`,
+    )
   }
-  work.terminal.say(`${siteUrl} is gone, or belongs to somebody else. This becomes a new site.`)
+  const expired = refusals.some((refusal) => isSlipwayError(refusal, 'SITE_EXPIRED'))
+  const reason = expired ? 'has expired' : 'is gone, or belongs to somebody else'
+  work.terminal.say(`${siteUrl} ${reason}. This becomes a new site.`)
   work.sites.forget(remembered.slug, server)
 }
 
@@ -131,10 +139,11 @@ class Attempt {
       pendingVersionId,
       signal: this.#work.signal,
       onProgress: watch.onProgress,
-      onStaged: (staged) => {
+      onRetry: watch.onRetry,
+      onStaged: async (staged) => {
         this.staged = true
         site = this.#remember(staged, { versionId: staged.upload.versionId, manifest: this.#manifest })
-        watch.onStaged(staged, staged.upload.versionId === pendingVersionId)
+        await watch.onStaged(staged, staged.upload.versionId === pendingVersionId)
       },
     })
     const { pending: _finished, ...finished } = site!

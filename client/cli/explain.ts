@@ -3,20 +3,23 @@ import type { Workplace } from './command.ts'
 import { harmless, moment, span } from './terminal/words.ts'
 import { Trouble } from './trouble.ts'
 
-type Setting = Pick<Workplace, 'terminal' | 'settings' | 'patience' | 'signal'>
-
-/** What to say about a failure: what happened, in the server's words where they are its own, and what to do next. */
-export function explain(error: unknown, setting: Setting): string[] {
-  const { terminal } = setting
-  const [sentence, ...rest] = sentences(error, setting)
-  return [`${terminal.red('Error:')} ${sentence}`, ...rest.map((line) => `  ${line}`)]
+/** How the program spoke to a server last. */
+export interface Caller {
+  hasKey: boolean
+  /** What to type to sign in there. */
+  login: string
 }
 
-function sentences(error: unknown, setting: Setting): string[] {
-  if (error instanceof Trouble)
-    return error.hint === undefined ? [error.message] : [error.message, error.hint]
-  if (setting.signal.aborted) return ['Stopped']
-  if (isSlipwayError(error)) return [harmless(error.message), ...points(error), ...hints(error, setting)]
+/** What to say about a failure: what happened, in the server's words where they are its own, and what to do next. */
+export function explain(error: unknown, work: Workplace, caller?: Caller): string[] {
+  const [sentence, ...rest] = sentences(error, work, caller)
+  return [`${work.terminal.red('Error:')} ${sentence}`, ...rest.map((line) => `  ${line}`)]
+}
+
+function sentences(error: unknown, work: Workplace, caller: Caller | undefined): string[] {
+  if (error instanceof Trouble) return [error.message, ...error.hints]
+  if (work.signal.aborted) return ['Stopped']
+  if (isSlipwayError(error)) return [harmless(error.message), ...points(error), ...hints(error, work, caller)]
   return [harmless(ownWords(error))]
 }
 
@@ -37,7 +40,9 @@ function points({ code, details }: SlipwayError): string[] {
   return []
 }
 
-function hints(error: SlipwayError, { settings, patience }: Setting): string[] {
+function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined): string[] {
+  const { program } = work.settings
+  const login = caller?.login ?? `${program} login`
   switch (error.code) {
     case 'NETWORK':
       return [
@@ -47,32 +52,36 @@ function hints(error: SlipwayError, { settings, patience }: Setting): string[] {
     case 'BAD_ANSWER':
       return ['Is this the address of a Slipway server? Another one: --server URL']
     case 'UNAUTHORIZED':
-      return settings.key
-        ? ['The key is the one in SLIPWAY_KEY; a later sign-in ends it. A new one: slipway login']
-        : ['Sign in: slipway login']
+      return work.settings.key
+        ? [`The key is the one in SLIPWAY_KEY; a later sign-in ends it. A new one: ${login}`]
+        : [`Sign in: ${login}`]
     case 'INVALID_CODE':
-      return ['A code lasts 10 minutes and works once; a new one ends the one before: slipway login']
+      return [`A code lasts 10 minutes and works once; a new one ends the one before: ${login}`]
     case 'RATE_LIMITED':
-      return rateLimit(error, patience.now())
+      return rateLimit(error, work.patience.now(), caller?.hasKey === true ? undefined : login)
+    case 'NOT_FOUND':
+      return [`What there is: ${program} sites, ${program} versions`]
+    case 'SITE_EXPIRED':
+      return [`A new one from the same folder: ${program} publish`]
     case 'UPLOADS_MISSING':
     case 'UNAVAILABLE':
     case 'INTERNAL':
     case 'INSUFFICIENT_STORAGE':
       return ['Run the same command again later: it goes on where it was']
     case 'VERSION_CONFLICT':
-      return ['Somebody published meanwhile. See: slipway versions']
+      return [`Somebody published meanwhile. See: ${program} versions`]
     case 'INVALID_CLAIM_TOKEN':
-      return ['If it was claimed meanwhile, sign in as its owner: slipway login']
+      return [`If it was claimed meanwhile, sign in as its owner: ${login}`]
     case 'ALREADY_CLAIMED':
-      return ['The site has an owner; sign in as that account: slipway login']
+      return [`The site has an owner; sign in as that account: ${login}`]
     default:
       return []
   }
 }
 
-function rateLimit({ retryAfterSeconds }: SlipwayError, now: number): string[] {
-  const account = 'An account can do more: slipway login'
-  if (retryAfterSeconds === undefined) return [account]
+function rateLimit({ retryAfterSeconds }: SlipwayError, now: number, login: string | undefined): string[] {
+  const account = login === undefined ? [] : [`An account can do more: ${login}`]
+  if (retryAfterSeconds === undefined) return account
   const reset = moment(new Date(now + retryAfterSeconds * 1000).toISOString())
-  return [`The count starts again in ${span(retryAfterSeconds)}, at ${reset}`, account]
+  return [`Try again in ${span(retryAfterSeconds)}, at ${reset}`, ...account]
 }

@@ -10,37 +10,38 @@ export const help: Command = {
   summary: 'Explain a command',
   about: 'Lists the commands, or explains one of them.',
   options: {},
-  async run({ terminal }, _options, [name]) {
-    const lines = name === undefined ? await overview() : explanation(await commandNamed(name))
+  async run({ terminal, settings: { program } }, _options, [name]) {
+    const lines =
+      name === undefined ? await overview(program) : explanation(await commandNamed(name, program), program)
     for (const line of lines) terminal.print(line)
   },
 }
 
-async function overview(): Promise<string[]> {
+async function overview(program: string): Promise<string[]> {
   const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
   return [
     'Slipway publishes a folder and gives back its address.',
     '',
-    '  slipway publish ./folder',
+    `  ${program} publish ./folder`,
     '',
     'Commands:',
     ...indented(commands.map((command) => [`${command.name} ${command.operands}`, command.summary])),
     '',
-    'More about one: slipway help publish. The version: slipway --version.',
+    `More about one: ${program} help publish. The version: ${program} --version.`,
     '',
     'Environment:',
     ...indented([
       ['SLIPWAY_URL', 'The server, where --server does not name one'],
-      ['SLIPWAY_KEY', 'An API key for that server, in place of slipway login'],
+      ['SLIPWAY_KEY', 'An API key for that server, in place of signing in'],
       ['NO_COLOR', 'No colours'],
     ]),
   ]
 }
 
-function explanation(command: Command): string[] {
+function explanation(command: Command, program: string): string[] {
   const options = Object.entries(command.options)
   return [
-    `slipway ${command.name} ${command.operands}`.trimEnd(),
+    `${program} ${command.name} ${command.operands}`.trimEnd(),
     '',
     ...command.about.trim().split('\n'),
     ...(options.length > 0 ? ['', 'Options:', ...indented(options.map(row))] : []),

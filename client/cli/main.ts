@@ -2,9 +2,10 @@ import { basename } from 'node:path'
 import { nodeTransport } from '../sdk/node-transport.ts'
 import { type Patience, realPatience } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
+import { loginCommand } from './account.ts'
 import type { Workplace } from './command.ts'
 import { COMMANDS, commandNamed, understand } from './command-line.ts'
-import { explain } from './explain.ts'
+import { type Caller, explain } from './explain.ts'
 import { Keyring } from './memory/keyring.ts'
 import { SiteMemory } from './memory/site-memory.ts'
 import { readSettings } from './settings.ts'
@@ -33,6 +34,7 @@ export async function main(invocation: Invocation): Promise<number> {
   const terminal = new Terminal(invocation, { colour, signal: invocation.signal })
   const transport = nodeTransport()
   const patience = invocation.patience ?? realPatience
+  let caller: Caller | undefined
   const work: Workplace = {
     cwd: invocation.cwd,
     env: invocation.env,
@@ -45,14 +47,16 @@ export async function main(invocation: Invocation): Promise<number> {
     patience,
     signal: invocation.signal,
     launch: invocation.launch ?? launchDetached,
-    connect: (baseUrl, key) =>
-      new Slipway({ baseUrl, key, send: transport.send, signal: invocation.signal, patience }),
+    connect(baseUrl, key) {
+      caller = { hasKey: key !== undefined, login: loginCommand(work, baseUrl) }
+      return new Slipway({ baseUrl, key, send: transport.send, signal: invocation.signal, patience })
+    },
   }
   try {
     await run(work, invocation.args)
     return 0
   } catch (error) {
-    for (const line of explain(error, work)) terminal.say(line)
+    for (const line of explain(error, work, caller)) terminal.say(line)
     return error instanceof UsageTrouble ? 2 : 1
   } finally {
     terminal.close()
@@ -62,13 +66,14 @@ export async function main(invocation: Invocation): Promise<number> {
 
 async function run(work: Workplace, args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args
+  const { program } = work.settings
   if (name === '--version' || name === '-V') return work.terminal.print(work.version)
   if (name === '--help' || name === '-h') return run(work, ['help', ...rest])
   if (looksLikeFolder(name)) {
-    throw new UsageTrouble(`There is no command "${name}"`, `To publish a folder: slipway publish ${name}`)
+    throw new UsageTrouble(`There is no command "${name}"`, `To publish a folder: ${program} publish ${name}`)
   }
-  const command = await commandNamed(name)
-  const { options, operands } = understand(command, rest)
+  const command = await commandNamed(name, program)
+  const { options, operands } = understand(command, rest, program)
   if (options.help === true) return run(work, ['help', command.name])
   await command.run(work, options, operands)
 }

@@ -6,7 +6,7 @@ import { keyOf, loginCommand } from './account.ts'
 import { type Command, SERVER_OPTION, text, type Values, type Workplace } from './command.ts'
 import { deliver, type Order, type Outcome } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
-import { amount, lookThrough, readFiles, remarks } from './folder/read-site.ts'
+import { amount, exceptions, lookThrough, readFiles, remarks } from './folder/read-site.ts'
 import type { Scan } from './folder/scan.ts'
 import { report, watching } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
@@ -58,26 +58,33 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
     const password = await passwordFor(work, options, order)
     for (const line of remarks(found, folder)) work.terminal.say(line)
     const began = work.patience.now()
-    const { outcome, files } = await publishUnchanging(work, order, found)
-    if (password !== undefined) await setPassword(work, order, outcome, password)
+    const { outcome, files } = await publishUnchanging(work, { ...order, password }, found)
+    if (password === null) await takePasswordAway(work, order, outcome)
     report(work, { ...outcome, files, live: order.live, signedIn: order.key !== undefined, began }, options)
+    if (password !== undefined)
+      work.terminal.say(password === null ? 'Visitors need no password.' : 'Visitors need the password.')
   },
 }
 
 function refuseWrongFolder({ settings }: Workplace, folder: string, operand: string): void {
-  if (!existsSync(folder)) throw new Trouble(`There is no ${harmless(operand)} here`)
+  if (!existsSync(folder)) {
+    throw new Trouble(
+      `There is no ${harmless(operand)} here`,
+      `Name a folder that is there, or a dot for this one: ${settings.program} publish .`,
+    )
+  }
   if (folder === resolve(settings.home) || folder === parse(folder).root) {
     throw new Trouble(
       `${folder} holds more than a site`,
-      'Name the folder to publish: slipway publish ./folder',
+      `Name the folder to publish: ${settings.program} publish ./folder`,
     )
   }
 }
 
-function list({ terminal }: Workplace, { files, leftOut }: Scan): void {
-  for (const file of files) terminal.print(file.path)
-  if (leftOut.length > 0) terminal.say(`Left out by name: ${leftOut.map(harmless).join(', ')}`)
-  terminal.say(`${amount(files)} would be published.`)
+function list({ terminal }: Workplace, found: Scan): void {
+  for (const file of found.files) terminal.print(file.path)
+  for (const line of exceptions(found, true)) terminal.say(line)
+  terminal.say(`${amount(found.files)} would be published.`)
 }
 
 function orderFor(work: Workplace, options: Values, folder: string): Order {
@@ -136,7 +143,7 @@ async function passwordFor(
 ): Promise<string | null | undefined> {
   if (options.password !== true && options['no-password'] !== true) return undefined
   if (order.key === undefined || order.remembered?.claimToken !== undefined) {
-    const hint = order.key === undefined ? loginCommand(work, order.server) : 'slipway claim'
+    const hint = order.key === undefined ? loginCommand(work, order.server) : `${work.settings.program} claim`
     throw new Trouble('Only a site with an owner can have a password', `First: ${hint}`)
   }
   if (options['no-password'] === true) return null
@@ -148,26 +155,24 @@ async function passwordFor(
   return password
 }
 
-async function setPassword(
-  work: Workplace,
-  { server, key }: Order,
-  { site }: Outcome,
-  password: string | null,
-): Promise<void> {
+async function takePasswordAway(work: Workplace, { server, key }: Order, { site }: Outcome): Promise<void> {
   try {
-    await work.connect(server, key).setMetadata(site.slug, { password })
+    await work.connect(server, key).setMetadata(site.slug, { password: null })
   } catch (error) {
     work.terminal.say(`${harmless(site.siteUrl)} is published, but its password is as it was before.`)
     throw error
   }
 }
 
+/** With the password to set, if there is one. */
+type GuardedOrder = Order & { password: string | null | undefined }
+
 const CHANGED = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
 
 /** Publishes; when files change under its hands it reads them once more. */
 async function publishUnchanging(
   work: Workplace,
-  order: Order,
+  order: GuardedOrder,
   found: Scan,
 ): Promise<{ outcome: Outcome; files: HashedFile[] }> {
   try {
@@ -188,9 +193,18 @@ async function publishUnchanging(
   }
 }
 
-async function publishOnce(work: Workplace, order: Order, found: Scan) {
+async function publishOnce(work: Workplace, order: GuardedOrder, found: Scan) {
   const files = await readFiles(work, found.files)
-  const outcome = await deliver(work, order, files, watching(work, order, files))
+  const { password } = order
+  const watch = watching(work, order, files)
+  const outcome = await deliver(work, order, files, {
+    ...watch,
+    async onStaged(staged, resumed) {
+      await watch.onStaged(staged, resumed)
+      // Before the version is live, so that nobody sees it without the password.
+      if (password) await work.connect(order.server, order.key).setMetadata(staged.slug, { password })
+    },
+  })
   return { outcome, files }
 }
 

@@ -6,7 +6,7 @@ import { amount, total } from './folder/read-site.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { count, figure, harmless, moment, size, span } from './terminal/words.ts'
 
-type Setting = Pick<Workplace, 'terminal' | 'patience'>
+type Setting = Pick<Workplace, 'terminal' | 'patience' | 'settings'>
 
 /** Shows a publish while it goes on. */
 export function watching({ terminal, patience }: Setting, { server }: Order, files: HashedFile[]): Watch {
@@ -14,6 +14,7 @@ export function watching({ terminal, patience }: Setting, { server }: Order, fil
   const sizes = new Map(files.map((file) => [file.path, file.size]))
   return {
     onProgress: (progress) => view.show(progress),
+    onRetry: (reason) => view.stall(harmless(reason.message)),
     onStaged({ upload: { uploads } }, resumed) {
       const there = files.length - uploads.length
       if (resumed && there > 0)
@@ -34,8 +35,9 @@ interface Ending extends Outcome {
 }
 
 /** Says how a publish ended: the address alone on stdout, all else on stderr. */
-export function report({ terminal, patience }: Setting, ending: Ending, options: Values): void {
+export function report({ terminal, patience, settings }: Setting, ending: Ending, options: Values): void {
   const { published, files, live } = ending
+  const { program } = settings
   const elapsed = (patience.now() - ending.began) / 1000
   const done = live ? 'Published' : 'Kept as a draft:'
   terminal.say(
@@ -44,8 +46,15 @@ export function report({ terminal, patience }: Setting, ending: Ending, options:
   for (const warning of published.warnings ?? []) terminal.say(`Careful: ${harmless(inWords(warning))}`)
   const address = live ? published.siteUrl : published.previewUrl
   terminal.print(options.json === true ? JSON.stringify(summary(ending), undefined, 2) : address)
-  if (!live) terminal.say(`To make it live: slipway restore ${published.versionId}`)
-  for (const line of withoutOwner(ending, patience.now())) terminal.say(line)
+  if (!live) terminal.say(`To make it live: ${nextStep(ending, program)}`)
+  for (const line of withoutOwner(ending, program, patience.now())) terminal.say(line)
+}
+
+/** Restoring takes an owner. */
+function nextStep({ published, site }: Ending, program: string): string {
+  return site.claimToken === undefined
+    ? `${program} restore ${published.versionId}`
+    : `publish it again without --draft`
 }
 
 function uploaded({ published, files }: Ending): string {
@@ -67,7 +76,7 @@ function summary({ published, site, files, live }: Ending) {
   return { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes, claimUrl, expiresAt }
 }
 
-function withoutOwner({ site, signedIn }: Ending, now: number): string[] {
+function withoutOwner({ site, signedIn }: Ending, program: string, now: number): string[] {
   if (site.claimToken === undefined) return []
   const lines: string[] = []
   if (site.expiresAt !== undefined) {
@@ -75,6 +84,6 @@ function withoutOwner({ site, signedIn }: Ending, now: number): string[] {
     lines.push(`It has no owner and is gone in ${span(left)}, at ${moment(site.expiresAt)}.`)
   }
   if (site.claimUrl !== undefined) lines.push(`To keep it, open ${site.claimUrl}`)
-  lines.push(signedIn ? 'or, since you are signed in: slipway claim' : 'or: slipway claim')
+  lines.push(`${signedIn ? 'or, since you are signed in' : 'or'}: ${program} claim`)
   return lines
 }

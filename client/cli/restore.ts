@@ -11,7 +11,8 @@ export const restore: Command = {
   about: 'Makes a version that is kept, or a draft, the live one, at once and without uploading.',
   options: { site: SITE_OPTION, server: SERVER_OPTION },
   async run(work, options, [versionId]) {
-    if (versionId === undefined) throw new UsageTrouble('Which version? Say its id', 'See: slipway versions')
+    if (versionId === undefined)
+      throw new UsageTrouble('Which version? Say its id', `See: ${work.settings.program} versions`)
     const site = chooseSite(work, options)
     const { siteUrl } = await asOwner(work, options, site).restore(site.slug, versionId)
     work.terminal.say(`${work.terminal.green('✓')} ${versionId} is live.`)

@@ -13,6 +13,8 @@ export interface Settings {
   keysFile: string
   home: string
   colour: boolean
+  /** What to type for another command: `slipway`, or `npx slipway` where npm found the program. */
+  program: string
 }
 
 /** Reads the settings of the command line. Empty variables count as absent. */
@@ -26,5 +28,6 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
     colour: !env.NO_COLOR && env.TERM !== 'dumb',
+    program: env.npm_command ? 'npx slipway' : 'slipway',
   })
 }

@@ -17,7 +17,9 @@ export const sites: Command = {
     for await (const site of slipway.sites()) found.push(site)
     if (options.json === true) return work.terminal.print(JSON.stringify(found, undefined, 2))
     if (found.length === 0)
-      return work.terminal.say('You have no sites yet. Publish one: slipway publish ./folder')
+      return work.terminal.say(
+        `You have no sites yet. Publish one: ${work.settings.program} publish ./folder`,
+      )
     for (const line of listing(found)) work.terminal.print(line)
   },
 }
@@ -26,7 +28,7 @@ function listing(found: SiteSummary[]): string[] {
   const head = ['SLUG', 'ADDRESS', 'FILES', 'SIZE', 'CHANGED', 'EXPIRES', 'TITLE']
   const rows = found.map((site) => [
     site.slug,
-    site.status === 'pending' ? '(not finished)' : site.siteUrl,
+    site.status === 'pending' ? '(nothing is live)' : site.siteUrl,
     figure(site.fileCount),
     size(site.totalBytes),
     moment(site.updatedAt),

@@ -1,11 +1,11 @@
 /** Something that the person at the keyboard can do something about: one sentence, and what to do next. */
 export class Trouble extends Error {
-  readonly hint: string | undefined
+  readonly hints: string[]
 
-  constructor(message: string, hint?: string) {
+  constructor(message: string, ...hints: string[]) {
     super(message)
     this.name = 'Trouble'
-    this.hint = hint
+    this.hints = hints
   }
 }
 

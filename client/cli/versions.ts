@@ -16,7 +16,7 @@ export const versions: Command = {
     const { versions: found } = await asOwner(work, options, site).versions(site.slug)
     if (options.json === true) return work.terminal.print(JSON.stringify(found, undefined, 2))
     for (const line of listing(found)) work.terminal.print(line)
-    if (found.length > 1) work.terminal.say('To go back to one: slipway restore VERSION')
+    if (found.length > 1) work.terminal.say(`To go back to one: ${work.settings.program} restore VERSION`)
   },
 }
 

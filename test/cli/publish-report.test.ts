@@ -47,13 +47,23 @@ describe('what is left out', () => {
     ])
   })
 
+  it('is named in full by --dry-run, and a line that says only some of it points there', async () => {
+    await using all = await SiteDesk.start()
+    const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
+    all.desk.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
+    all.desk.write({ 'site/void/empty.txt': '' })
+    assert.match((await all.publish()).stderr, /7\.pem and 2 more \(--dry-run names them all\)\n/)
+    const { stderr } = await all.publish('--dry-run')
+    assert.ok(stderr.includes(`Left out: ${secrets.join(', ')}\nLeft out, being empty: void/empty.txt\n`))
+  })
+
   it('--dry-run lists what would be published, and sends nothing', async () => {
     await using all = await SiteDesk.start()
     all.desk.write({ 'site/.env': 'SECRET=1' })
     const { code, stdout, stderr } = await all.publish('--dry-run')
     assert.equal(code, 0)
     assert.equal(stdout, 'index.html\nstyle.css\n')
-    assert.match(stderr, /Left out by name: \.env\n2 files \(16 bytes\) would be published\./)
+    assert.match(stderr, /Left out: \.env\n2 files \(16 bytes\) would be published\./)
     assert.equal(all.peer.calls.length, 0)
   })
 
@@ -79,8 +89,11 @@ describe('options', () => {
     await using all = await SiteDesk.start()
     const { stdout, stderr } = await all.publish('--draft')
     assert.match(stdout, /^http:\/\/\S+--site-1\.sites\.test\/\n$/)
-    assert.match(stderr, /To make it live: slipway restore \S+/)
+    assert.match(stderr, /To make it live: publish it again without --draft\n/)
     assert.equal(all.peer.sites.get('site-1')!.live, undefined)
+    all.desk.env.SLIPWAY_KEY = all.peer.key
+    const owned = await all.publish('--draft', '--new')
+    assert.match(owned.stderr, /To make it live: slipway restore \S+\n/)
   })
 
   it('--json prints all of it in place of the address', async () => {
@@ -90,20 +103,48 @@ describe('options', () => {
     assert.match(claimUrl, /\/claim\?/)
   })
 
-  it('--password asks on a terminal, without showing it, and is set once the site is there', async () => {
+  it('--password asks on a terminal, without showing it, and is set before anybody can see the site', async () => {
     await using all = await SiteDesk.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     let change: unknown
     all.peer.misbehave = ({ method, path, body }, _request, response) => {
       if (method !== 'PATCH') return false
-      change = [path, JSON.parse(body.toString())]
+      change = [path, JSON.parse(body.toString()), all.peer.sites.get('site-1')!.live]
       answer(response, 200, {})
       return true
     }
     const { code, stderr } = await all.desk.run(['publish', 'site', '--password'], { typed: ['open sesame'] })
     assert.equal(code, 0)
     assert.doesNotMatch(stderr, /sesame/)
-    assert.deepEqual(change, ['/api/v1/publish/site-1/metadata', { password: 'open sesame' }])
+    assert.match(stderr, /Visitors need the password\.\n/)
+    assert.deepEqual(change, ['/api/v1/publish/site-1/metadata', { password: 'open sesame' }, undefined])
+  })
+
+  it('--password that is refused leaves nothing to see', async () => {
+    await using all = await SiteDesk.start()
+    all.desk.env.SLIPWAY_KEY = all.peer.key
+    all.peer.misbehave = ({ method }, _request, response) => {
+      if (method === 'PATCH') answer(response, ...failure(400, 'VALIDATION_ERROR'))
+      return method === 'PATCH'
+    }
+    const env = { SLIPWAY_SITE_PASSWORD: 'x' }
+    assert.equal((await all.desk.run(['publish', 'site', '--password'], { env })).code, 1)
+    assert.equal(all.peer.sites.get('site-1')!.live, undefined)
+  })
+
+  it('--no-password takes it away once the new version is live', async () => {
+    await using all = await SiteDesk.start()
+    all.desk.env.SLIPWAY_KEY = all.peer.key
+    let change: unknown
+    all.peer.misbehave = ({ method, body }, _request, response) => {
+      if (method !== 'PATCH') return false
+      change = [JSON.parse(body.toString()), all.peer.sites.get('site-1')!.live !== undefined]
+      answer(response, 200, {})
+      return true
+    }
+    const { stderr } = await all.publish('--no-password')
+    assert.match(stderr, /Visitors need no password\.\n/)
+    assert.deepEqual(change, [{ password: null }, true])
   })
 
   it('--password needs an account, and says so before anything is sent', async () => {
@@ -159,8 +200,10 @@ describe('what the server says', () => {
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /starts again in 25 min, at 2030-01-01 00:25 UTC\n {2}An account can do more: slipway login/,
+      /Try again in 25 min, at 2030-01-01 00:25 UTC\n {2}An account can do more: slipway login/,
     )
+    all.desk.env.SLIPWAY_KEY = all.peer.key
+    assert.doesNotMatch((await all.publish()).stderr, /An account can do more/)
   })
 
   it('about the files, such as a broken redirect, is passed on', async () => {

@@ -28,8 +28,11 @@ describe('figures in words', () => {
   })
   it('moments', () => assert.equal(moment('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
   it('names in a short line', () => {
-    assert.equal(names(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), '.DS_Store (2), node_modules/')
-    assert.equal(names(['1', '2', '3', '4'], 2), '1, 2 and 2 more')
+    assert.deepEqual(names(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
+      said: '.DS_Store (2), node_modules/',
+      more: 0,
+    })
+    assert.deepEqual(names(['1', '2', '3', '4'], 2), { said: '1, 2', more: 2 })
   })
   it('nothing that would move the cursor', () => {
     assert.equal(harmless('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
@@ -75,6 +78,25 @@ describe('progress', () => {
       view.show({ files: 100, filesDone: done, bytes: 100_000, bytesDone: done * 1000 })
     }
     assert.equal(said(), '  50 of 100 files · 50 KB of 100 KB · 5 s left\n')
+  })
+
+  it('says why it stands still until it goes on', () => {
+    const { view, said, at } = display(false)
+    view.show(half)
+    view.stall('Nothing answers')
+    view.stall('Nothing answers')
+    assert.equal(said(), '  Nothing answers; trying again\n')
+    at(10_000)
+    view.show(half)
+    assert.doesNotMatch(said(), /files/)
+    view.show({ ...half, bytesDone: half.bytesDone + 1 })
+    assert.match(said(), /412 of 1,000 files/)
+  })
+  it('says why it stands still in the place of the bar', () => {
+    const { view, said } = display(true)
+    view.show(half)
+    view.stall('Nothing answers')
+    assert.ok(said().endsWith('\r\u001b[KNothing answers; trying again'))
   })
 
   function display(isTTY: boolean) {

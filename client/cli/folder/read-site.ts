@@ -17,11 +17,11 @@ const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
 export function lookThrough(folder: string): Scan {
   const found = scan(folder)
   const refused = refusals(found.files)
-  if (refused.length > 0)
-    throw new Trouble('This cannot be published as it is', refused.map(harmless).join('\n  '))
+  if (refused.length > 0) throw new Trouble('This cannot be published as it is', ...refused.map(harmless))
   if (found.files.length === 0) {
-    const lines = exceptions(found)
-    throw new Trouble(`There is nothing to publish in ${folder}`, lines.join('\n  ') || 'It has no files')
+    const reasons = exceptions(found)
+    if (reasons.length === 0) reasons.push('It has no files')
+    throw new Trouble(`There is nothing to publish in ${folder}`, ...reasons)
   }
   return found
 }
@@ -60,13 +60,22 @@ export function amount(files: { size: number }[]): string {
   return `${count(files.length, 'file')} (${size(total(files))})`
 }
 
-function exceptions(found: Scan): string[] {
-  const lines: string[] = []
-  if (found.leftOut.length > 0) lines.push(`Left out: ${names(found.leftOut)}`)
-  if (found.empty.length > 0) lines.push(`Left out, being empty: ${names(found.empty)}`)
-  if (found.links.length > 0) lines.push(`Left out, links that lead out of the folder: ${names(found.links)}`)
-  if (found.odd.length > 0) lines.push(`Left out, not files: ${names(found.odd)}`)
-  return lines
+/** What is in the folder and will not be in the site: all of it with its path, or a few names of each kind. */
+export function exceptions({ leftOut, empty, links, odd }: Scan, all = false): string[] {
+  const kinds: [string, string[]][] = [
+    ['Left out', leftOut],
+    ['Left out, being empty', empty],
+    ['Left out, links that lead nowhere in the folder', links],
+    ['Left out, not files', odd],
+  ]
+  return kinds
+    .filter(([, paths]) => paths.length > 0)
+    .map(([kind, paths]) => `${kind}: ${all ? paths.map(harmless).join(', ') : few(paths)}`)
+}
+
+function few(paths: string[]): string {
+  const { said, more } = names(paths)
+  return more === 0 ? said : `${said} and ${more} more (--dry-run names them all)`
 }
 
 function withoutIndex(files: FoundFile[], folder: string): string[] {

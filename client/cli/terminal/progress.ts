@@ -22,6 +22,9 @@ export class ProgressView {
   readonly #now: () => number
   readonly #began: number
   #shownAt: number
+  #bytesDone = 0
+  /** How many bytes were done when it came to a standstill. */
+  #stalledAt: number | undefined
 
   constructor(terminal: Terminal, verb: string, now: () => number) {
     this.#terminal = terminal
@@ -32,6 +35,9 @@ export class ProgressView {
   }
 
   show(progress: Progress): void {
+    this.#bytesDone = progress.bytesDone
+    if (this.#stalledAt !== undefined && progress.bytesDone <= this.#stalledAt) return
+    this.#stalledAt = undefined
     const now = this.#now()
     const { live, width } = this.#terminal
     if (now - this.#shownAt < (live ? FRAME_MS : LINE_MS)) return
@@ -39,6 +45,15 @@ export class ProgressView {
     const elapsed = now - this.#began
     if (live) this.#terminal.draw(progressLine(this.#verb, progress, elapsed, width))
     else this.#terminal.say(`  ${figures(progress, elapsed)}`)
+  }
+
+  /** Says why it stands still, until it goes on. */
+  stall(reason: string): void {
+    const { live, width } = this.#terminal
+    const line = `${reason}; trying again`
+    if (live) this.#terminal.draw(line.slice(0, Math.max(width - 1, 0)))
+    else if (this.#stalledAt === undefined) this.#terminal.say(`  ${line}`)
+    this.#stalledAt = this.#bytesDone
   }
 }
 

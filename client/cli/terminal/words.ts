@@ -40,16 +40,15 @@ export function harmless(text: string): string {
   return text.replace(/\p{Cc}/gu, '\uFFFD')
 }
 
-/** Names in a short line, equal ones counted: ".DS_Store (2), .env, and 4 more". */
-export function names(paths: string[], most = 8): string {
+/** Names in a short line, equal ones counted: ".DS_Store (2), .env"; and how many more there are. */
+export function names(paths: string[], most = 8): { said: string; more: number } {
   const counts = new Map<string, number>()
   for (const path of paths) {
     const name = harmless(path.replace(/^.*\/(?=[^/])/, ''))
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
-  const rest = all.length - most
-  return rest > 0 ? `${all.slice(0, most).join(', ')} and ${rest} more` : all.join(', ')
+  return { said: all.slice(0, most).join(', '), more: Math.max(0, all.length - most) }
 }
 
 /** Rows in columns as wide as their widest cell. */

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
+import { KEY, startAnsweringDesk } from './answering-desk.ts'
+
+describe('a site of this folder', () => {
+  const versions = [
+    {
+      versionId: 'v2',
+      createdAt: '2030-01-02T00:00:00.000Z',
+      publishedAt: null,
+      fileCount: 2,
+      totalBytes: 9,
+      current: false,
+      previewUrl: 'http://v2--otter.sites.test/',
+    },
+    {
+      versionId: 'v1',
+      createdAt: '2030-01-01T00:00:00.000Z',
+      publishedAt: '2030-01-01T00:00:00.000Z',
+      fileCount: 1,
+      totalBytes: 5,
+      current: true,
+      previewUrl: 'http://v1--otter.sites.test/',
+    },
+  ]
+  const answers = {
+    'GET /api/v1/publish/otter/versions': { versions },
+    'POST /api/v1/publish/otter/versions/v2/restore': { siteUrl: 'http://otter.sites.test/' },
+    'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
+    'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
+    'POST /api/v1/publish/otter/claim/preview': { slug: 'otter' },
+    'POST /api/v1/publish/otter/claim': { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
+  }
+  const keyed = { env: { SLIPWAY_KEY: KEY } }
+
+  it('versions lists what is kept, live and draft', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    const { stdout, stderr } = await all.desk.run(['versions'], keyed)
+    assert.match(stdout, /^v2 +draft +2030-01-02 00:00 UTC +2 +9 bytes +http:\/\/v2--otter/m)
+    assert.match(stdout, /^v1 +live /m)
+    assert.match(stderr, /slipway restore VERSION/)
+  })
+
+  it('restore makes a version live and prints the address', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    const { stdout, stderr } = await all.desk.run(['restore', 'v2'], keyed)
+    assert.equal(stdout, 'http://otter.sites.test/\n')
+    assert.match(stderr, /v2 is live/)
+    assert.equal((await all.desk.run(['restore'], keyed)).code, 2)
+  })
+
+  it('delete asks to type the name', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    const wrong = await all.desk.run(['delete'], { ...keyed, typed: ['oter'] })
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /so nothing was deleted/)
+    assert.equal(all.peer.calls.length, 0)
+    const right = await all.desk.run(['delete'], { ...keyed, typed: ['otter'] })
+    assert.equal(right.code, 0)
+    assert.match(right.stderr, /otter is deleted/)
+  })
+
+  it('delete never asks a program, which has to say --yes', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    assert.equal((await all.desk.run(['delete'], keyed)).code, 2)
+    assert.equal(all.peer.calls.length, 0)
+    assert.equal((await all.desk.run(['delete', '--yes'], keyed)).code, 0)
+    assert.equal(new SiteMemory(all.desk.cwd).all().length, 0)
+  })
+
+  it('open prints the address and opens a browser where there is one', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    assert.equal((await all.desk.run(['open'])).stdout, 'http://otter.sites.test/\n')
+    assert.deepEqual(all.desk.launched, [])
+    await all.desk.run(['open'], { env: { DISPLAY: ':0' } })
+    assert.deepEqual(all.desk.launched, [['xdg-open', 'http://otter.sites.test/']])
+  })
+
+  it('another one is named with --site', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    const { stdout } = await all.desk.run(['open', '--site', 'badger'], keyed)
+    assert.equal(stdout, 'http://badger.sites.test/\n')
+  })
+
+  it('has to be named when there are several, or none', async () => {
+    await using all = await startAnsweringDesk(answers)
+    assert.match((await all.desk.run(['open'])).stderr, /No site was published from this folder/)
+    all.remember('otter')
+    all.remember('badger')
+    const { code, stderr } = await all.desk.run(['open'])
+    assert.equal(code, 1)
+    assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
+  })
+
+  it('without an owner has to be claimed first', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter', { claimToken: 'secret' })
+    const { code, stderr } = await all.desk.run(['versions'], keyed)
+    assert.equal(code, 1)
+    assert.match(stderr, /has no owner yet\n {2}Make it yours first: slipway claim/)
+  })
+
+  it('claim makes it yours and forgets the token', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter', { claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
+    const { code, stdout, stderr } = await all.desk.run(['claim'], keyed)
+    assert.equal(code, 0)
+    assert.equal(stdout, 'http://otter.sites.test/\n')
+    assert.match(stderr, /otter is yours now and does not expire/)
+    assert.deepEqual(all.bodies(), [{ claimToken: 'secret' }])
+    assert.equal(new SiteMemory(all.desk.cwd).all()[0]!.claimToken, undefined)
+  })
+
+  it('claim signs a person in on the way', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter', { claimToken: 'secret' })
+    const { code } = await all.desk.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
+    assert.equal(code, 0)
+    assert.equal(all.peer.calls.at(-1)!.key, KEY)
+  })
+
+  it('claim asks nobody to sign in for a site that is gone', async () => {
+    await using all = await startAnsweringDesk()
+    all.remember('otter', { claimToken: 'secret' })
+    const { code, stderr } = await all.desk.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
+    assert.equal(code, 1)
+    assert.match(stderr, /The peer says NOT_FOUND/)
+    assert.deepEqual(all.peer.log, ['POST /api/v1/publish/otter/claim/preview'])
+  })
+
+  it('claim of a site that has an owner says so', async () => {
+    await using all = await startAnsweringDesk()
+    all.remember('otter')
+    const { code, stderr } = await all.desk.run(['claim'], keyed)
+    assert.equal(code, 1)
+    assert.match(stderr, /otter\.sites\.test\/ has an owner already/)
+  })
+
+  it('claim takes a link from anywhere, and speaks to its server only', async () => {
+    await using all = await startAnsweringDesk(answers)
+    const link = `${all.peer.url}/claim?slug=otter&token=secret`
+    const { code } = await all.desk.run(['claim', link], keyed)
+    assert.equal(code, 0)
+    const { code: other, stderr } = await all.desk.run(['claim', link], {
+      env: { SLIPWAY_KEY: KEY, SLIPWAY_URL: 'http://localhost:1' },
+    })
+    assert.equal(other, 1)
+    assert.match(stderr, /SLIPWAY_KEY is not sent to http:\/\/127\.0\.0\.1/)
+    assert.match(stderr, /You are not signed in at http:\/\/127\.0\.0\.1/)
+    assert.equal((await all.desk.run(['claim', 'https://example.test/'], keyed)).code, 2)
+  })
+})
