@@ -139,6 +139,7 @@ function announce(baseUrl: string, config: Config): void {
   Slipway ${version} runs at ${baseUrl}
 
   Publish a folder:   npx slipway publish ./folder${baseUrl === 'http://localhost:8080' ? '' : ` --server ${baseUrl}`}
+                      (in a second terminal, in this folder)
   API reference:      ${baseUrl}/docs
   Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
 
