@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
 import { Failure } from '../failure.ts'
 import { migrate } from './migrate.ts'
 import { queriesOver } from './queries.ts'
@@ -14,10 +15,14 @@ interface SqliteOptions {
   clock: () => number
   /** How often changes of other processes are looked for; the contract allows a second. */
   pollMilliseconds?: number
+  /** How long a write waits for those of other processes before the store counts as too busy. */
+  busyMilliseconds?: number
 }
 
-/** How long a statement waits for another process's write before the store counts as too busy. */
 const BUSY_MILLISECONDS = 5000
+
+/** The longest pause between two tries for the write lock. */
+const LONGEST_PAUSE = 16
 
 const CHANGES_KEPT_MILLISECONDS = 10 * 60_000
 
@@ -26,12 +31,17 @@ const CHANGES_KEPT_MILLISECONDS = 10 * 60_000
  * that a read never sees a write half done and never waits for it. Processes on the same file hear of each
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
-export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: SqliteOptions): Promise<Store> {
+export async function sqliteStore(options: SqliteOptions): Promise<Store> {
+  const { file, clock, pollMilliseconds = 200, busyMilliseconds = BUSY_MILLISECONDS } = options
   mkdirSync(dirname(file), { recursive: true })
-  const writer = connect(file)
-  const reader = connect(file)
+  const patience = () => performance.now() + busyMilliseconds
+  const writer = await connect(file, patience())
+  const reader = await connect(file, patience())
+  // A reader meets a lock only while another process mends what a killed one left, which takes milliseconds.
+  reader.exec(`PRAGMA busy_timeout = ${busyMilliseconds}`)
   const writing = kyselyOver(writer)
   const reading = kyselyOver(reader)
+  await lock(writer, patience())
   await migrate(writing)
 
   const listeners = new Set<Forget>()
@@ -47,11 +57,13 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
   async function transaction<T>(
     wanted: Durability,
     work: (tx: Writing) => Promise<T>,
+    until: number,
   ): Promise<[T, string[]]> {
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
     }
+    await lock(writer, until)
     const changed = new Set<string>()
     const result = await writing.transaction().execute(async (trx) => {
       const result = await work({
@@ -99,7 +111,8 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
     read: queriesOver(reading),
 
     async write(wanted, work) {
-      const turn = last.then(() => explained(() => transaction(wanted, work)))
+      const until = patience()
+      const turn = last.then(() => explained(() => transaction(wanted, work, until)))
       last = turn.catch(() => undefined)
       const [result, changed] = await turn
       await tell(changed, true)
@@ -127,16 +140,38 @@ export async function sqliteStore({ file, clock, pollMilliseconds = 200 }: Sqlit
 /** Pages of 4 KiB that gather in the log before they are copied to the file: 16 MiB. */
 const CHECKPOINT_PAGES = 4096
 
-function connect(file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { timeout: BUSY_MILLISECONDS })
-  db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
-     PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+async function connect(file: string, until: number): Promise<DatabaseSync> {
+  const db = new DatabaseSync(file, { timeout: 0 })
+  await whenFree(until, () =>
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
+       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    ),
   )
   return db
 }
 
-/** Kysely's own dialect over `node:sqlite`; a transaction takes the write lock at once, so that it cannot fail later. */
+/** Begins a transaction with the write lock, so that it cannot fail for want of it later. */
+function lock(writer: DatabaseSync, until: number): Promise<void> {
+  return whenFree(until, () => writer.exec('begin immediate'))
+}
+
+/**
+ * Does something as soon as no other process has what it needs. Meanwhile this one goes on with everything else:
+ * visitors do not wait for writers.
+ */
+async function whenFree(until: number, work: () => void): Promise<void> {
+  for (let milliseconds = 1; ; milliseconds = Math.min(2 * milliseconds, LONGEST_PAUSE)) {
+    try {
+      return work()
+    } catch (error) {
+      if (resultCode(error) !== SQLITE_BUSY || performance.now() >= until) throw error
+    }
+    await pause(milliseconds)
+  }
+}
+
+/** Kysely's own dialect over `node:sqlite`. */
 function kyselyOver(db: DatabaseSync): Kysely<Schema> {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
@@ -157,6 +192,7 @@ function kyselyOver(db: DatabaseSync): Kysely<Schema> {
           db.close()
         },
         prepare(sql) {
+          if (sql === (db.isTransaction ? 'begin' : 'rollback')) return DONE_ALREADY
           const statement = prepare(sql)
           const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
           return {
@@ -171,6 +207,14 @@ function kyselyOver(db: DatabaseSync): Kysely<Schema> {
   })
 }
 
+/** A transaction that was begun with its lock, or that SQLite itself took back after an error. */
+const DONE_ALREADY: SqliteStatement = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [][Symbol.iterator](),
+}
+
 function dataVersionOf(db: DatabaseSync): number {
   return (db.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
 }
@@ -179,6 +223,7 @@ function newestChange(db: DatabaseSync): number {
   return (db.prepare('SELECT coalesce(max(seq), 0) AS seq FROM changes').get() as { seq: number }).seq
 }
 
+const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
 const AWAY = new Set([5, 6, 8, 10, 14])
 
@@ -187,14 +232,14 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const code = (error as { errcode?: number }).errcode
+    const code = resultCode(error)
     if (code === undefined) throw error
-    if ((code & 0xff) === SQLITE_FULL) {
+    if (code === SQLITE_FULL) {
       throw new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
         cause: error,
       })
     }
-    if (AWAY.has(code & 0xff)) {
+    if (AWAY.has(code)) {
       throw new Failure('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
         cause: error,
         retryAfterSeconds: 5,
@@ -202,4 +247,10 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
     }
     throw error
   }
+}
+
+/** SQLite's primary result code behind an error, if it is one of SQLite's. */
+function resultCode(error: unknown): number | undefined {
+  const extended = (error as { errcode?: number } | undefined)?.errcode
+  return extended === undefined ? undefined : extended & 0xff
 }
