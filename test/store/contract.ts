@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Store, Writing } from '../../server/store/store.ts'
+import { storeAnswers } from './answers.ts'
+import { storeChanges } from './changes.ts'
+import { inOtherProcesses } from './others.ts'
+import { openStore, type Place } from './places.ts'
+import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+
+/** Opens one more store on the data of a test, as one more process would; all are closed when the test ends. */
+export type Open = () => Promise<Store>
+
+/** Says what a store promises and runs `check` on data of its own. */
+export type Promises = (sentence: string, check: (open: Open, place: Place) => Promise<void>) => void
+
+/** What server/store/store.ts promises; every engine passes all of it. `fresh` makes a place without data. */
+export function storeContract(engine: string, fresh: () => Promise<Place>): void {
+  const promises: Promises = (sentence, check) =>
+    test(`${engine}: ${sentence}`, async () => {
+      await using stack = new AsyncDisposableStack()
+      const place = stack.use(await fresh())
+      await check(async () => stack.use(await openStore(place.address)), place)
+    })
+  storeWrites(promises)
+  storeProcesses(promises)
+  storeChanges(promises)
+  storeAnswers(promises)
+}
+
+function storeWrites(promises: Promises): void {
+  promises('a write is seen by everybody once it is answered, and by nobody before', async (open) => {
+    const [one, other] = [await open(), await open()]
+    const seen = async () => [
+      await one.read.sites.bySlug('a-site'),
+      await one.read.versions.byId('v1'),
+      await other.read.sites.bySlug('a-site'),
+      await other.read.versions.byId('v1'),
+    ]
+    const answer = await one.write('durable', async (tx) => {
+      await tx.sites.insert(siteRow('a-site'))
+      assert.deepEqual(await seen(), [undefined, undefined, undefined, undefined])
+      assert.equal((await tx.sites.bySlug('a-site'))?.slug, 'a-site', 'a write sees what it wrote')
+      await tx.versions.insert(versionRow('v1', 'a-site'))
+      assert.deepEqual(await seen(), [undefined, undefined, undefined, undefined])
+      return 'an answer'
+    })
+    assert.equal(answer, 'an answer')
+    const [site, version] = [siteRow('a-site'), versionRow('v1', 'a-site')]
+    assert.deepEqual(plain(await seen()), [site, version, site, version])
+  })
+
+  promises('whatever is thrown in a write undoes all of it and is thrown on as it is', async (open) => {
+    const store = await open()
+    await store.write('durable', (tx) => tx.sites.insert(siteRow('before', { title: 'as it was' })))
+    const thrown = [new Error('an error'), new TypeError('another'), 'no error at all', undefined]
+    for (const reason of thrown) {
+      const outcome = await store
+        .write('durable', async (tx) => {
+          await tx.sites.update('before', { title: 'changed' })
+          await tx.sites.insert(siteRow('during'))
+          await tx.blobNames.name('during', [blob(1)])
+          await tx.changed('before')
+          throw reason
+        })
+        .then(
+          () => assert.fail('a write that threw was answered'),
+          (error: unknown) => error,
+        )
+      assert.equal(outcome, reason)
+    }
+    assert.equal((await store.read.sites.bySlug('before'))?.title, 'as it was')
+    assert.equal(await store.read.sites.bySlug('during'), undefined)
+    assert.deepEqual(await store.read.blobNames.of('during'), [])
+  })
+
+  promises('one write that fails takes none of those around it along', async (open) => {
+    const store = await open()
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, number) =>
+        store.write(number % 2 ? 'durable' : 'soft', async (tx) => {
+          await tx.sites.insert(siteRow(`site-${number}`))
+          await turn()
+          if (number % 3 === 0) throw new Error('this one fails')
+        }),
+      ),
+    )
+    for (const [number, { status }] of outcomes.entries()) {
+      const kept = (await store.read.sites.bySlug(`site-${number}`)) !== undefined
+      assert.deepEqual({ status, kept }, number % 3 === 0 ? failed : done)
+    }
+  })
+
+  promises(
+    'writes follow one another over two stores: what one has read still holds when it commits',
+    async (open) => {
+      const stores = [await open(), await open()]
+      await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updated_at: 0 })))
+      const addOne = async (tx: Writing) => {
+        const { updated_at } = (await tx.sites.bySlug('a-site'))!
+        await turn()
+        await tx.sites.update('a-site', { updated_at: updated_at + 1 })
+      }
+      await Promise.all(Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('soft', addOne)))
+      for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updated_at, 60)
+    },
+  )
+
+  promises('a read waits for no write', async (open) => {
+    const [one, other] = [await open(), await open()]
+    const held = Promise.withResolvers<void>()
+    const writing = one.write('durable', async (tx) => {
+      await tx.sites.insert(siteRow('a-site'))
+      await held.promise
+    })
+    assert.equal(await one.read.sites.bySlug('a-site'), undefined)
+    assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+    await Promise.all([one.check(), other.check()])
+    held.resolve()
+    await writing
+  })
+
+  promises(
+    'a write that waits for another store leaves its own process free to do other things',
+    async (open) => {
+      const [one, other] = [await open(), await open()]
+      const held = Promise.withResolvers<void>()
+      const first = one.write('soft', () => held.promise)
+      const second = other.write('soft', (tx) => tx.sites.insert(siteRow('a-site')))
+      for (let turns = 0; turns < 50; turns++) await turn()
+      assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+      held.resolve()
+      await Promise.all([first, second])
+      assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
+    },
+  )
+
+  for (const [rule, write] of Object.entries(breakingUniqueRules)) {
+    promises(`unique: ${rule}`, async (open) => {
+      const store = await open()
+      await store.write('durable', (tx) => write(tx, 'first'))
+      const twice = store.write('durable', async (tx) => {
+        await tx.sites.insert(siteRow('beside'))
+        await write(tx, 'second')
+      })
+      await assert.rejects(twice)
+      assert.equal(await store.read.sites.bySlug('beside'), undefined, 'the rest of that write is undone')
+      await store.write('durable', (tx) => tx.sites.insert(siteRow('beside')))
+    })
+  }
+
+  promises('a store that closes finishes the writes it was asked for', async (open) => {
+    const closing = await open()
+    const writes = Array.from({ length: 5 }, (_, number) =>
+      closing.write('durable', async (tx) => {
+        await turn()
+        await tx.sites.insert(siteRow(`site-${number}`))
+      }),
+    )
+    await closing[Symbol.asyncDispose]()
+    await Promise.all(writes)
+    const { read } = await open()
+    for (let number = 0; number < 5; number++) assert.ok(await read.sites.bySlug(`site-${number}`))
+  })
+}
+
+const failed = { status: 'rejected', kept: false }
+const done = { status: 'fulfilled', kept: true }
+
+/** Each may be done once; `time` tells what may differ from what must not repeat. */
+const breakingUniqueRules: Record<string, (tx: Writing, time: string) => Promise<void>> = {
+  'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
+  'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { key_hash: 'a hash' })),
+  'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),
+  'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
+  'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),
+  'a domain is active for one account': (tx, time) =>
+    tx.domains.insert(domainRow('a.test', { account_id: time, status: 'active' })),
+}
+
+function storeProcesses(promises: Promises): void {
+  promises('processes that start at once without data all find it ready', async (_, { address }) => {
+    const fresh = Array.from({ length: 40 }, (_, number) => `${address}-${number}`)
+    await inOtherProcesses(fresh, { processes: 4, task: 'open' })
+  })
+
+  promises('a counter is exact over processes: each number is told once', async (open, { address }) => {
+    const told = await inOtherProcesses<number[]>([address], { processes: 4, task: 'count', times: 150 })
+    assert.deepEqual(sorted(told.flat(2)), upTo(600))
+    assert.equal(await (await open()).read.counters.value('everybody', 0), 600)
+  })
+
+  promises('processes lose none of each other’s updates', async (open, { address }) => {
+    const store = await open()
+    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updated_at: 0 })))
+    await inOtherProcesses([address], { processes: 3, task: 'increment', times: 50 })
+    assert.equal((await store.read.sites.bySlug('a-site'))?.updated_at, 150)
+  })
+
+  promises(
+    'every holder of a lease gets a fencing number of its own, over processes',
+    async (_, { address }) => {
+      const work = { processes: 3, task: 'lease', times: 30 }
+      const [fences = []] = await inOtherProcesses<number[]>([address], work)
+      assert.deepEqual(sorted(fences.flat()), upTo(90))
+      for (const mine of fences) assert.deepEqual(mine, sorted(mine))
+    },
+  )
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return numbers.toSorted((one, other) => one - other)
+}
+
+function upTo(last: number): number[] {
+  return Array.from({ length: last }, (_, index) => index + 1)
+}

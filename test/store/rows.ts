@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto'
+import type { AccountRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
+
+// Rows as the service writes them; a test names only the columns that it is about.
+
+export function siteRow(slug: string, change: Partial<SiteRow> = {}): SiteRow {
+  return {
+    slug,
+    owner_id: null,
+    claim_token_hash: null,
+    live_version_id: null,
+    previous_version_id: null,
+    live_since: null,
+    title: null,
+    description: null,
+    og_image_path: null,
+    spa_mode: 0,
+    password_hash: null,
+    created_at: 1000,
+    updated_at: 1000,
+    expires_at: null,
+    gone_at: null,
+    gone_reason: null,
+    ...change,
+  }
+}
+
+export function versionRow(id: string, slug: string, change: Partial<VersionRow> = {}): VersionRow {
+  return {
+    id,
+    slug,
+    state: 'ready',
+    files: '[]',
+    file_count: 0,
+    total_bytes: 0,
+    viewer: '{}',
+    base_version_id: null,
+    created_at: 1000,
+    published_at: null,
+    ...change,
+  }
+}
+
+export function accountRow(id: string, change: Partial<AccountRow> = {}): AccountRow {
+  return { id, email: `${id}@example.test`, plan: 'free', key_hash: null, created_at: 1000, ...change }
+}
+
+export function domainRow(domain: string, change: Partial<DomainRow> = {}): DomainRow {
+  return {
+    domain,
+    account_id: 'an-account',
+    slug: 'a-site',
+    status: 'pending',
+    proof: 'proof',
+    reason: null,
+    created_at: 1000,
+    verified_at: null,
+    checked_at: null,
+    ...change,
+  }
+}
+
+/** The hash of a blob; the same for the same name. */
+export function blob(name: string | number): string {
+  return hash('sha256', String(name))
+}
+
+/** Rows without the prototype that an engine gave them. */
+export function plain<Rows>(rows: Rows): Rows {
+  return structuredClone(rows)
+}
