@@ -158,8 +158,8 @@ export class Api implements AsyncDisposable {
     return this.#exchange('GET', path, { headers: { host: new URL(url).host, ...headers } })
   }
 
-  /** Sends these bytes on a connection of its own, half-closes it, and answers all that came back. */
-  raw(bytes: string | Buffer): Promise<string> {
+  /** Sends these bytes on a connection of its own, ends it, and answers what came back until it was closed. */
+  cutOff(bytes: Buffer): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect({ port: this.port, host: '127.0.0.1' })
       const chunks: Buffer[] = []

@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { FileEntry, UploadTarget } from '../../client/wire.ts'
+import type { Answer } from './answer.ts'
+import { type Account, Api, HOUR, refused, targetOf } from './api.ts'
+import { entryOf, sha256 } from './content.ts'
+import { numbers } from './random.ts'
+
+const KIB = 2 ** 10
+const MIB = 2 ** 20
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+interface Waiting {
+  slug: string
+  siteUrl: string
+  versionId: string
+  target: UploadTarget
+}
+
+/** A site that waits for one file. */
+async function waitingFor(entry: FileEntry): Promise<Waiting> {
+  const { slug, siteUrl, upload } = await owner.client.create({ files: [entry] })
+  return { slug, siteUrl, versionId: upload.versionId, target: upload.uploads[0]! }
+}
+
+function put(target: UploadTarget, body: string | Buffer | Readable, headers = {}): Promise<Answer> {
+  return api.ask('PUT', targetOf(target.url), { body, headers: { ...target.headers, ...headers } })
+}
+
+/** Nothing of the file is there: neither for finalize nor on the disk. */
+async function nothingCame({ slug, versionId }: Waiting): Promise<void> {
+  const error = await refused(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+  assert.equal((error.details as { count: number }).count, 1)
+  await noBytesOf(versionId)
+}
+
+/** The disk has no bytes of a version; a request that was cut off may still be under way. */
+async function noBytesOf(versionId: string): Promise<void> {
+  const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
+  let left = await staged()
+  for (let round = 0; left.length > 0 && round < 10_000; round++) {
+    await setImmediate()
+    left = await staged()
+  }
+  assert.deepEqual(left, [])
+}
+
+describe('an upload', () => {
+  for (const size of [1, 4096, 256 * KIB, 256 * KIB + 1, 3 * MIB + 7]) {
+    test(`of ${size} bytes is answered with what came`, async () => {
+      const bytes = randomBytes(size)
+      const { slug, siteUrl, versionId, target } = await waitingFor(entryOf('file.bin', bytes))
+      const { status, json } = await put(target, bytes)
+      assert.equal(status, 200)
+      assert.deepEqual(json, { path: 'file.bin', size, hash: sha256(bytes) })
+      await owner.client.finalize(slug, { versionId })
+      assert.deepEqual((await api.visit(siteUrl, '/file.bin')).body, bytes)
+    })
+
+    test(`of ${size} bytes may come in pieces, without a length`, async () => {
+      const bytes = randomBytes(size)
+      const { target } = await waitingFor(entryOf('file.bin', bytes))
+      const half = Math.ceil(size / 2)
+      const { status, json } = await put(
+        target,
+        Readable.from([bytes.subarray(0, half), bytes.subarray(half)]),
+      )
+      assert.equal(status, 200)
+      assert.equal(json.hash, sha256(bytes))
+    })
+  }
+
+  for (const type of [
+    'application/json',
+    'text/html; charset=utf-8',
+    'text/html;charset="utf-8"; a="b; \\" c"',
+    'TEXT/HTML',
+    "a!#$&-^_.+'/b%*`|~",
+    `text/${'x'.repeat(250)}`,
+    'application/zip',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    'text/plain',
+  ]) {
+    test(`of ${type.slice(0, 40)} is taken as the bytes it is`, async () => {
+      const body = '{"not": json &='
+      const { target } = await waitingFor({ path: 'file', size: body.length, contentType: type })
+      const { status, json } = await put(target, body)
+      assert.equal(status, 200)
+      assert.equal(json.hash, sha256(body))
+    })
+  }
+
+  test('of more JSON than a body may have is a file like any other', async () => {
+    const body = JSON.stringify('x'.repeat(3 * MIB))
+    const { target } = await waitingFor(entryOf('large.json', body))
+    assert.equal((await put(target, body)).status, 200)
+  })
+
+  test('needs no key, and looks at none', async () => {
+    const { target } = await waitingFor(entryOf('a.txt', 'hello'))
+    for (const authorization of ['Bearer nothing', 'Basic x', '']) {
+      assert.equal((await put(target, 'hello', { authorization })).status, 200)
+    }
+  })
+
+  test('may be repeated until finalize: the last one counts', async () => {
+    const entry = { path: 'a.txt', size: 5, contentType: 'text/plain' }
+    const { slug, siteUrl, versionId, target } = await waitingFor(entry)
+    for (const bytes of ['first', 'again', 'third', 'first', 'final']) {
+      assert.equal((await put(target, bytes)).json.hash, sha256(bytes))
+    }
+    await owner.client.finalize(slug, { versionId })
+    assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'final')
+  })
+
+  test('may be sent many times at once', async () => {
+    const bytes = randomBytes(300 * KIB)
+    const { slug, siteUrl, versionId, target } = await waitingFor(entryOf('a.bin', bytes))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => put(target, bytes)))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    await owner.client.finalize(slug, { versionId })
+    assert.deepEqual((await api.visit(siteUrl, '/a.bin')).body, bytes)
+  })
+
+  test('is UPLOAD_EXPIRED after finalize, and changes nothing', async () => {
+    const entry = { path: 'a.txt', size: 5, contentType: 'text/plain' }
+    const { slug, siteUrl, versionId, target } = await waitingFor(entry)
+    await put(target, 'right')
+    await owner.client.finalize(slug, { versionId })
+    const late = await put(target, 'wrong')
+    assert.equal(late.status, 410)
+    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
+    assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
+  })
+
+  test('is UPLOAD_EXPIRED when its version or its site is deleted', async () => {
+    const one = await waitingFor(entryOf('a.txt', 'hello'))
+    await owner.client.deleteVersion(one.slug, one.versionId)
+    assert.equal((await put(one.target, 'hello')).json.code, 'UPLOAD_EXPIRED')
+    const other = await waitingFor(entryOf('a.txt', 'hello'))
+    await owner.client.delete(other.slug)
+    assert.equal((await put(other.target, 'hello')).json.code, 'UPLOAD_EXPIRED')
+  })
+})
+
+describe('an upload address', () => {
+  test('works for an hour, and not a millisecond longer', async () => {
+    const { target } = await waitingFor(entryOf('a.txt', 'hello'))
+    const expires = Number(new URL(target.url).searchParams.get('exp')) * 1000
+    assert.ok(expires - api.clock.now <= HOUR && expires - api.clock.now > HOUR - 1000)
+    api.pass(expires - api.clock.now - 1)
+    assert.equal((await put(target, 'hello')).status, 200)
+    api.pass()
+    const late = await put(target, 'hello')
+    assert.equal(late.status, 410)
+    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
+  })
+
+  test('is refused with any of its bytes changed or left out', async () => {
+    const path = 'dir/a ü.txt'
+    const waiting = await waitingFor(entryOf(path, 'hello'))
+    const target = targetOf(waiting.target.url)
+    const start = '/api/v1/_upload/'.length
+    for (let at = start; at < target.length; at++) {
+      const other = target[at] === '1' ? '2' : '1'
+      for (const changed of [
+        target.slice(0, at) + other + target.slice(at + 1),
+        target.slice(0, at) + target.slice(at + 1),
+      ]) {
+        const { status, json } = await api.ask('PUT', changed, {
+          body: 'hello',
+          headers: waiting.target.headers,
+        })
+        // What is not percent-encoded UTF-8 any more is no address at all.
+        const refusal = json.code === 'NOT_FOUND' ? 404 : 403
+        assert.equal(status, refusal, `${changed} at ${at}`)
+        if (refusal === 403) assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', changed)
+      }
+    }
+    await nothingCame(waiting)
+  })
+
+  test('is refused when its parts belong to different addresses', async () => {
+    const [one, other] = [
+      await waitingFor(entryOf('a.txt', 'hello')),
+      await waitingFor(entryOf('a.txt', 'hello')),
+    ]
+    api.pass(5000)
+    const later = await owner.client.refresh(one.slug, { versionId: one.versionId })
+    const parts = (url: string) => /^(.*\?)(token=.*)&(ct=.*)&(exp=.*)$/.exec(targetOf(url))!.slice(1)
+    const [path, token, ct, exp] = parts(one.target.url)
+    const [otherPath, otherToken] = parts(other.target.url)
+    const [, , , laterExp] = parts(later.upload.uploads[0]!.url)
+    const mixtures = {
+      'the path of another site': `${otherPath}${token}&${ct}&${exp}`,
+      'the token of another site': `${path}${otherToken}&${ct}&${exp}`,
+      'a later expiry': `${path}${token}&${ct}&${laterExp}`,
+      'no token': `${path}${ct}&${exp}`,
+      'no type': `${path}${token}&${exp}`,
+      'no expiry': `${path}${token}&${ct}`,
+      nothing: path!.slice(0, -1),
+      'an empty token': `${path}token=&${ct}&${exp}`,
+      'an expiry with a plus': `${path}${token}&${ct}&${exp!.replace('=', '=%2B')}`,
+      'an expiry with a fraction': `${path}${token}&${ct}&${exp}.0`,
+      'an expiry with a zero': `${path}${token}&${ct}&${exp!.replace('=', '=0')}`,
+      'an expiry with an exponent': `${path}${token}&${ct}&${exp}e0`,
+      'an expiry that never comes': `${path}${token}&${ct}&exp=Infinity`,
+    }
+    for (const [what, target] of Object.entries(mixtures)) {
+      const { status, json } = await api.ask('PUT', target, { body: 'hello', headers: one.target.headers })
+      assert.equal(status, 403, what)
+      assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', what)
+    }
+    const twice = await api.ask('PUT', `${path}${token}&${otherToken}&${ct}&${exp}`, {
+      body: 'hello',
+      headers: one.target.headers,
+    })
+    assert.equal(twice.status, 400)
+    await nothingCame(one)
+  })
+
+  test('may be written with other characters percent-encoded, which is the same address', async () => {
+    const { target } = await waitingFor(entryOf('a.txt', 'hello'))
+    const url = target.url.replace('a.txt?', '%61%2Etxt?').replace('ct=text%2F', 'ct=text/')
+    assert.notEqual(url, target.url)
+    assert.equal((await put({ ...target, url }, 'hello')).status, 200)
+  })
+
+  test('is refused by a service with another secret', async () => {
+    await using one = await Api.start({ SECRET: 'the first secret, which is long enough' })
+    const { upload } = await one.anonymous.create({ files: [entryOf('a.txt', 'hello')] })
+    const [target] = upload.uploads
+    await using other = await Api.start({ SECRET: 'the second secret, it is long as well' })
+    const answer = await other.ask('PUT', targetOf(target!.url), { body: 'hello', headers: target!.headers })
+    assert.equal(answer.json.code, 'INVALID_UPLOAD_TOKEN')
+  })
+
+  for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']) {
+    test(`takes no ${method}`, async () => {
+      const { target } = await waitingFor(entryOf('a.txt', 'hello'))
+      const answer = await api.ask(method, targetOf(target.url), { headers: target.headers })
+      assert.equal(answer.status, 405)
+      assert.equal(answer.headers.allow, 'PUT, OPTIONS')
+    })
+  }
+})
+
+describe('bytes that are not what the manifest said', () => {
+  const types = ['text/html', 'text/plain;charset=utf-8', 'text/plain; charset=utf-16', undefined]
+  for (const type of types) {
+    test(`are refused as CONTENT_TYPE_MISMATCH when they are sent as ${type ?? 'nothing'}`, async () => {
+      const waiting = await waitingFor({ path: 'a.txt', size: 5, contentType: 'text/plain' })
+      const headers = type === undefined ? {} : { 'content-type': type }
+      const answer = await api.ask('PUT', targetOf(waiting.target.url), { body: 'hello', headers })
+      assert.equal(answer.status, 400)
+      assert.equal(answer.json.code, 'CONTENT_TYPE_MISMATCH')
+      assert.match(answer.json.error, /text\/plain/)
+      await nothingCame(waiting)
+    })
+  }
+
+  for (const size of [5, 300 * KIB]) {
+    const right = randomBytes(size)
+    const other = Buffer.from(right.map((byte, at) => (at === size - 1 ? byte ^ 1 : byte)))
+    const cases: [sentence: string, body: () => Buffer | Readable, code: string][] = [
+      ['of which one bit differs', () => other, 'HASH_MISMATCH'],
+      ['of which one bit differs, in pieces', () => Readable.from([other]), 'HASH_MISMATCH'],
+      ['a byte too long', () => Buffer.concat([right, Buffer.of(0)]), 'SIZE_MISMATCH'],
+      ['a byte too long, in pieces', () => Readable.from([right, Buffer.of(0)]), 'SIZE_MISMATCH'],
+      ['a byte too short', () => right.subarray(1), 'SIZE_MISMATCH'],
+      ['a byte too short, in pieces', () => Readable.from([right.subarray(1)]), 'SIZE_MISMATCH'],
+      ['that are none', () => Buffer.alloc(0), 'SIZE_MISMATCH'],
+      ['that are none, in pieces', () => Readable.from([]), 'SIZE_MISMATCH'],
+    ]
+    for (const [sentence, body, code] of cases) {
+      test(`of ${size}, ${sentence}, are refused as ${code}, and the right ones are taken then`, async () => {
+        const waiting = await waitingFor(entryOf('a.bin', right))
+        const answer = await put(waiting.target, body())
+        assert.equal(answer.status, 400, answer.text)
+        assert.equal(answer.json.code, code)
+        await nothingCame(waiting)
+        assert.equal((await put(waiting.target, right)).status, 200)
+        await owner.client.finalize(waiting.slug, { versionId: waiting.versionId })
+        assert.deepEqual((await api.visit(waiting.siteUrl, '/a.bin')).body, right)
+      })
+    }
+
+    test(`and never end are cut off soon after the ${size} that were announced`, async () => {
+      const waiting = await waitingFor(entryOf('a.bin', right))
+      let sent = 0
+      const endless = Readable.from(
+        (async function* () {
+          for (;;) {
+            sent += 64 * KIB
+            yield Buffer.alloc(64 * KIB)
+          }
+        })(),
+        { objectMode: false },
+      )
+      const answer = await put(waiting.target, endless)
+      assert.equal(answer.json.code, 'SIZE_MISMATCH')
+      await nothingCame(waiting)
+      endless.destroy()
+      assert.ok(sent < 64 * MIB, `${sent} bytes were taken in`)
+    })
+  }
+
+  test('do not take the place of those that came before', async () => {
+    const entry = { path: 'a.txt', size: 5, contentType: 'text/plain' }
+    const { slug, siteUrl, versionId, target } = await waitingFor(entry)
+    await put(target, 'right')
+    assert.equal((await put(target, 'wrong!')).json.code, 'SIZE_MISMATCH')
+    assert.equal((await put(target, 'wrong', { 'content-type': 'text/html' })).status, 400)
+    await owner.client.finalize(slug, { versionId })
+    assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
+  })
+})
+
+describe('an upload that is cut off', () => {
+  /** The upload as it goes over the wire. */
+  function onTheWire({ target }: Waiting, bytes: Buffer, chunked: boolean): Buffer {
+    const head = [
+      `PUT ${targetOf(target.url)} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Type: ${target.headers['Content-Type']}`,
+      chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`,
+    ].join('\r\n')
+    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`)
+    const body = chunked ? Buffer.concat([size, bytes, Buffer.from('\r\n0\r\n\r\n')]) : bytes
+    return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body])
+  }
+
+  /** Sends these bytes and lets the connection break. */
+  function breakAfter(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect({ port: api.port, host: '127.0.0.1' })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve())
+      socket.write(bytes, () => socket.resetAndDestroy())
+    })
+  }
+
+  for (const chunked of [false, true]) {
+    test(`at any byte leaves nothing ${chunked ? 'of its pieces' : 'behind'}`, async () => {
+      const bytes = Buffer.from('every byte of this counts')
+      const waiting = await waitingFor(entryOf('a.txt', bytes))
+      const wire = onTheWire(waiting, bytes, chunked)
+      for (let at = 1; at < wire.length; at++) {
+        const answer = await api.cutOff(wire.subarray(0, at))
+        assert.doesNotMatch(answer, /^HTTP\/1\.1 2/, `cut off after ${at} of ${wire.length} bytes`)
+      }
+      await nothingCame(waiting)
+      assert.equal((await put(waiting.target, bytes)).status, 200)
+    })
+  }
+
+  test('by a broken connection leaves nothing behind, however large it is', async (context) => {
+    const bytes = randomBytes(600 * KIB)
+    const waiting = await waitingFor(entryOf('a.bin', bytes))
+    const wire = onTheWire(waiting, bytes, false)
+    const next = numbers(context)
+    for (let round = 0; round < 40; round++) await breakAfter(wire.subarray(0, 1 + next(wire.length - 1)))
+    await nothingCame(waiting)
+    assert.equal((await put(waiting.target, bytes)).status, 200)
+    await owner.client.finalize(waiting.slug, { versionId: waiting.versionId })
+    assert.deepEqual((await api.visit(waiting.siteUrl, '/a.bin')).body, bytes)
+  })
+
+  test('leaves the ones beside it alone', async () => {
+    const [first, second] = [randomBytes(400 * KIB), randomBytes(400 * KIB)]
+    const { slug, siteUrl, upload } = await owner.client.create({
+      files: [entryOf('1', first), entryOf('2', second)],
+    })
+    const [one, other] = upload.uploads
+    const waiting = { slug, siteUrl, versionId: upload.versionId, target: one! }
+    const wire = onTheWire(waiting, first, false)
+    await Promise.all([breakAfter(wire.subarray(0, 300 * KIB)), put(other!, second)])
+    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.deepEqual(error.details, { missing: ['1'], count: 1 })
+  })
+})
