@@ -54,12 +54,20 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 
   async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
     for (const name of names.get(blob.hash) ?? []) {
-      const from = join(batchFolder(batch), name)
-      if (!(await flushed(from, blob, name === `${blob.hash}.${run}`))) continue
-      await rename(from, place(blob.hash))
-      return true
+      if (await placed(join(batchFolder(batch), name), blob, name === `${blob.hash}.${run}`)) return true
     }
     return isThere(place(blob.hash))
+  }
+
+  /** False when the staged file is not whole, or was placed meanwhile by another who settles the same batch. */
+  async function placed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
+    try {
+      if (!(await flushed(path, blob, trusted))) return false
+      await rename(path, place(blob.hash))
+      return true
+    } catch (error) {
+      return absent(error as NodeJS.ErrnoException) ?? false
+    }
   }
 
   /** Flushes a staged file when it is whole. A file that could not be flushed is deleted: its pages may be lost. */
