@@ -28,12 +28,14 @@ export function blobNamesOver(db: Kysely<Schema>) {
       return rows.map((row) => row.hash)
     },
 
-    /** The site no longer names these; those that nobody else names are condemned. */
+    /** The site no longer names these; those that nobody else names are condemned, with their grace time anew. */
     async unname(slug: string, hashes: readonly string[], now: number): Promise<void> {
       for (const piece of pieces(hashes)) {
         await db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', piece).execute()
       }
-      await this.condemn(await this.unnamedAmong(hashes), now)
+      const unnamed = await this.unnamedAmong(hashes)
+      await this.pardon(unnamed)
+      await this.condemn(unnamed, now)
     },
 
     /** Which of these hashes no site names, and no pending version waits to name. */
