@@ -1,2 +1,362 @@
+import assert from 'node:assert/strict'
+import type { SiteCursor } from '../../server/store/queries/sites.ts'
+import type { Queries, Store, Writing } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-export function storeAnswers(_: Promises): void {}
+import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+
+/** What the questions of server/store/queries promise, where it is more than a row back. */
+export function storeAnswers(promises: Promises): void {
+  promises(
+    'what is not there is undefined, nothing or none, and changing it changes nothing',
+    async (open) => {
+      const { read, write } = await open()
+      for (const [question, ask] of Object.entries(aboutNothing(read)))
+        assert.ok(isNothing(await ask), `${question}: ${JSON.stringify(await ask)}`)
+      await write('durable', async (tx) => {
+        await tx.sites.update('none', { title: 'x' })
+        await tx.versions.update('none', { state: 'ready' })
+        await tx.versions.remove('none')
+        await tx.versions.forgetArrivals('none', [0])
+        await tx.accounts.setPlan('none', 'hobby')
+        await tx.signIns.dropCode('none')
+        await tx.signIns.dropSession('none')
+        await tx.blobNames.unname('none', [], 0)
+        await tx.blobNames.pardon([blob(1)])
+        assert.equal(await tx.domains.remove('none', 'none'), false)
+      })
+      for (const [question, ask] of Object.entries(aboutNothing(read)))
+        assert.ok(isNothing(await ask), question)
+    },
+  )
+
+  promises('a lease has one holder at a time, and a number that grows with each new one', async (open) => {
+    const { write } = await open()
+    for (const [step, { holder, now, until, fence }] of leaseSteps.entries()) {
+      const got = await write('soft', (tx) => tx.leases.take('a-sweep', holder, now, until))
+      assert.equal(got, fence, `step ${step}: ${holder} at ${now}`)
+    }
+    const holds = (holder: string, fence: number) =>
+      write('soft', (tx) => tx.leases.holds('a-sweep', holder, fence))
+    assert.deepEqual(
+      [await holds('Bob', 2), await holds('Ann', 3), await holds('Ann', 1), await holds('Ann', 2)],
+      [false, true, false, false],
+    )
+    assert.equal(await write('soft', (tx) => tx.leases.take('another', 'Bob', 0, 100)), 1)
+  })
+
+  promises('a thousand and more are named, counted and asked for at once', async (open) => {
+    const store = await open()
+    const hashes = Array.from({ length: 2500 }, (_, number) => blob(number))
+    const rows = hashes.map((hash, file_number) => ({ version_id: 'v1', file_number, hash, size: 7 }))
+    await store.write('durable', async (tx) => {
+      await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending' }))
+      await tx.blobNames.name('a-site', hashes.slice(0, 1250))
+      await tx.versions.arrive(rows.slice(1250))
+      await tx.versions.arrive(rows.slice(1250).map((row) => ({ ...row, size: 8 })))
+    })
+    assert.equal((await store.read.blobNames.of('a-site')).length, 1250)
+    assert.deepEqual(await store.read.blobNames.unnamedAmong([...hashes, blob('other')]), [blob('other')])
+    const arrivals = await store.read.versions.arrivalsOf('v1')
+    assert.deepEqual(
+      arrivals.map(({ size }) => size),
+      Array(1250).fill(8),
+    )
+    await store.write('durable', async (tx) => {
+      await tx.versions.clearArrivals('v1')
+      await tx.blobNames.unname('a-site', hashes, 5)
+    })
+    assert.equal((await store.read.blobNames.condemned(5, 5000)).length, 2500)
+  })
+
+  listings(promises)
+  sweepQuestions(promises)
+  signIns(promises)
+}
+
+function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, counters }: Queries) {
+  return {
+    account: accounts.byId('none'),
+    'account by address': accounts.byEmail('none'),
+    'account by key': accounts.byKeyHash('none'),
+    site: sites.bySlug('none'),
+    'sites of an owner': sites.byOwner('none', 10),
+    'sites used': sites.usage('none').then((usage) => usage.sites + usage.totalBytes),
+    version: versions.byId('none'),
+    'head of a version': versions.head('none'),
+    heads: versions.heads(['none']),
+    'no heads': versions.heads([]),
+    'versions of a site': versions.bySlug('none'),
+    'pending version': versions.newestPending('none'),
+    'pending versions': versions.pendingOf(['none']),
+    'pending among': versions.pendingAmong(['none']).then((found) => found.size),
+    arrivals: versions.arrivalsOf('none'),
+    code: signIns.code('none'),
+    failures: signIns.failures('none'),
+    session: signIns.session('none', 0),
+    names: blobNames.of('none'),
+    condemned: blobNames.condemned(9e12, 10),
+    domain: domains.find('none', 'none'),
+    'active domain': domains.active('none'),
+    domains: domains.byAccount('none'),
+    'number of domains': domains.count('none'),
+    counter: counters.value('none', 0),
+  }
+}
+
+function isNothing(answer: unknown): boolean {
+  return answer === undefined || answer === 0 || (Array.isArray(answer) && answer.length === 0)
+}
+
+const leaseSteps = [
+  { holder: 'Ann', now: 0, until: 100, fence: 1 },
+  { holder: 'Bob', now: 50, until: 150, fence: undefined },
+  { holder: 'Ann', now: 60, until: 160, fence: 1 },
+  { holder: 'Bob', now: 159, until: 300, fence: undefined },
+  { holder: 'Bob', now: 160, until: 300, fence: 2 },
+  { holder: 'Ann', now: 200, until: 400, fence: undefined },
+  { holder: 'Bob', now: 299, until: 310, fence: 2 },
+  { holder: 'Ann', now: 310, until: 400, fence: 3 },
+]
+
+function listings(promises: Promises): void {
+  promises('an owner’s sites come newest first, page by page, each once and none of others', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      for (let number = 0; number < 23; number++) {
+        const owner_id = number % 4 === 3 ? 'other' : 'owner'
+        const gone_at = number === 5 ? 1 : null
+        const created_at = Math.floor(number / 6)
+        await tx.sites.insert(siteRow(`site-${number}`, { owner_id, gone_at, created_at }))
+      }
+    })
+    const pages: { slug: string; created_at: number }[][] = []
+    for (let after: SiteCursor | undefined; ; ) {
+      const page = await store.read.sites.byOwner('owner', 4, after)
+      const last = page.at(-1)
+      if (!last) break
+      pages.push(page)
+      after = { createdAt: last.created_at, slug: last.slug }
+    }
+    const listed = pages.flat()
+    assert.equal(new Set(listed.map(({ slug }) => slug)).size, 17)
+    assert.ok(listed.every((site, index) => index === 0 || listed[index - 1]!.created_at >= site.created_at))
+  })
+
+  promises('what an account uses is the sum of what is live', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.sites.insert(siteRow('one', { owner_id: 'owner', live_version_id: 'v1' }))
+      await tx.sites.insert(siteRow('two', { owner_id: 'owner', live_version_id: 'v3' }))
+      await tx.sites.insert(siteRow('waiting', { owner_id: 'owner' }))
+      await tx.sites.insert(siteRow('gone', { owner_id: 'owner', gone_at: 1 }))
+      await tx.sites.insert(siteRow('of-others', { owner_id: 'other', live_version_id: 'v4' }))
+      await tx.versions.insert(versionRow('v1', 'one', { total_bytes: 5_000_000_000_000 }))
+      await tx.versions.insert(versionRow('v2', 'one', { total_bytes: 10 }))
+      await tx.versions.insert(versionRow('v3', 'two', { total_bytes: 100 }))
+      await tx.versions.insert(versionRow('v4', 'of-others', { total_bytes: 1000 }))
+    })
+    assert.deepEqual(await store.read.sites.usage('owner'), { sites: 3, totalBytes: 5_000_000_000_100 })
+  })
+
+  promises(
+    'a site’s versions come newest first, and the newest pending one of each is found',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', async (tx) => {
+        for (const [id, slug, state] of [
+          ['v1', 'one', 'pending'],
+          ['v2', 'one', 'ready'],
+          ['v3', 'one', 'pending'],
+          ['v4', 'one', 'ready'],
+          ['v5', 'two', 'pending'],
+        ] as const) {
+          await tx.versions.insert(versionRow(id, slug, { state }))
+        }
+      })
+      const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+      assert.deepEqual(ids(await read.versions.bySlug('one')), ['v4', 'v3', 'v2', 'v1'])
+      assert.equal((await read.versions.newestPending('one'))?.id, 'v3')
+      assert.deepEqual(ids(await read.versions.pendingOf(['one', 'two', 'three'])).sort(), ['v3', 'v5'])
+      assert.deepEqual([...(await read.versions.pendingAmong(['v1', 'v2', 'v9']))], ['v1'])
+      assert.deepEqual(ids(await read.versions.heads(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
+      const { files: _, ...head } = versionRow('v5', 'two', { state: 'pending' })
+      assert.deepEqual(plain(await read.versions.head('v5')), head)
+    },
+  )
+
+  promises('a domain is pending for many and active for one', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const account_id of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { account_id }))
+      await tx.domains.insert(domainRow('b.test', { account_id: 'ann', status: 'active', slug: 'b-site' }))
+      await tx.domains.insert(domainRow('b.test', { account_id: 'bob', slug: 'b-site' }))
+    })
+    assert.equal(await read.domains.active('a.test'), undefined)
+    assert.equal((await read.domains.active('b.test'))?.account_id, 'ann')
+    assert.equal(await read.domains.count('ann'), 2)
+    assert.equal(await write('durable', (tx) => tx.domains.remove('ann', 'a.test')), true)
+    await write('durable', (tx) => tx.domains.removeOfSite('b-site'))
+    assert.deepEqual([await read.domains.count('ann'), await read.domains.count('bob')], [0, 1])
+  })
+}
+
+function sweepQuestions(promises: Promises): void {
+  promises('a blob that the last site lets go of is condemned, and no other', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      await tx.versions.insert(versionRow('v1', 'waiting', { state: 'pending' }))
+      await tx.versions.arrive([{ version_id: 'v1', file_number: 0, hash: blob('waited for'), size: 1 }])
+      await tx.blobNames.name('one', [
+        blob('own'),
+        blob('shared'),
+        blob('waited for'),
+        blob('kept'),
+        blob('own'),
+      ])
+      await tx.blobNames.name('two', [blob('shared')])
+      await tx.blobNames.unname('one', [blob('own'), blob('shared'), blob('waited for')], 1000)
+    })
+    assert.deepEqual(await read.blobNames.of('one'), [blob('kept')])
+    assert.deepEqual(await read.blobNames.condemned(1000, 10), [blob('own')])
+    assert.deepEqual(await read.blobNames.condemned(999, 10), [], 'its grace time counts from then')
+  })
+
+  promises(
+    'who names a condemned blob saves it; who lets it go again gives it the whole grace time',
+    async (open) => {
+      const { read, write } = await open()
+      const letGo = (tx: Writing, now: number) => tx.blobNames.unname('one', [blob(1)], now)
+      await write('durable', async (tx) => {
+        await tx.blobNames.name('one', [blob(1)])
+        await letGo(tx, 1000)
+        await tx.blobNames.name('one', [blob(1)])
+      })
+      assert.deepEqual(await read.blobNames.unnamedAmong([blob(1)]), [])
+      await write('durable', (tx) => letGo(tx, 5000))
+      assert.deepEqual(await read.blobNames.condemned(4999, 10), [])
+      assert.deepEqual(await read.blobNames.condemned(5000, 10), [blob(1)])
+    },
+  )
+
+  promises(
+    'condemned blobs come oldest first; found again they keep their time; pardoned they go',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', async (tx) => {
+        await tx.blobNames.condemn([blob(2)], 2000)
+        await tx.blobNames.condemn([blob(1)], 1000)
+        await tx.blobNames.condemn([blob(3)], 3000)
+        await tx.blobNames.condemn([blob(1), blob(2)], 9000)
+      })
+      assert.deepEqual(await read.blobNames.condemned(2500, 10), [blob(1), blob(2)])
+      assert.deepEqual(await read.blobNames.condemned(9000, 1), [blob(1)])
+      await write('durable', (tx) => tx.blobNames.pardon([blob(1), blob(3)]))
+      assert.deepEqual(await read.blobNames.condemned(9000, 10), [blob(2)])
+    },
+  )
+
+  promises('what is over, was never finalized or is too much is found by its time', async (open) => {
+    const store = await open()
+    await store.write('durable', fillForSweeps)
+    const { sites, versions } = store.read
+    const slugs = async (rows: Promise<{ slug: string }[]>) => (await rows).map(({ slug }) => slug)
+    assert.deepEqual(await slugs(sites.expired(1000, 10)), ['over-900', 'over-1000'])
+    assert.deepEqual(await slugs(sites.expired(1000, 1)), ['over-900'])
+    assert.deepEqual(await slugs(versions.abandoned(500, 10)), ['waiting-100', 'waiting-400'])
+    assert.deepEqual(await versions.crowded(2, 0, 10), ['crowded'])
+    assert.deepEqual(await versions.crowded(2, 1001, 10), [], 'nothing changed there since')
+    assert.deepEqual(await versions.crowded(3, 0, 10), [])
+  })
+}
+
+async function fillForSweeps(tx: Writing): Promise<void> {
+  const sites: Record<string, Parameters<typeof siteRow>[1]> = {
+    'over-1000': { expires_at: 1000, live_version_id: 'v' },
+    'over-900': { expires_at: 900, live_version_id: 'v' },
+    'over-later': { expires_at: 1001, live_version_id: 'v' },
+    'over-and-gone': { expires_at: 900, gone_at: 950, gone_reason: 'expired' },
+    crowded: { live_version_id: 'r3' },
+    forever: { live_version_id: 'r9' },
+  }
+  for (const [slug, change] of Object.entries(sites)) await tx.sites.insert(siteRow(slug, change))
+  for (const at of [100, 400, 500, 600]) {
+    await tx.versions.insert(versionRow(`p${at}`, `waiting-${at}`, { state: 'pending', created_at: at }))
+  }
+  for (const id of ['r1', 'r2', 'r3']) await tx.versions.insert(versionRow(id, 'crowded'))
+  await tx.versions.insert(versionRow('r4', 'crowded', { state: 'pending' }))
+  for (const id of ['r8', 'r9']) await tx.versions.insert(versionRow(id, 'forever'))
+}
+
+function signIns(promises: Promises): void {
+  const code = { email: 'a@b.test', code_hash: 'one', wrong_tries: 0, expires_at: 600 }
+
+  promises('a new code ends the one before, with its wrong tries', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      await tx.signIns.putCode(code)
+      await tx.signIns.countWrongTry('a@b.test')
+    })
+    assert.equal((await read.signIns.code('a@b.test'))?.wrong_tries, 1)
+    await write('durable', (tx) => tx.signIns.putCode({ ...code, code_hash: 'two' }))
+    assert.deepEqual(plain(await read.signIns.code('a@b.test')), { ...code, code_hash: 'two' })
+  })
+
+  promises('wrong tries in a row are counted until one is right or the lock begins', async (open) => {
+    const { read, write } = await open()
+    const count = () => write('soft', (tx) => tx.signIns.countFailure('a@b.test'))
+    assert.deepEqual([await count(), await count(), await count()], [1, 2, 3])
+    await write('soft', (tx) => tx.signIns.lock('a@b.test', 5000))
+    const locked = { email: 'a@b.test', wrong_tries: 0, locked_until: 5000 }
+    assert.deepEqual(plain(await read.signIns.failures('a@b.test')), locked)
+    assert.equal(await count(), 1)
+    await write('soft', (tx) => tx.signIns.forgetFailures('a@b.test'))
+    assert.equal(await count(), 1)
+  })
+
+  promises('a session is its account until its time is over', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
+      await tx.signIns.addSession({ token_hash: 't', account_id: 'ann', created_at: 0, expires_at: 1000 })
+    })
+    const { session } = store.read.signIns
+    assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
+    assert.equal(await session('t', 1000), undefined)
+    assert.equal(await session('other', 0), undefined)
+  })
+
+  promises('what is over is forgotten, and nothing else', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.accounts.insert(accountRow('ann'))
+      for (const [name, expires_at] of [
+        ['over', 1000],
+        ['valid', 1001],
+      ] as const) {
+        await tx.signIns.putCode({ ...code, email: name, expires_at })
+        await tx.signIns.addSession({ token_hash: name, account_id: 'ann', created_at: 0, expires_at })
+        await tx.signIns.countFailure(name)
+        await tx.signIns.lock(name, expires_at)
+        await tx.counters.add(name, expires_at)
+      }
+      await tx.signIns.countFailure('never locked')
+    })
+    await store.write('durable', async (tx) => {
+      assert.equal(await tx.signIns.dropExpired(1000), 2)
+      assert.equal(await tx.counters.dropBefore(1001), 1)
+    })
+    assert.deepEqual(await whatIsLeft(store), ['valid code', 'valid session', 'valid lock', 'valid counter'])
+    assert.ok(await store.read.signIns.failures('never locked'))
+  })
+}
+
+async function whatIsLeft({ read }: Store): Promise<string[]> {
+  const left: string[] = []
+  for (const name of ['over', 'valid']) {
+    if (await read.signIns.code(name)) left.push(`${name} code`)
+    if (await read.signIns.session(name, 0)) left.push(`${name} session`)
+    if (await read.signIns.failures(name)) left.push(`${name} lock`)
+    if (await read.counters.value(name, name === 'over' ? 1000 : 1001)) left.push(`${name} counter`)
+  }
+  return left
+}
