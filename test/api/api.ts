@@ -179,7 +179,7 @@ export class Api implements AsyncDisposable {
   /** What the operator types: `slipway-server sweep NAME`. */
   async sweep(name: string): Promise<number> {
     await using house = await this.#house()
-    return runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
+    return await runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
   }
 
   /** The rooms behind the doors, to see what is really kept. */

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, refused } from './api.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
+
+/** A live site with a draft beside it. */
+async function siteWithDraft(
+  more: { title?: string; description?: string | null; ttlSeconds?: number } = {},
+) {
+  const live = await api.publish(owner.client, { 'index.html': 'live' }, { title: 'Live', description: 'D' })
+  const { slug, siteUrl } = live
+  const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false, ...more })
+  return { slug, siteUrl, live, draft }
+}
+
+describe('a draft', () => {
+  test('is kept at an address of its own, and the site stays as it is', async () => {
+    const { siteUrl, live, draft } = await siteWithDraft()
+    assert.equal(draft.status, 'active')
+    assert.equal(draft.currentVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'live')
+    const preview = await api.visit(draft.previewUrl)
+    assert.equal(preview.text, 'draft')
+    assert.match(`${preview.headers['x-robots-tag']}`, /noindex/)
+    assert.match(`${preview.headers['cache-control']}`, /no-store|private|no-cache/)
+  })
+
+  test('stands among the versions, never published', async () => {
+    const { slug, live, draft } = await siteWithDraft()
+    const { versions } = await owner.client.versions(slug)
+    assert.deepEqual(
+      versions.map(({ versionId, current, publishedAt }) => [versionId, current, publishedAt === null]),
+      [
+        [draft.versionId, false, true],
+        [live.versionId, true, false],
+      ],
+    )
+  })
+
+  test('is live once it is restored, without another upload', async () => {
+    const { slug, siteUrl, live, draft } = await siteWithDraft()
+    const answer = await owner.client.restore(slug, draft.versionId)
+    assert.equal(answer.currentVersionId, draft.versionId)
+    assert.equal(answer.previousVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'draft')
+    const { versions } = await owner.client.versions(slug)
+    assert.equal(
+      versions.find(({ versionId }) => versionId === draft.versionId)!.publishedAt,
+      new Date(api.clock.now).toISOString(),
+    )
+  })
+
+  test('is live once it is finalized anew without live: false', async () => {
+    const { slug, siteUrl, draft } = await siteWithDraft()
+    await owner.client.finalize(slug, { versionId: draft.versionId })
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('may be finalized as a draft again, which says so and changes nothing', async () => {
+    const { slug, siteUrl, draft } = await siteWithDraft()
+    const again = await owner.client.finalize(slug, { versionId: draft.versionId, live: false })
+    assert.equal(again.replayed, true)
+    assert.equal(await text(siteUrl), 'live')
+  })
+
+  test('does not take the live version down when that is finalized as a draft', async () => {
+    const { slug, siteUrl, live } = await siteWithDraft()
+    const again = await owner.client.finalize(slug, { versionId: live.versionId, live: false })
+    assert.equal(again.currentVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'live')
+  })
+
+  test('says what it says of the site only once it is live', async () => {
+    const said = { title: 'Draft', description: null, ttlSeconds: 3600 }
+    const { slug, draft } = await siteWithDraft(said)
+    const before = await owner.client.details(slug)
+    assert.deepEqual([before.title, before.description, before.expiresAt], ['Live', 'D', null])
+    api.pass(5000)
+    await owner.client.restore(slug, draft.versionId)
+    const after = await owner.client.details(slug)
+    assert.deepEqual([after.title, after.description], ['Draft', null])
+    assert.equal(after.expiresAt, new Date(api.clock.now + 3600_000).toISOString())
+  })
+
+  test('says it once: what was said later stays when the version is restored again', async () => {
+    const { slug, live, draft } = await siteWithDraft({ title: 'Draft' })
+    await owner.client.restore(slug, draft.versionId)
+    await owner.client.setMetadata(slug, { title: 'Later' })
+    await owner.client.restore(slug, live.versionId)
+    assert.equal((await owner.client.details(slug)).title, 'Later')
+    await owner.client.restore(slug, draft.versionId)
+    assert.equal((await owner.client.details(slug)).title, 'Later')
+  })
+
+  test('may be the first version of a site, which is pending until it is live', async () => {
+    const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { live: false })
+    const { slug, siteUrl, previewUrl } = draft
+    assert.equal(draft.status, 'pending')
+    assert.equal(draft.currentVersionId, null)
+    assert.equal((await owner.client.details(slug)).status, 'pending')
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    assert.equal(await text(previewUrl), 'draft')
+    await refused(owner.client.duplicate(slug), 'SITE_PENDING')
+    await owner.client.restore(slug, draft.versionId)
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('may be left for another one, and deleted', async () => {
+    const { slug, draft } = await siteWithDraft()
+    await owner.client.deleteVersion(slug, draft.versionId)
+    assert.equal((await api.visit(draft.previewUrl)).status, 404)
+    await refused(owner.client.restore(slug, draft.versionId), 'NOT_FOUND')
+  })
+
+  test('is refused when another version went live since the one it was based on', async () => {
+    const first = await api.publish(owner.client, { 'index.html': 'one' })
+    const { slug } = first
+    const contents = { 'index.html': 'draft' }
+    const { upload } = await api.update(owner.client, slug, contents, { baseVersionId: first.versionId })
+    await api.upload(upload, contents)
+    await api.publish(owner.client, { 'index.html': 'two' }, { slug })
+    await refused(
+      owner.client.finalize(slug, { versionId: upload.versionId, live: false }),
+      'VERSION_CONFLICT',
+    )
+  })
+
+  test('of an anonymous site needs no key either', async () => {
+    const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
+    assert.equal(await text(draft.previewUrl), 'draft')
+    await api.anonymous.finalize(draft.slug, { versionId: draft.versionId })
+    assert.equal(await text(draft.siteUrl), 'draft')
+  })
+})

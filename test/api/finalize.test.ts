@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+import { entryOf, manifestOf, sha256 } from './content.ts'
+import { numbers } from './random.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
+
+describe('finalize', () => {
+  test('makes a site live and says what is live now and what was before', async () => {
+    const contents = { 'index.html': 'one' }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    const { previewUrl, ...answer } = await owner.client.finalize(slug, { versionId: upload.versionId })
+    assert.deepEqual(answer, {
+      success: true,
+      slug,
+      siteUrl,
+      status: 'active',
+      versionId: upload.versionId,
+      currentVersionId: upload.versionId,
+      previousVersionId: null,
+    })
+    assert.equal(previewUrl, siteUrl.replace('://', `://${upload.versionId}--`))
+    assert.equal(await text(siteUrl), 'one')
+
+    const second = await api.publish(owner.client, { 'index.html': 'two' }, { slug })
+    assert.equal(second.previousVersionId, upload.versionId)
+    assert.equal(second.currentVersionId, second.versionId)
+    assert.equal(await text(siteUrl), 'two')
+  })
+
+  test('may be repeated for the live version and answers the same, and that it did', async () => {
+    const first = await api.publish(owner.client, { 'index.html': 'one' })
+    const { slug } = first
+    const {
+      uploaded: _,
+      uploadedBytes: __,
+      ...second
+    } = await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
+    const { updatedAt } = await owner.client.details(slug)
+    for (let round = 0; round < 3; round++) {
+      api.pass(HOUR)
+      const again = await owner.client.finalize(slug, { versionId: second.versionId })
+      assert.deepEqual(again, { ...second, replayed: true })
+    }
+    assert.equal((await owner.client.details(slug)).updatedAt, updatedAt)
+  })
+
+  test('sent many times at once succeeds each time, and one of them did it', async () => {
+    const contents = { 'index.html': 'one', 'a.txt': 'a' }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => owner.client.finalize(slug, { versionId: upload.versionId })),
+    )
+    assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+    for (const { replayed: _, ...answer } of answers) assert.equal(answer.currentVersionId, upload.versionId)
+    assert.equal(await text(siteUrl), 'one')
+  })
+
+  test('names what did not arrive, keeps what did, and succeeds once all is there', async () => {
+    const contents = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    const [a, b, c] = upload.uploads
+    await api.anonymous.upload(b!, Buffer.from('b'))
+    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.deepEqual(error.details, { missing: ['a.txt', 'c.txt'], count: 2 })
+    assert.match(error.message, /2 of 3/)
+    assert.match(error.message, /a\.txt/)
+    assert.equal((await api.visit(siteUrl, '/b.txt')).status, 404)
+    await api.anonymous.upload(a!, Buffer.from('a'))
+    await api.anonymous.upload(c!, Buffer.from('c'))
+    await owner.client.finalize(slug, upload)
+    assert.equal(await text(siteUrl, '/b.txt'), 'b')
+  })
+
+  test('names the first twenty of many that did not arrive, and counts them all', async () => {
+    const files = Array.from({ length: 50 }, (_, number) => entryOf(`${number}.txt`, 'x'))
+    const { slug, upload } = await owner.client.create({ files })
+    const { details } = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.deepEqual(details, { missing: files.slice(0, 20).map(({ path }) => path), count: 50 })
+  })
+
+  test('leaves the live version alone when the new one is not whole', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'old', 'old.txt': 'old' })
+    const contents = { 'index.html': 'new', 'new.txt': 'new' }
+    const { upload } = await api.update(owner.client, slug, contents)
+    await api.anonymous.upload(upload.uploads[0]!, Buffer.from('new'))
+    await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.equal(await text(siteUrl), 'old')
+    assert.equal((await api.visit(siteUrl, '/new.txt')).status, 404)
+  })
+
+  test('shows the whole old version or the whole new one to everybody at every moment', async (context) => {
+    const next = numbers(context)
+    const version = (name: string) => ({ 'a.txt': `${name} a`, 'b.txt': `${name} b`, 'index.html': name })
+    const { slug, siteUrl } = await api.publish(owner.client, version('0'))
+    let done = false
+    let highest = 0
+    const visitor = async () => {
+      while (!done) {
+        const path = ['/', '/a.txt', '/b.txt'][next(3)]!
+        const number = Number.parseInt(await text(siteUrl, path), 10)
+        assert.ok(number >= highest, `after ${highest} came ${number}`)
+        highest = Math.max(highest, number)
+      }
+    }
+    const visitors = [visitor()]
+    for (let number = 1; number <= 20; number++) {
+      await api.publish(owner.client, version(`${number}`), { slug })
+      assert.equal(await text(siteUrl), `${number}`, 'seen at once by whoever published')
+    }
+    done = true
+    await Promise.all(visitors)
+  })
+})
+
+describe('two pending versions', () => {
+  for (const order of ['in the order they were made', 'in the other order']) {
+    test(`may be finalized ${order}; the last one finalized is live`, async () => {
+      const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
+      const contents = { one: { 'index.html': 'one' }, two: { 'index.html': 'two' } }
+      const one = await api.update(owner.client, slug, contents.one)
+      const two = await api.update(owner.client, slug, contents.two)
+      await api.upload(one.upload, contents.one)
+      await api.upload(two.upload, contents.two)
+      const last = order === 'in the other order' ? 'one' : 'two'
+      const [earlier, later] = last === 'two' ? [one, two] : [two, one]
+      await owner.client.finalize(slug, { versionId: earlier.upload.versionId })
+      const answer = await owner.client.finalize(slug, { versionId: later.upload.versionId })
+      assert.equal(answer.previousVersionId, earlier.upload.versionId)
+      assert.equal(await text(siteUrl), last)
+    })
+  }
+
+  test('keep their uploads apart, even of the same path and hash', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
+    const contents = { 'index.html': 'same' }
+    const one = await api.update(owner.client, slug, contents)
+    const two = await api.update(owner.client, slug, contents)
+    await api.upload(one.upload, contents)
+    await refused(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+    await owner.client.finalize(slug, one.upload)
+    await refused(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+    assert.equal(await text(siteUrl), 'same')
+  })
+
+  test('finalized at once are both published, one after the other', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
+    const names = ['one', 'two', 'three', 'four']
+    const plans = []
+    for (const name of names) {
+      const { upload } = await api.update(owner.client, slug, { 'index.html': name })
+      await api.upload(upload, { 'index.html': name })
+      plans.push(upload)
+    }
+    const answers = await Promise.all(
+      plans.map(({ versionId }) => owner.client.finalize(slug, { versionId })),
+    )
+    const before = new Set(answers.map(({ previousVersionId }) => previousVersionId))
+    assert.equal(before.size, names.length, 'each followed another one')
+    const { currentVersionId } = await owner.client.details(slug)
+    const live = plans.findIndex(({ versionId }) => versionId === currentVersionId)
+    assert.equal(await text(siteUrl), names[live])
+  })
+})
+
+describe('who wrote upon an older version', () => {
+  test('is told so when staging, and which one is live', async () => {
+    const first = await api.publish(owner.client, { 'index.html': 'one' })
+    const { slug } = first
+    const second = await api.publish(
+      owner.client,
+      { 'index.html': 'two' },
+      { slug, baseVersionId: first.versionId },
+    )
+    const late = api.update(owner.client, slug, { 'index.html': 'three' }, { baseVersionId: first.versionId })
+    const { details } = await refused(late, 'VERSION_CONFLICT')
+    assert.deepEqual(details, { currentVersionId: second.versionId })
+  })
+
+  test('is told so at finalize when another version went live meanwhile, and nothing changes', async () => {
+    const first = await api.publish(owner.client, { 'index.html': 'one' })
+    const { slug, siteUrl } = first
+    const contents = { 'index.html': 'mine' }
+    const { upload } = await api.update(owner.client, slug, contents, { baseVersionId: first.versionId })
+    await api.upload(upload, contents)
+    const theirs = await api.publish(owner.client, { 'index.html': 'theirs' }, { slug })
+    const { details } = await refused(owner.client.finalize(slug, upload), 'VERSION_CONFLICT')
+    assert.deepEqual(details, { currentVersionId: theirs.versionId })
+    assert.equal(await text(siteUrl), 'theirs')
+    await owner.client.restore(slug, first.versionId)
+    await owner.client.finalize(slug, upload)
+    assert.equal(await text(siteUrl), 'mine')
+  })
+
+  test('may repeat the finalize that succeeded', async () => {
+    const first = await api.publish(owner.client, { 'index.html': 'one' })
+    const options = { slug: first.slug, baseVersionId: first.versionId }
+    const second = await api.publish(owner.client, { 'index.html': 'two' }, options)
+    const again = await owner.client.finalize(first.slug, { versionId: second.versionId })
+    assert.equal(again.replayed, true)
+  })
+
+  test('wins or loses as a whole when many do so at once', async () => {
+    const base = await api.publish(owner.client, { 'index.html': 'base' })
+    const { slug, siteUrl, versionId: baseVersionId } = base
+    const names = ['one', 'two', 'three', 'four', 'five']
+    const outcomes = await Promise.allSettled(
+      names.map((name) => api.publish(owner.client, { 'index.html': name }, { slug, baseVersionId })),
+    )
+    const winners = names.filter((_, at) => outcomes[at]!.status === 'fulfilled')
+    assert.equal(winners.length, 1)
+    assert.equal(await text(siteUrl), winners[0])
+  })
+})
+
+describe('who may finalize', () => {
+  test('is the owner of an owned site, and nobody else', async () => {
+    const stranger = await api.account()
+    const contents = { 'index.html': 'x' }
+    const { slug, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+    await refused(stranger.client.finalize(slug, upload), 'NOT_FOUND')
+    await owner.client.finalize(slug, upload)
+    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+  })
+
+  test('is whoever knows the version of an anonymous site', async () => {
+    const contents = { 'index.html': 'x' }
+    const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
+    await api.upload(upload, contents)
+    await refused(api.anonymous.finalize(slug, { versionId: '0'.repeat(26) }), 'NOT_FOUND')
+    await owner.client.finalize(slug, upload)
+    assert.equal(await text(siteUrl), 'x')
+  })
+
+  test('is not one who names a version of another site', async () => {
+    const contents = { 'index.html': 'x' }
+    const one = await api.create(owner.client, contents)
+    const other = await api.create(owner.client, contents)
+    await api.upload(one.upload, contents)
+    await refused(owner.client.finalize(other.slug, one.upload), 'NOT_FOUND')
+    await refused(owner.client.finalize('no-such-site-234567', one.upload), 'NOT_FOUND')
+  })
+})
+
+describe('a finalize that makes no sense', () => {
+  const bodies: [unknown, string][] = [
+    [{}, 'versionId'],
+    [{ versionId: 5 }, 'versionId'],
+    [{ versionId: null }, 'versionId'],
+    [{ versionId: 'x', live: 'no' }, 'live'],
+    [[], 'body'],
+    [null, 'body'],
+  ]
+  for (const [json, field] of bodies) {
+    test(`is refused for its ${field}: ${JSON.stringify(json)}`, async () => {
+      const { slug } = await api.create(owner.client, { 'index.html': 'x' })
+      const answer = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json })
+      assert.equal(answer.status, 400)
+      assert.equal(answer.json.code, 'VALIDATION_ERROR')
+      assert.equal(answer.json.details[0].field, field)
+    })
+  }
+})
+
+describe('a time to live', () => {
+  test('is counted from finalize, and ends the site on the second', async () => {
+    const contents = { 'index.html': 'short' }
+    const { slug, siteUrl, upload } = await owner.client.create({
+      files: manifestOf(contents),
+      ttlSeconds: 60,
+    })
+    await api.upload(upload, contents)
+    api.pass(HOUR / 2)
+    await owner.client.finalize(slug, upload)
+    const { expiresAt } = await owner.client.details(slug)
+    assert.equal(expiresAt, new Date(api.clock.now + 60_000).toISOString())
+    api.pass(59_999)
+    assert.equal(await text(siteUrl), 'short')
+    api.pass()
+    assert.equal((await api.visit(siteUrl)).status, 410)
+    await refused(owner.client.details(slug), 'SITE_EXPIRED')
+  })
+
+  test('is taken away by null', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' }, { ttlSeconds: 60 })
+    await api.publish(owner.client, { 'index.html': 'two' }, { slug, ttlSeconds: null })
+    api.pass(DAY)
+    assert.equal(await text(siteUrl), 'two')
+    assert.equal((await owner.client.details(slug)).expiresAt, null)
+  })
+})
+
+test('a site left pending is swept after a day, and not a moment earlier', async () => {
+  const live = await api.publish(owner.client, { 'index.html': sha256('live') })
+  const { slug, upload } = await api.create(owner.client, { 'index.html': 'x' })
+  const created = api.clock.now
+  const { upload: pending } = await api.update(owner.client, live.slug, { 'index.html': 'pending' })
+  api.clock.now = created + DAY
+  await api.sweep('abandoned')
+  assert.equal((await owner.client.details(slug)).status, 'pending')
+  assert.equal((await owner.client.details(live.slug)).pendingVersionId, pending.versionId)
+  api.pass(2)
+  await api.sweep('abandoned')
+  const gone = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json: upload })
+  assert.ok([404, 410].includes(gone.status), gone.text)
+  await refused(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
+  assert.equal(await text(live.siteUrl), sha256('live'))
+})
