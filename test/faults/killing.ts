@@ -1,0 +1,195 @@
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
+import { Instant } from './instant.ts'
+import { Ledger } from './ledger.ts'
+import { Onlooker } from './onlooker.ts'
+import { Publisher } from './publisher.ts'
+import type { Random } from './random.ts'
+import { faultsOfRemains } from './remains.ts'
+import { lastingPort, ServerProcess, signal } from './server-process.ts'
+import { Truth } from './truth.ts'
+import { SiteVisitor } from './visitor.ts'
+
+const PUBLISHERS = 6
+const ONLOOKERS = 2
+
+/** Steps of clients (see `Instant`) before a kill. */
+const MOST_STEPS = 600
+
+interface Plan {
+  workers: number
+  /** One of two workers, or everything. */
+  victim: 'worker' | 'service'
+  /** Whether the clients outlive the service and go on when it is back. */
+  clientsSurvive: boolean
+  /** New clients, or those that survived the kill before. */
+  newClients: boolean
+}
+
+/** One data folder and what it goes through: start, compare with the ledger, publish, kill. */
+export class Killing {
+  readonly ledger = new Ledger()
+  readonly faults: string[] = []
+  /** Milliseconds from each start to the first answer. */
+  readonly restarts: number[] = []
+  looks = 0
+  readonly #data: string
+  readonly #random: Random
+  readonly #port: number
+  #publishers: Publisher[] = []
+  #server: ServerProcess | undefined
+  #back = Promise.withResolvers<void>()
+  #instant: Instant
+  #clients = new AbortController()
+  #working: Promise<void> = Promise.resolve()
+
+  static async begin(data: string, random: Random): Promise<Killing> {
+    return new Killing(data, random, await lastingPort())
+  }
+
+  private constructor(data: string, random: Random, port: number) {
+    this.#data = data
+    this.#random = random
+    this.#port = port
+    this.#instant = new Instant(MOST_STEPS, random)
+  }
+
+  /** Starts the service on what the last kill left, looks at that, publishes, kills; answers a line about it. */
+  async once(): Promise<string> {
+    const plan = this.#plan()
+    const before = this.ledger.acknowledged
+    await using server = await this.#start(plan.workers)
+    await this.#working
+    await this.#compare(server)
+    await this.#publishUntilKilled(server, plan)
+    const clients = plan.clientsSurvive ? 'which go on' : 'which end too'
+    const told = this.ledger.acknowledged - before
+    return `${plan.victim} of ${plan.workers}, clients ${clients}, ${told} facts, back in ${Math.round(this.restarts.at(-1)!)} ms`
+  }
+
+  /** A last look at everything, from outside and at what is in the folder. */
+  async end(): Promise<void> {
+    await using server = await this.#start(1)
+    await this.#working
+    this.ledger.touched = new Set(this.ledger.sites.values())
+    await this.#compare(server)
+    await server.stop()
+    this.faults.push(...(await faultsOfRemains(this.#data, this.ledger)))
+    this.faults.push(...this.ledger.surprises.map(({ sentence }) => `refused: ${sentence}`))
+  }
+
+  #plan(): Plan {
+    const random = this.#random
+    const workers = random.pick([1, 2])
+    const victim = workers === 2 && random.chance(0.5) ? 'worker' : 'service'
+    const clientsSurvive = victim === 'worker' || random.chance(0.5)
+    return {
+      workers,
+      victim,
+      clientsSurvive,
+      newClients: this.#publishers.length === 0 || random.chance(0.3),
+    }
+  }
+
+  async #start(workers: number): Promise<ServerProcess> {
+    const began = performance.now()
+    const settings = { WORKERS: String(workers), PORT: String(this.#port), LOG: 'info' }
+    const server = await ServerProcess.start({ data: this.#data, settings })
+    await fetch(`${server.baseUrl}/health`)
+    this.restarts.push(performance.now() - began)
+    this.#server = server
+    this.#back.resolve()
+    return server
+  }
+
+  async #compare(server: ServerProcess): Promise<void> {
+    using visitor = new SiteVisitor(this.#port)
+    const transport = nodeTransport()
+    const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
+    const truth = new Truth({ ledger: this.ledger, client, visitor })
+    const found = await truth.aboutTouched(this.#random)
+    transport.close()
+    if (found.length > 0)
+      this.faults.push(...found, `the service said:\n${server.output.slice(-20).join('\n')}`)
+  }
+
+  async #publishUntilKilled(server: ServerProcess, plan: Plan): Promise<void> {
+    if (plan.newClients) this.#publishers = this.#newPublishers(server)
+    this.#instant = new Instant(MOST_STEPS, this.#random)
+    let over = false
+    const isOver = () => over
+    const lookingOn = this.#lookOn(isOver)
+    const clients = this.#clients
+    this.#working = allEnded(
+      this.#publishers.map((one) => one.work(isOver).catch(unlessAborted(clients.signal))),
+    )
+    await Promise.race([this.#instant.reached, this.#working])
+    if (plan.victim === 'worker') {
+      signal(this.#random.pick(server.workers), 'SIGKILL')
+      this.#instant = new Instant(MOST_STEPS, this.#random)
+      await Promise.race([this.#instant.reached, this.#working])
+    }
+    over = true
+    if (plan.victim === 'worker') await this.#working
+    this.#back = Promise.withResolvers()
+    if (!plan.clientsSurvive) this.#leaveClients()
+    await server.kill()
+    await lookingOn
+  }
+
+  #leaveClients(): void {
+    this.#clients.abort(new Error('the client ends with the service'))
+    this.#publishers = []
+  }
+
+  /** Clients with the patience of people: they wait until the service is back, however long that takes. */
+  #newPublishers(server: ServerProcess): Publisher[] {
+    this.#clients = new AbortController()
+    const { signal } = this.#clients
+    const { send } = nodeTransport()
+    const client = new Slipway({
+      baseUrl: server.baseUrl,
+      signal,
+      send: (request) => this.#instant.counting(send)(request),
+      patience: { wait: () => this.#back.promise, random: Math.random, now: Date.now },
+    })
+    return Array.from({ length: PUBLISHERS }, () => {
+      const options = { client, ledger: this.ledger, random: this.#random.fork() }
+      return new Publisher({
+        ...options,
+        mailedCode: (email) => this.#mailedCode(email),
+        recovery: () => this.#back.promise,
+      })
+    })
+  }
+
+  async #mailedCode(email: string): Promise<string> {
+    try {
+      return await this.#server!.mailedCode(email)
+    } catch {
+      throw new SlipwayError('the letter is lost with the service', { code: 'NETWORK' })
+    }
+  }
+
+  async #lookOn(enough: () => boolean): Promise<void> {
+    const options = { port: this.#port, ledger: this.ledger, random: this.#random.fork() }
+    const onlookers = Array.from({ length: ONLOOKERS }, () => new Onlooker(options))
+    await Promise.all(onlookers.map((one) => one.look(enough)))
+    for (const { faults, looks } of onlookers) {
+      this.faults.push(...faults)
+      this.looks += looks
+    }
+  }
+}
+
+/** Resolves when all have ended, and only then rejects with what one of them failed with. */
+async function allEnded(all: Promise<void>[]): Promise<void> {
+  await Promise.allSettled(all)
+  await Promise.all(all)
+}
+
+function unlessAborted(signal: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) throw error
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { PublishFile } from '../../client/sdk/slipway.ts'
+import type { Random } from './random.ts'
+
+/** A file of which everything can be told from its seed, so that a ledger holds whole sites in a few bytes. */
+export interface MadeFile {
+  seed: string
+  size: number
+  /** SHA-256 of its bytes. */
+  hash: string
+}
+
+/** A version of a site, by path. Every one has INDEX and SIBLING, whose seeds name the version. */
+export type MadeSite = Record<string, MadeFile>
+
+export const INDEX = 'index.html'
+export const SIBLING = 'assets/sibling.js'
+
+const NAMES = [
+  'page',
+  'naïve café',
+  'über',
+  'a+b',
+  '50%',
+  'deep/er/and/deeper',
+  'data',
+  'style',
+  'notes..txt',
+]
+const TYPES: Record<string, string> = { html: 'text/html; charset=utf-8', js: 'text/javascript' }
+
+/** The bytes of a file: a line that says what it is, then what nobody could guess. */
+export function bytesOf({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): Buffer {
+  const noise = createHash('shake256', { outputLength: Math.ceil(size * 0.75) })
+  return Buffer.from(`slipway ${seed}\n${noise.update(seed).digest('base64')}`).subarray(0, size)
+}
+
+/** The version that a file's bytes say they belong to, for INDEX and SIBLING. */
+export function versionIn(bytes: Buffer): string | undefined {
+  return /^slipway (\S+?)\/(?:index|sibling)\n/.exec(bytes.toString('latin1', 0, 200))?.[1]
+}
+
+/** The first version of a site. `name` is its own: no other version has it. */
+export function firstSite(name: string, random: Random): MadeSite {
+  const site: MadeSite = marked(name)
+  for (let count = random.between(1, 30); count > 0; count--) addFile(site, name, random)
+  return site
+}
+
+/** The version after another: some files stay, some change, some go, some come. */
+export function nextSite(site: MadeSite, name: string, random: Random): MadeSite {
+  const next: MadeSite = marked(name)
+  for (const [path, file] of Object.entries(site)) {
+    if (path in next || random.chance(0.1)) continue
+    next[path] = random.chance(0.2) ? made(`${name}/changed/${path}`, sizeFor(random)) : file
+  }
+  for (let count = random.below(4); count > 0; count--) addFile(next, name, random)
+  return next
+}
+
+/** The files as the SDK takes them; some come without a hash, which makes the server work it out. */
+export function publishFiles(site: MadeSite, random: Random): PublishFile[] {
+  const declared = random.chance(0.8)
+  return Object.entries(site).map(([path, file]) => ({
+    path,
+    size: file.size,
+    contentType: contentTypeOf(path),
+    ...(declared && { hash: file.hash }),
+    open: () => bytesOf(file),
+  }))
+}
+
+export function contentTypeOf(path: string): string {
+  return TYPES[path.split('.').at(-1)!] ?? 'text/plain; charset=utf-8'
+}
+
+export function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function marked(name: string): MadeSite {
+  return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: made(`${name}/sibling`, 3000) }
+}
+
+/** Now and then the same bytes under another path, which are one blob. */
+function addFile(site: MadeSite, name: string, random: Random): void {
+  const path = `${random.pick(NAMES)} ${random.below(100)}.${random.pick(['html', 'txt', 'js', 'bin'])}`
+  if (path in site) return
+  const others = Object.values(site)
+  site[path] = random.chance(0.1) ? random.pick(others) : made(`${name}/${path}`, sizeFor(random))
+}
+
+/** Mostly small; some too large for the server to gather in memory. */
+function sizeFor(random: Random): number {
+  if (random.chance(0.03)) return random.between(300_000, 1_500_000)
+  return random.chance(0.3) ? random.between(1, 300) : random.between(300, 30_000)
+}
+
+function made(seed: string, size: number): MadeFile {
+  return { seed, size, hash: sha256(bytesOf({ seed, size })) }
+}

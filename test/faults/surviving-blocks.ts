@@ -1,0 +1,38 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { Random } from './random.ts'
+
+// For power-cut: `node surviving-blocks.ts DISK PERCENT SEED < CACHE` puts some of the blocks that were on their way
+// to a disk onto it, as many as PERCENT says, by chance. CACHE has the newest bytes of each block at its place on the
+// disk, and zeros for those that were never written.
+
+const BLOCK = 4096
+const BLOCKS_AT_ONCE = 1024
+
+const [disk, percent, seed] = process.argv.slice(2) as [string, string, string]
+const random = new Random(Number(seed))
+const target = openSync(disk, 'r+')
+const cached = Buffer.alloc(BLOCK * BLOCKS_AT_ONCE)
+const flushed = Buffer.alloc(BLOCK * BLOCKS_AT_ONCE)
+const zeros = Buffer.alloc(BLOCK)
+const { size } = fstatSync(target)
+let unflushed = 0
+let survived = 0
+
+for (let at = 0; at < size; at += cached.length) {
+  const length = readSync(0, cached, 0, cached.length, at)
+  if (length === 0) break
+  if (cached.subarray(0, length).every((byte) => byte === 0)) continue
+  readSync(target, flushed, 0, length, at)
+  for (let block = 0; block < length; block += BLOCK) keepByChance(block, at)
+}
+closeSync(target)
+console.log(`${survived} of ${unflushed} unflushed blocks survived;`)
+
+function keepByChance(block: number, at: number): void {
+  const bytes = cached.subarray(block, block + BLOCK)
+  if (bytes.equals(zeros) || bytes.equals(flushed.subarray(block, block + BLOCK))) return
+  unflushed++
+  if (!random.chance(Number(percent) / 100)) return
+  survived++
+  writeSync(target, bytes, 0, bytes.length, at + block)
+}

@@ -1,0 +1,37 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { Ledger } from './ledger.ts'
+import { Publisher } from './publisher.ts'
+import { Random } from './random.ts'
+import { ServerProcess } from './server-process.ts'
+
+// For power-cut: `node writer.ts [--workers N] [--import FILE] DIR ACKS` runs the real service with its data in DIR
+// and keeps publishers busy until the power is cut. Every fact goes to ACKS, in the order in which it was learnt.
+
+const PUBLISHERS = 6
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { workers: { type: 'string', default: '1' }, import: { type: 'string' } },
+})
+const [folder, acks] = positionals as [string, string]
+
+const server = await ServerProcess.start({
+  data: join(folder, 'data'),
+  settings: { WORKERS: values.workers },
+  ...(values.import === undefined ? {} : { nodeArgs: ['--import', values.import] }),
+})
+const { send } = nodeTransport()
+const ledger = new Ledger((line) => appendFileSync(acks, line))
+const client = new Slipway({ baseUrl: server.baseUrl, send })
+const random = new Random(process.pid)
+const publishers = Array.from({ length: PUBLISHERS }, () => {
+  const mailedCode = (email: string) => server.mailedCode(email)
+  return new Publisher({ client, ledger, random: random.fork(), mailedCode, recovery: async () => undefined })
+})
+await Promise.race([server.ended, ...publishers.map((publisher) => publisher.work(() => false))])
+console.error(`the service ended by itself:\n${server.output.join('\n')}`)
+process.exit(1)
