@@ -92,7 +92,7 @@ export class Versions {
     return { slug, versionId, deleted: true }
   }
 
-  /** One file of the live version, or of another kept one. NOT_FOUND when there is none of that path. */
+  /** One file of the live version, or of another kept one; the caller has to destroy its body. NOT_FOUND without it. */
   async file(
     account: AccountRow,
     slug: string,
@@ -105,20 +105,20 @@ export class Versions {
     return { ...file, body: await this.#bytes(file) }
   }
 
-  /** The live version, or another kept one, as a tar stream (POSIX.1-2001). */
+  /** The live version, or another kept one, as a tar stream (POSIX.1-2001), which the caller has to destroy. */
   async tar(account: AccountRow, slug: string, versionId?: string): Promise<Readable> {
     const files = await this.#files(account, slug, versionId)
     const { pack } = await import('tar-stream')
     const archive = pack()
+    let open: Readable | undefined
+    archive.once('close', () => open?.destroy())
     const fill = async () => {
       for (const file of files) {
-        const entry = archive.entry({
-          name: file.path,
-          size: file.size,
-          mode: 0o644,
-          mtime: new Date(this.#clock()),
-        })
-        await pipeline(await this.#bytes(file), entry)
+        open = await this.#bytes(file)
+        if (archive.destroying) return void open.destroy()
+        const mtime = new Date(this.#clock())
+        const entry = archive.entry({ name: file.path, size: file.size, mode: 0o644, mtime })
+        await pipeline(open, entry)
       }
       archive.finalize()
     }
@@ -128,7 +128,7 @@ export class Versions {
 
   /** Removes the oldest versions beyond the number that is kept, never the live one. Answers how many went. */
   async prune(slug: string): Promise<number> {
-    return this.#store.write('soft', async (tx) => {
+    return this.#store.write('durable', async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.gone_at !== null) return 0
       const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')

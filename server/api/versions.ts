@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { accountOf } from './admission.ts'
@@ -26,7 +27,7 @@ export function file({ versions }: Needs): RouteHandlerMethod {
     const found = await versions.file(accountOf(request), slugOf(request), path, versionId)
     harmless(reply, path.split('/').at(-1)!)
     reply.header('Content-Length', found.size).header('ETag', `"${found.hash}"`).type(found.contentType)
-    return reply.send(found.body)
+    return sendBytes(request, reply, found.body)
   }
 }
 
@@ -40,8 +41,22 @@ export function archive({ versions }: Needs): RouteHandlerMethod {
     const zipped = createGzip({ level: 5 })
     found.on('error', (error) => zipped.destroy(error))
     zipped.on('close', () => found.destroy())
-    return reply.send(found.pipe(zipped))
+    return sendBytes(request, reply, found.pipe(zipped))
   }
+}
+
+/**
+ * Sends a stream and lets go of it however the exchange ends. The framework would read it to its end for a HEAD, and
+ * forget it when the client has left by now; a file that nobody closes ends the process when it is collected.
+ */
+function sendBytes(request: FastifyRequest, reply: FastifyReply, body: Readable): FastifyReply {
+  if (reply.raw.destroyed) {
+    body.destroy()
+    return reply.hijack()
+  }
+  if (request.method === 'HEAD') body.destroy()
+  else reply.raw.once('close', () => body.destroy())
+  return reply.send(body)
 }
 
 function harmless(reply: FastifyReply, name: string): void {
