@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { Failure } from '../failure.ts'
 import * as foundation from './migrations/001-foundation.ts'
 import type { Schema } from './schema.ts'
 
@@ -28,10 +29,10 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
     const applied = new Set(rows.map((row) => row.name))
     const known = new Set(migrations.map((migration) => migration.name))
     const newer = [...applied].find((name) => !known.has(name))
-    if (newer)
-      throw new Error(
-        `The data was written by a newer Slipway (migration ${newer}); start that version instead`,
-      )
+    if (newer) {
+      const sentence = `The data was written by a newer Slipway (migration ${newer}); start that version instead`
+      throw new Failure('UNAVAILABLE', sentence)
+    }
     for (const { name, up } of migrations) {
       if (applied.has(name)) continue
       await up(tx as unknown as Kysely<unknown>)

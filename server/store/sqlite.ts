@@ -53,12 +53,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   let dataVersion = dataVersionOf(reader)
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
+  let flushFailure: unknown
 
   async function transaction<T>(
     wanted: Durability,
     work: (tx: Writing) => Promise<T>,
     until: number,
   ): Promise<[T, string[]]> {
+    refuseAfterFailedFlush()
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
@@ -83,6 +85,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       return result
     })
     return [result, [...changed]]
+  }
+
+  /** What was written before a failed flush may be lost although it reads well, so nothing may be built upon it. */
+  function refuseAfterFailedFlush(): void {
+    if (flushFailure === undefined) return
+    throw new Failure('UNAVAILABLE', 'The disk of the service failed to keep data; publishing is stopped', {
+      cause: flushFailure,
+    })
   }
 
   async function catchUp(): Promise<void> {
@@ -112,9 +122,11 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
     async write(wanted, work) {
       const until = patience()
-      const turn = last.then(() => explained(() => transaction(wanted, work, until)))
-      last = turn.catch(() => undefined)
-      const [result, changed] = await turn
+      const turn = last.then(() => transaction(wanted, work, until))
+      last = turn.catch((error: unknown) => {
+        if (isFailedFlush(error)) flushFailure = error
+      })
+      const [result, changed] = await turn.catch(explain)
       await tell(changed, true)
       return result
     },
@@ -123,16 +135,19 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
     catchUp,
 
-    check: () =>
-      explained(async () => {
+    async check() {
+      refuseAfterFailedFlush()
+      try {
         reader.prepare('SELECT 1 FROM accounts LIMIT 1').get()
-      }),
+      } catch (error) {
+        throw unavailable(error)
+      }
+    },
 
     async [Symbol.asyncDispose]() {
       clearInterval(poll)
       await last
-      await reading.destroy()
-      await writing.destroy()
+      for (const db of [reader, writer]) if (db.isOpen) db.close()
     },
   }
 }
@@ -187,10 +202,7 @@ function kyselyOver(db: DatabaseSync): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: new SqliteDialect({
       database: {
-        close: () => {
-          statements.clear()
-          db.close()
-        },
+        close: () => undefined,
         prepare(sql) {
           if (sql === (db.isTransaction ? 'begin' : 'rollback')) return DONE_ALREADY
           const statement = prepare(sql)
@@ -227,26 +239,28 @@ const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
 const AWAY = new Set([5, 6, 8, 10, 14])
 
-/** SQLite's result codes in the words of the contract: busy, locked, read-only, I/O and cannot-open are UNAVAILABLE. */
-async function explained<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const code = resultCode(error)
-    if (code === undefined) throw error
-    if (code === SQLITE_FULL) {
-      throw new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
-        cause: error,
-      })
-    }
-    if (AWAY.has(code)) {
-      throw new Failure('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
-        cause: error,
-        retryAfterSeconds: 5,
-      })
-    }
-    throw error
+/** Throws SQLite's result codes in the words of the contract: busy, locked, read-only, I/O and cannot-open are UNAVAILABLE. */
+function explain(error: unknown): never {
+  const code = resultCode(error)
+  if (code === SQLITE_FULL) {
+    throw new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
+      cause: error,
+    })
   }
+  throw code !== undefined && AWAY.has(code) ? unavailable(error) : error
+}
+
+function unavailable(cause: unknown): Failure {
+  return new Failure('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
+    cause,
+    retryAfterSeconds: 5,
+  })
+}
+
+/** SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */
+function isFailedFlush(error: unknown): boolean {
+  const { errcode } = (error ?? {}) as { errcode?: number }
+  return errcode === 1034 || errcode === 1290
 }
 
 /** SQLite's primary result code behind an error, if it is one of SQLite's. */
