@@ -13,6 +13,13 @@ import { say } from './say.mjs'
  */
 export const parts = {
   chromium: { programs: ['chromium'], packages: ['chromium'], for: 'tests in a real browser' },
+  strace: { programs: ['strace'], packages: ['strace'], for: 'tests on a disk that fails', root: true },
+  'small-disk': {
+    programs: ['mount', 'umount'],
+    packages: ['mount'],
+    for: 'tests that fill a disk',
+    root: true,
+  },
   smtp: { programs: ['aiosmtpd'], packages: ['python3-aiosmtpd'], for: 'tests that send real mail' },
   'power-cut': {
     programs: ['nbdkit', 'nbdfuse', 'mkfs.ext4', 'losetup'],
