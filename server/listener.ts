@@ -26,8 +26,11 @@ export class Listener {
     this.port = (servers[0]!.address() as AddressInfo).port
   }
 
-  /** Listens; `localhost` means both loopback addresses, as far as the machine has them. */
-  static async open(host: string, port: number): Promise<Listener> {
+  /**
+   * Listens; `localhost` means both loopback addresses, as far as the machine has them. With `shared` the system
+   * spreads connections over all processes that listen so: none holds those of another that dies.
+   */
+  static async open(host: string, port: number, { shared = false } = {}): Promise<Listener> {
     const ready = Promise.withResolvers<Handle>()
     const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
     const servers: Server[] = []
@@ -35,7 +38,7 @@ export class Listener {
     for (const [index, one] of hosts.entries()) {
       const server = makeServer(ready.promise)
       try {
-        await listen(server, one, actual)
+        await listen(server, { host: one, port: actual, shared })
       } catch (error) {
         if (index > 0 && hasNoSuchAddress(error)) continue
         for (const other of servers) other.close()
@@ -89,13 +92,23 @@ function makeServer(ready: Promise<Handle>): Server {
   return server
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
+interface Place {
+  host: string
+  port: number
+  shared: boolean
+}
+
+function listen(server: Server, { host, port, shared }: Place): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ host, port, backlog: 1024, reusePort: shared, exclusive: shared }, () => {
       server.off('error', reject)
       resolve()
     })
+  }).catch((error: NodeJS.ErrnoException) => {
+    // Where the system cannot spread connections, the supervisor hands them out.
+    if (!shared || error.code !== 'ENOTSUP') throw error
+    return listen(server, { host, port, shared: false })
   })
 }
 

@@ -33,7 +33,7 @@ async function main(args: string[]): Promise<number> {
       case 'serve':
         return config.workers > 1 ? await serveWithWorkers(config, log) : await serve(config, log)
       case 'worker':
-        return await serve(config, log, rest[0])
+        return await serve({ ...config, port: Number(rest[1]) }, log, rest[0])
       case 'sweep':
         return await sweep(config, log, rest)
       case 'sweeps':
@@ -92,11 +92,20 @@ async function end(service: AsyncDisposable, reason: string, log: Log): Promise<
 
 async function serveWithWorkers(config: Config, log: Log): Promise<number> {
   const { supervise } = await import('./workers.ts')
-  const args = ['worker', randomBytes(8).toString('hex')]
+  const port = await freePort(config)
+  const args = ['worker', randomBytes(8).toString('hex'), String(port)]
   const onReady = (baseUrl: string) => announce(baseUrl, config)
   const supervisor = supervise({ workers: config.workers, args, log, onReady })
   onSignals(() => supervisor.stop())
   return supervisor.ended
+}
+
+/** Sees to it that nobody else has the port before the workers share it; says which when any will do. */
+async function freePort({ host, port }: Config): Promise<number> {
+  const { Listener } = await import('./listener.ts')
+  const probe = await Listener.open(host, port)
+  await probe.drain(0)
+  return probe.port
 }
 
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {

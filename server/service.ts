@@ -69,7 +69,9 @@ interface Engines {
  */
 export async function startService(config: Config, surroundings: Surroundings): Promise<Service> {
   await using stack = new AsyncDisposableStack()
-  const listener = await Listener.open(config.host, config.port)
+  const listener = await Listener.open(config.host, config.port, {
+    shared: surroundings.tellSiblings !== undefined,
+  })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
   const clock = surroundings.clock ?? Date.now

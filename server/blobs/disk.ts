@@ -42,19 +42,12 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   const staged = join(folder, 'staged')
   const batchFolder = (batch: string) => join(staged, batch)
   const place = (hash: string) => join(folder, hash.slice(0, 2), hash)
-  const made = new Set<string>()
   let flushFailure: unknown
-
-  async function makeBatch(batch: string): Promise<void> {
-    if (made.has(batch)) return
-    await mkdir(batchFolder(batch), { recursive: true })
-    if (made.size >= 1000) made.clear()
-    made.add(batch)
-  }
 
   async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
     for (const name of names.get(blob.hash) ?? []) {
-      if (await placed(join(batchFolder(batch), name), blob, name === `${blob.hash}.${run}`)) return true
+      const trusted = name.startsWith(`${blob.hash}.${run}.`)
+      if (await placed(join(batchFolder(batch), name), blob, trusted)) return true
     }
     return isThere(place(blob.hash))
   }
@@ -70,7 +63,10 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
     }
   }
 
-  /** Flushes a staged file when it is whole. A file that could not be flushed is deleted: its pages may be lost. */
+  /**
+   * Flushes a staged file when it is whole: one that a process left behind half-written is too short, and after a
+   * power cut none is trusted. A file that could not be flushed is deleted: its pages may be lost.
+   */
   async function flushed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
     const handle = await open(path, 'r+')
     try {
@@ -78,7 +74,6 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
       const whole =
         fstatSync(handle.fd).size === blob.size && (trusted || (await hashOf(handle)) === blob.hash)
       if (whole) await flush(handle)
-      else await unlink(path)
       return whole
     } catch (error) {
       await unlink(path).catch(() => undefined)
@@ -119,26 +114,20 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   return {
     receive: (batch, body, expected) =>
       reported(async () => {
-        await makeBatch(batch)
-        const temporary = join(batchFolder(batch), `arriving-${randomUUID()}`)
-        const final = (hash: string) => join(batchFolder(batch), `${hash}.${run}`)
-        try {
-          if ((expected.size ?? Number.POSITIVE_INFINITY) <= SMALL) {
-            const { bytes, ...received } = await gather(body, expected)
-            if (!(await writeNew(final(received.hash), bytes))) {
-              await writeFile(temporary, bytes, { flag: 'wx' })
-              await rename(temporary, final(received.hash))
-            }
-            return received
-          }
-          const received = await receiveLarge(temporary, body, expected)
-          await rename(temporary, final(received.hash))
+        await mkdir(batchFolder(batch), { recursive: true })
+        // A name of its own for every upload: what was flushed under a name is what is put in place.
+        const own = randomUUID()
+        const staged = (hash: string) => join(batchFolder(batch), `${hash}.${run}.${own}`)
+        if ((expected.size ?? Number.POSITIVE_INFINITY) <= SMALL) {
+          const { bytes, ...received } = await gather(body, expected)
+          await orNothing(staged(received.hash), (path) => writeFile(path, bytes, { flag: 'wx' }))
           return received
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code === 'ENOENT') made.delete(batch)
-          await unlink(temporary).catch(() => undefined)
-          throw error
         }
+        return orNothing(join(batchFolder(batch), `arriving.${own}`), async (path) => {
+          const received = await receiveLarge(path, body, expected)
+          await rename(path, staged(received.hash))
+          return received
+        })
       }),
 
     settle: (batch, blobs) =>
@@ -155,7 +144,6 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
       }),
 
     async discard(batch) {
-      made.delete(batch)
       await rm(batchFolder(batch), { recursive: true, force: true })
     },
 
@@ -206,17 +194,11 @@ async function gather(body: Readable, expected: Expected): Promise<Received & { 
   return received
 }
 
-/**
- * Writes a file in one go under its final name; false when there is one already. Should the process die before the
- * end, the file is too short, which `settle` sees; no other damage is possible before a power cut, and after one
- * nothing of this run is trusted.
- */
-async function writeNew(path: string, bytes: Buffer): Promise<boolean> {
+/** Leaves no file at `path` when `write` fails. */
+async function orNothing<T>(path: string, write: (path: string) => Promise<T>): Promise<T> {
   try {
-    await writeFile(path, bytes, { flag: 'wx' })
-    return true
+    return await write(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     await unlink(path).catch(() => undefined)
     throw error
   }
@@ -285,7 +267,7 @@ async function hashOf(handle: FileHandle): Promise<string> {
   }
 }
 
-/** Names of staged files by hash: `<hash>.<run>`. */
+/** Names of staged files by hash: `<hash>.<run>.<upload>`. */
 function byHash(names: string[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const name of names) {

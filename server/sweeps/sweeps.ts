@@ -101,7 +101,7 @@ async function dropAbandoned(options: SweepOptions): Promise<number> {
   const versions = await inBatches(async () => {
     const abandoned = await store.read.versions.abandoned(before, BATCH)
     for (const { id, slug } of abandoned) {
-      await store.write('soft', async (tx) => {
+      await store.write('durable', async (tx) => {
         if ((await tx.versions.head(id))?.state === 'pending') await dropVersions(tx, slug, [id], clock())
       })
       await blobs.discard(id)
@@ -193,7 +193,7 @@ async function end(
   still: (site: SiteRow) => boolean,
 ): Promise<number> {
   for (const { slug } of sites) {
-    const batches = await store.write('soft', async (tx) => {
+    const batches = await store.write('durable', async (tx) => {
       const site = await tx.sites.bySlug(slug)
       return site && site.gone_at === null && still(site) ? endSite(tx, slug, reason, clock()) : []
     })
