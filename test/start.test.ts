@@ -112,6 +112,17 @@ test('the service ends when its start is killed outright', async () => {
   assert.deepEqual(await start.ended(), { code: null, signal: 'SIGKILL', printed: 'SIGTERM\n' })
 })
 
+test('the service ends when the npm that started it is killed outright', async () => {
+  await using clone = await freshClone()
+  const npm = clone.node(
+    '-e',
+    `spawnSync(process.execPath, ['scripts/start.mjs', 'stay'], { stdio: 'inherit' })`,
+  )
+  await once(npm.child.stdout!, 'data')
+  npm.child.kill('SIGKILL')
+  assert.deepEqual(await npm.ended(), { code: null, signal: 'SIGKILL', printed: 'SIGTERM\n' })
+})
+
 async function freshClone() {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-start-'))
   const root = join(import.meta.dirname, '..')
@@ -131,17 +142,24 @@ async function freshClone() {
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,
-    start: (...args: string[]) => startIn(folder, args),
+    start: (...args: string[]) => runIn(folder, ['scripts/start.mjs', ...args]),
+    node: (...args: string[]) => runIn(folder, args),
     did: () => readFile(join(folder, 'did'), 'utf8'),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
 
-function startIn(folder: string, args: string[]) {
+/** Runs a program of Node as npm would run a script. */
+function runIn(folder: string, args: string[]) {
   const { UV_THREADPOOL_SIZE: _, ...outside } = process.env
-  const child: ChildProcess = spawn(process.execPath, ['scripts/start.mjs', ...args], {
+  const npm = {
+    npm_execpath: join(folder, 'npm.mjs'),
+    npm_node_execpath: process.execPath,
+    npm_lifecycle_event: 'start',
+  }
+  const child: ChildProcess = spawn(process.execPath, args, {
     cwd: folder,
-    env: { ...outside, npm_execpath: join(folder, 'npm.mjs'), npm_node_execpath: process.execPath },
+    env: { ...outside, ...npm },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   return { child, ended: () => endOf(child) }
