@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { UpdateAnswer } from '../../client/wire.ts'
+import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+import { type Contents, entryOf, manifestOf, sha256 } from './content.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
+
+/** The paths that are to be uploaded, and those that are not. */
+function planned({ upload }: UpdateAnswer): { upload: string[]; skip: string[] } {
+  for (const { reason } of upload.skipped) assert.equal(reason, 'hash_match')
+  return { upload: upload.uploads.map(({ path }) => path), skip: upload.skipped.map(({ path }) => path) }
+}
+
+describe('an update', () => {
+  test('is answered like a new site, but for what is there already', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
+    const { status, json } = await api.ask('PUT', `/api/v1/publish/${slug}`, {
+      key: owner.key,
+      json: { files: manifestOf({ 'index.html': 'two' }) },
+    })
+    assert.equal(status, 200)
+    assert.deepEqual(Object.keys(json).sort(), ['siteUrl', 'slug', 'upload'])
+    assert.equal(json.slug, slug)
+    assert.equal(json.siteUrl, siteUrl)
+    assert.equal(json.upload.expiresInSeconds, 3600)
+    assert.equal(json.upload.finalizeUrl, `${api.baseUrl}/api/v1/publish/${slug}/finalize`)
+  })
+
+  test('uploads only what changed, and what is unchanged is still there', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, {
+      'index.html': 'one',
+      'a.txt': 'a',
+      'b.txt': 'b',
+    })
+    const next = { 'index.html': 'two', 'a.txt': 'a', 'c.txt': 'c' }
+    const staged = await api.update(owner.client, slug, next)
+    assert.deepEqual(planned(staged), { upload: ['index.html', 'c.txt'], skip: ['a.txt'] })
+    await api.upload(staged.upload, next)
+    await owner.client.finalize(slug, staged.upload)
+    for (const [path, content] of Object.entries(next)) assert.equal(await text(siteUrl, `/${path}`), content)
+    assert.deepEqual(
+      (await owner.client.details(slug)).files.map(({ path }) => path),
+      Object.keys(next),
+    )
+  })
+
+  const first: Contents = { 'index.html': 'home', 'dir/a.txt': 'alpha', 'b.txt': 'beta' }
+  const cases: [sentence: string, next: Contents, upload: string[]][] = [
+    ['without a change', first, []],
+    ['with a file renamed', { 'index.html': 'home', 'new/name.txt': 'alpha', 'b.txt': 'beta' }, []],
+    ['with files exchanged', { 'index.html': 'home', 'dir/a.txt': 'beta', 'b.txt': 'alpha' }, []],
+    ['with a file copied', { ...first, 'copy 1.txt': 'alpha', 'copy 2.txt': 'alpha' }, []],
+    ['with a file of another type', { 'index.html': 'home', 'b.json': 'beta' }, []],
+    ['with a new file twice', { 'index.html': 'home', 'x.txt': 'x', 'y.txt': 'x' }, ['x.txt', 'y.txt']],
+    ['with a byte changed', { ...first, 'b.txt': 'bete' }, ['b.txt']],
+    ['with everything changed', { 'index.html': 'x' }, ['index.html']],
+  ]
+  for (const [sentence, next, upload] of cases) {
+    test(`${sentence} uploads ${upload.length > 0 ? upload.join(' and ') : 'nothing'}`, async () => {
+      const { slug, siteUrl } = await api.publish(owner.client, first)
+      const staged = await api.update(owner.client, slug, next)
+      const skip = Object.keys(next).filter((path) => !upload.includes(path))
+      assert.deepEqual(planned(staged), { upload, skip })
+      await api.upload(staged.upload, next)
+      await owner.client.finalize(slug, staged.upload)
+      for (const [path, content] of Object.entries(next)) {
+        const visit = await api.visit(siteUrl, `/${path.replace(' ', '%20')}`)
+        assert.equal(visit.text, content)
+        assert.equal(visit.headers['content-type'], entryOf(path, '').contentType)
+      }
+    })
+  }
+
+  test('uploads a file without a hash, even when it is the same', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
+    const { hash: _, ...entry } = entryOf('index.html', 'same')
+    assert.deepEqual(planned(await owner.client.update(slug, { files: [entry] })), {
+      upload: ['index.html'],
+      skip: [],
+    })
+  })
+
+  test('uploads a file whose hash is right and whose size is wrong, which no bytes can fit', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
+    for (const size of [3, 5]) {
+      const staged = await owner.client.update(slug, { files: [{ ...entryOf('index.html', 'same'), size }] })
+      assert.deepEqual(planned(staged), { upload: ['index.html'], skip: [] })
+      const [target] = staged.upload.uploads
+      await refused(api.anonymous.upload(target!, Buffer.from('same')), 'SIZE_MISMATCH')
+      await refused(api.anonymous.upload(target!, Buffer.alloc(size)), 'HASH_MISMATCH')
+    }
+  })
+
+  const elsewhere: [where: string, place: (slug: string) => Promise<unknown>][] = [
+    ['a site of somebody else', async () => api.publish((await api.account()).client, { 'x.txt': 'wanted' })],
+    ['another site of the same owner', () => api.publish(owner.client, { 'x.txt': 'wanted' })],
+    [
+      'the version before the live one',
+      async (slug) => {
+        await api.publish(owner.client, { 'x.txt': 'wanted' }, { slug })
+        await api.publish(owner.client, { 'x.txt': 'live' }, { slug })
+      },
+    ],
+    ['a draft', (slug) => api.publish(owner.client, { 'x.txt': 'wanted' }, { slug, live: false })],
+    [
+      'a version that waits for finalize',
+      async (slug) => {
+        const { upload } = await api.update(owner.client, slug, { 'x.txt': 'wanted' })
+        await api.upload(upload, { 'x.txt': 'wanted' })
+      },
+    ],
+  ]
+  for (const [where, place] of elsewhere) {
+    test(`takes nothing from ${where}: its hash has to be uploaded`, async () => {
+      const { slug } = await api.publish(owner.client, { 'index.html': 'home' })
+      await place(slug)
+      const staged = await api.update(owner.client, slug, { 'y.txt': 'wanted' })
+      assert.deepEqual(planned(staged), { upload: ['y.txt'], skip: [] })
+      await refused(owner.client.finalize(slug, staged.upload), 'UPLOADS_MISSING')
+    })
+  }
+
+  test('keeps what it skipped, whatever becomes of the version it had it from', async () => {
+    const one = await api.publish(owner.client, { 'index.html': 'home', 'kept.txt': 'kept' })
+    const { slug, siteUrl } = one
+    const next = { 'index.html': 'new', 'renamed.txt': 'kept' }
+    const staged = await api.update(owner.client, slug, next)
+    assert.deepEqual(planned(staged).skip, ['renamed.txt'])
+    await api.publish(owner.client, { 'index.html': 'other' }, { slug })
+    await owner.client.deleteVersion(slug, one.versionId)
+    api.pass(HOUR)
+    await api.sweep('blobs')
+    await api.sweep('unnamed')
+    api.pass(HOUR)
+    await api.sweep('blobs')
+    await api.upload((await owner.client.refresh(slug, staged.upload)).upload, next)
+    await owner.client.finalize(slug, staged.upload)
+    assert.equal(await text(siteUrl, '/renamed.txt'), 'kept')
+  })
+
+  test('of a site that was never live uploads everything', async () => {
+    const contents = { 'index.html': 'x' }
+    const { slug, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    const staged = await api.update(owner.client, slug, contents)
+    assert.deepEqual(planned(staged), { upload: ['index.html'], skip: [] })
+  })
+
+  test('is held to the rules of a manifest', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
+    const files = [{ path: '../x', size: 0, contentType: 'x' }]
+    const { status, json } = await api.ask('PUT', `/api/v1/publish/${slug}`, {
+      key: owner.key,
+      json: { files },
+    })
+    assert.equal(status, 400)
+    assert.deepEqual(
+      json.details.map(({ field }: { field: string }) => field),
+      ['files[0].path', 'files[0].size', 'files[0].contentType'],
+    )
+  })
+
+  test('is for the owner alone', async () => {
+    const stranger = await api.account()
+    const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
+    const files = manifestOf({ 'index.html': 'y' })
+    const theirs = await refused(stranger.client.update(slug, { files }), 'NOT_FOUND')
+    const missing = await refused(owner.client.update('no-such-site-234567', { files }), 'NOT_FOUND')
+    assert.equal(theirs.message, missing.message)
+    await refused(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
+    await refused(api.anonymous.update(slug, { files, claimToken: 'anything' }), 'UNAUTHORIZED')
+  })
+
+  for (const slug of ['%2e%2e', 'A-SITE', 'x'.repeat(300), '%00', "a'b", '%F0%9F%98%80', 'a%2Fb']) {
+    test(`of ${slug.slice(0, 20)}, which is no slug, is NOT_FOUND`, async () => {
+      const json = { files: manifestOf({ 'index.html': 'y' }) }
+      const answer = await api.ask('PUT', `/api/v1/publish/${slug}`, { key: owner.key, json })
+      assert.equal(answer.status, 404)
+    })
+  }
+})
+
+describe('what an update says of the site', () => {
+  test('changes what it names, keeps what it does not, and clears what is null', async () => {
+    const contents = { 'index.html': 'one', 'card.png': 'png' }
+    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const { slug } = await api.publish(owner.client, contents, said)
+    const about = async () => {
+      const { title, description, ogImagePath, spaMode } = await owner.client.details(slug)
+      return { title, description, ogImagePath, spaMode }
+    }
+    await api.publish(owner.client, { ...contents, 'index.html': 'two' }, { slug })
+    assert.deepEqual(await about(), said)
+    await api.publish(
+      owner.client,
+      { ...contents, 'index.html': 'three' },
+      { slug, title: 'New', description: null },
+    )
+    assert.deepEqual(await about(), { ...said, title: 'New', description: null })
+    await api.publish(owner.client, contents, { slug, ogImagePath: null, spaMode: false })
+    assert.deepEqual(await about(), { title: 'New', description: null, ogImagePath: null, spaMode: false })
+  })
+
+  test('is nothing until the version is live', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'one' }, { title: 'Old' })
+    await api.update(owner.client, slug, { 'index.html': 'two' }, { title: 'New' })
+    assert.equal((await owner.client.details(slug)).title, 'Old')
+  })
+
+  test('keeps no picture that the version does not have', async () => {
+    const { slug } = await api.publish(
+      owner.client,
+      { 'index.html': 'x', 'a.png': 'a' },
+      { ogImagePath: 'a.png' },
+    )
+    await api.publish(owner.client, { 'index.html': 'x' }, { slug })
+    assert.equal((await owner.client.details(slug)).ogImagePath, null)
+  })
+
+  test('must name a picture of the new manifest', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'x', 'a.png': 'a' })
+    const files = manifestOf({ 'index.html': 'y' })
+    const error = await refused(
+      owner.client.update(slug, { files, ogImagePath: 'a.png' }),
+      'VALIDATION_ERROR',
+    )
+    assert.equal((error.details as { field: string }[])[0]!.field, 'ogImagePath')
+  })
+})
+
+describe('an update without an account', () => {
+  test('needs the claim token in place of a key, and does not move the end of the site', async () => {
+    const created = await api.publish(api.anonymous, { 'index.html': 'one' })
+    const { slug, siteUrl, claimToken } = created
+    api.pass(5 * HOUR)
+    await api.publish(api.anonymous, { 'index.html': 'two' }, { slug, claimToken })
+    assert.equal(await text(siteUrl), 'two')
+    const { expiresAt } = await api.anonymous.claimPreview(slug, claimToken!)
+    assert.equal(expiresAt, created.expiresAt)
+  })
+
+  test('skips what is live, like any other', async () => {
+    const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'one', 'a.txt': 'a' })
+    const staged = await api.update(
+      api.anonymous,
+      slug,
+      { 'index.html': 'two', 'a.txt': 'a' },
+      { claimToken: claimToken! },
+    )
+    assert.deepEqual(planned(staged), { upload: ['index.html'], skip: ['a.txt'] })
+    assert.equal(JSON.stringify(staged).includes(claimToken!), false)
+  })
+
+  test('is refused without the token, with a wrong one and with that of another site', async () => {
+    const { slug } = await api.publish(api.anonymous, { 'index.html': 'one' })
+    const other = await api.publish(api.anonymous, { 'index.html': 'other' })
+    const files = manifestOf({ 'index.html': 'two' })
+    await refused(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
+    await refused(owner.client.update(slug, { files }), 'NOT_FOUND')
+    for (const claimToken of [other.claimToken!, '', 'x', sha256('x')]) {
+      await refused(api.anonymous.update(slug, { files, claimToken }), 'INVALID_CLAIM_TOKEN')
+    }
+    const claimToken = other.claimToken!
+    await refused(api.anonymous.update('no-such-site-234567', { files, claimToken }), 'NOT_FOUND')
+  })
+
+  test('is SITE_EXPIRED after 24 hours, as the site is for visitors, for its finalize and for its claim', async () => {
+    const contents = { 'index.html': 'one' }
+    const { slug, siteUrl, claimToken, expiresAt } = await api.publish(api.anonymous, contents)
+    const asked = { claimToken: claimToken! }
+    const staged = await api.update(api.anonymous, slug, { 'index.html': 'two' }, asked)
+    await api.upload(staged.upload, { 'index.html': 'two' })
+    api.clock.now = Date.parse(expiresAt!) - 1
+    assert.equal(await text(siteUrl), 'one')
+    const gone = async () => {
+      assert.equal((await api.visit(siteUrl)).status, 410)
+      const files = manifestOf({ 'index.html': 'three' })
+      await refused(api.anonymous.update(slug, { files, ...asked }), 'SITE_EXPIRED')
+      await refused(
+        api.anonymous.refresh(slug, { versionId: staged.upload.versionId, ...asked }),
+        'SITE_EXPIRED',
+      )
+      await refused(api.anonymous.finalize(slug, staged.upload), 'SITE_EXPIRED')
+      await refused(owner.client.claim(slug, claimToken!), 'SITE_EXPIRED')
+      await refused(api.anonymous.claimPreview(slug, claimToken!), 'SITE_EXPIRED')
+    }
+    api.pass()
+    await gone()
+    await api.sweep('expired-sites')
+    await gone()
+    api.pass(30 * DAY)
+    await gone()
+  })
+})
