@@ -116,7 +116,7 @@ test('the service ends when the npm that started it is killed outright', async (
   await using clone = await freshClone()
   const npm = clone.node(
     '-e',
-    `spawnSync(process.execPath, ['scripts/start.mjs', 'stay'], { stdio: 'inherit' })`,
+    `child_process.spawnSync(process.execPath, ['scripts/start.mjs', 'stay'], { stdio: 'inherit' })`,
   )
   await once(npm.child.stdout!, 'data')
   npm.child.kill('SIGKILL')
