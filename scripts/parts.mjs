@@ -21,6 +21,13 @@ export const parts = {
     root: true,
   },
   smtp: { programs: ['aiosmtpd'], packages: ['python3-aiosmtpd'], for: 'tests that send real mail' },
+  curl: { programs: ['curl'], packages: ['curl'], for: 'tests of the examples with curl' },
+  archivers: {
+    programs: ['zip', 'tar', 'python3'],
+    packages: ['zip', 'tar', 'python3'],
+    for: 'tests with archives of common archivers',
+  },
+  git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
   'power-cut': {
     programs: ['nbdkit', 'nbdfuse', 'mkfs.ext4', 'losetup'],
     packages: ['nbdkit', 'libnbd-bin', 'e2fsprogs', 'mount'],
