@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { MetadataRequest } from '../../client/wire.ts'
+import { type Account, Api, HOUR, refused } from './api.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const contents = { 'index.html': 'home', 'card.png': 'png', 'other.svg': '<svg/>' }
+
+const site = () =>
+  api.publish(owner.client, contents, { title: 'T', description: 'D', ogImagePath: 'card.png' })
+
+const patch = (slug: string, json: unknown) =>
+  api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, { key: owner.key, json })
+
+describe('a change of what is said of a site', () => {
+  const start = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: false, hasPassword: false }
+  const changes: [
+    MetadataRequest & Record<string, unknown>,
+    Partial<typeof start> | Record<string, unknown>,
+  ][] = [
+    [{}, {}],
+    [{ title: 'New' }, { title: 'New' }],
+    [{ title: null }, { title: null }],
+    [{ description: 'New' }, { description: 'New' }],
+    [{ description: null }, { description: null }],
+    [{ ogImagePath: 'other.svg' }, { ogImagePath: 'other.svg' }],
+    [{ ogImagePath: null }, { ogImagePath: null }],
+    [{ spaMode: true }, { spaMode: true }],
+    [{ password: 'open sesame' }, { hasPassword: true }],
+    [{ password: null }, {}],
+    [
+      { title: 'A', description: null, spaMode: true },
+      { title: 'A', description: null, spaMode: true },
+    ],
+    [{ slug: 'mine', status: 'gone', files: [], versionId: 'x', unknown: 1 }, {}],
+  ]
+  for (const [change, expected] of changes) {
+    test(`sets what is named, clears what is null and keeps the rest: ${JSON.stringify(change)}`, async () => {
+      const { slug } = await site()
+      const before = await owner.client.details(slug)
+      api.pass(5000)
+      const { status, json } = await patch(slug, change)
+      assert.equal(status, 200)
+      const updatedAt = new Date(api.clock.now).toISOString()
+      assert.deepEqual(json, { ...before, ...start, ...expected, updatedAt })
+      assert.deepEqual(await owner.client.details(slug), json)
+    })
+  }
+
+  const wrong: [Record<string, unknown>, string[]][] = [
+    [{ title: 't'.repeat(201) }, ['title']],
+    [{ title: 5 }, ['title']],
+    [{ description: 'd'.repeat(501) }, ['description']],
+    [{ ogImagePath: 'nowhere.png' }, ['ogImagePath']],
+    [{ ogImagePath: 'index.html' }, ['ogImagePath']],
+    [{ ogImagePath: ['card.png'] }, ['ogImagePath']],
+    [{ spaMode: 'yes' }, ['spaMode']],
+    [{ password: '' }, ['password']],
+    [{ password: 'p'.repeat(201) }, ['password']],
+    [{ password: 5 }, ['password']],
+    [{ ttlSeconds: 59 }, ['ttlSeconds']],
+    [{ ttlSeconds: 31_536_001 }, ['ttlSeconds']],
+    [{ ttlSeconds: 'soon' }, ['ttlSeconds']],
+    [
+      { title: 5, description: 5, password: '', ttlSeconds: 1 },
+      ['description', 'password', 'title', 'ttlSeconds'],
+    ],
+  ]
+  for (const [change, fields] of wrong) {
+    test(`is refused as a whole for ${JSON.stringify(change).slice(0, 60)}`, async () => {
+      const { slug } = await site()
+      const before = await owner.client.details(slug)
+      const { status, json } = await patch(slug, { spaMode: true, ...change })
+      assert.equal(status, 400)
+      assert.deepEqual(json.details.map(({ field }: { field: string }) => field).sort(), fields)
+      assert.deepEqual(await owner.client.details(slug), before)
+    })
+  }
+
+  for (const json of [[], null, 'title', 5]) {
+    test(`is refused for a body of ${JSON.stringify(json)}`, async () => {
+      const { slug } = await site()
+      assert.equal((await patch(slug, json)).json.code, 'VALIDATION_ERROR')
+    })
+  }
+
+  test('takes texts of as many characters as the limits say, wherever they come from', async () => {
+    const { slug } = await site()
+    const change = { title: '😀'.repeat(200), description: '日'.repeat(500), password: '😀'.repeat(200) }
+    const details = await owner.client.setMetadata(slug, change)
+    assert.equal(details.title, change.title)
+    assert.equal(details.description, change.description)
+  })
+
+  test('is seen by visitors at once', async () => {
+    const { slug, siteUrl } = await site()
+    assert.equal(
+      (await api.visit(siteUrl, '/deep/link', { 'sec-fetch-mode': 'navigate', accept: 'text/html' })).status,
+      404,
+    )
+    await owner.client.setMetadata(slug, { title: 'New' })
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    await owner.client.setMetadata(slug, { password: 'open sesame' })
+    assert.equal((await api.visit(siteUrl)).status, 401)
+    assert.equal((await api.visit(siteUrl, '/card.png')).status, 401)
+    await owner.client.setMetadata(slug, { password: null })
+    assert.equal((await api.visit(siteUrl)).text, 'home')
+  })
+
+  test('of a site that is not finalized looks at the manifest that waits', async () => {
+    const { slug } = await api.create(owner.client, contents)
+    await owner.client.setMetadata(slug, { ogImagePath: 'other.svg' })
+    await refused(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
+  })
+
+  test('is for the owner alone', async () => {
+    const { slug } = await site()
+    await refused(api.anonymous.setMetadata(slug, { title: 'x' }), 'UNAUTHORIZED')
+    await refused((await api.account()).client.setMetadata(slug, { title: 'x' }), 'NOT_FOUND')
+    const anonymous = await api.publish(api.anonymous, contents)
+    await refused(owner.client.setMetadata(anonymous.slug, { title: 'x' }), 'NOT_FOUND')
+  })
+})
+
+describe('an end that is set later', () => {
+  test('is counted from then, moves, and is taken away', async () => {
+    const { slug, siteUrl } = await site()
+    const end = (seconds: number) => new Date(api.clock.now + seconds * 1000).toISOString()
+    api.pass(HOUR)
+    assert.equal((await owner.client.setMetadata(slug, { ttlSeconds: 60 })).expiresAt, end(60))
+    api.pass(30_000)
+    assert.equal((await owner.client.setMetadata(slug, { title: 'x' })).expiresAt, end(30))
+    assert.equal((await owner.client.setMetadata(slug, { ttlSeconds: 90 })).expiresAt, end(90))
+    api.pass(89_999)
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    assert.equal((await owner.client.setMetadata(slug, { ttlSeconds: null })).expiresAt, null)
+    api.pass(HOUR)
+    assert.equal((await api.visit(siteUrl)).status, 200)
+  })
+
+  test('cannot be moved once it has come', async () => {
+    const { slug, siteUrl } = await site()
+    await owner.client.setMetadata(slug, { ttlSeconds: 60 })
+    api.pass(60_000)
+    await refused(owner.client.setMetadata(slug, { ttlSeconds: null }), 'SITE_EXPIRED')
+    assert.equal((await api.visit(siteUrl)).status, 410)
+  })
+})

@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { SiteSummary } from '../../client/wire.ts'
+import { type Account, Api, HOUR, refused, targetOf } from './api.ts'
+import { entryOf, manifestOf, sha256 } from './content.ts'
+
+let api: Api
+let owner: Account
+let stranger: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+  stranger = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+describe('the details of a site', () => {
+  test('are all the spec lists, with every file and its hash', async () => {
+    const contents = { 'index.html': 'home', 'card.png': 'png', 'data.json': '{}' }
+    const createdAt = api.clock.now + 1
+    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, said)
+    api.pass(5000)
+    await owner.client.setMetadata(slug, { password: 'open sesame' })
+    assert.deepEqual(await owner.client.details(slug), {
+      slug,
+      siteUrl,
+      status: 'active',
+      versionId,
+      currentVersionId: versionId,
+      pendingVersionId: null,
+      ...said,
+      hasPassword: true,
+      createdAt: new Date(createdAt).toISOString(),
+      updatedAt: new Date(api.clock.now).toISOString(),
+      expiresAt: null,
+      files: manifestOf(contents),
+    })
+  })
+
+  test('of one that is not finalized are those of the version that waits', async () => {
+    const contents = { 'index.html': 'home' }
+    const { slug, upload } = await api.create(owner.client, contents)
+    const details = await owner.client.details(slug)
+    assert.equal(details.status, 'pending')
+    assert.equal(details.versionId, upload.versionId)
+    assert.equal(details.currentVersionId, null)
+    assert.equal(details.pendingVersionId, upload.versionId)
+    assert.deepEqual(details.files, manifestOf(contents))
+  })
+
+  test('of a live one tell of the version that waits beside it', async () => {
+    const { slug, versionId } = await api.publish(owner.client, { 'index.html': 'one' })
+    const { upload } = await api.update(owner.client, slug, { 'index.html': 'two' })
+    const details = await owner.client.details(slug)
+    assert.deepEqual(
+      [details.status, details.versionId, details.currentVersionId, details.pendingVersionId],
+      ['active', versionId, versionId, upload.versionId],
+    )
+    assert.equal(details.files[0]!.hash, sha256('one'))
+  })
+
+  test('show a change when there was one, and none for looking', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'one' })
+    const first = await owner.client.details(slug)
+    api.pass(HOUR)
+    await owner.client.list()
+    await owner.client.versions(slug)
+    assert.deepEqual(await owner.client.details(slug), first)
+    await api.publish(owner.client, { 'index.html': 'two' }, { slug })
+    const { createdAt, updatedAt } = await owner.client.details(slug)
+    assert.equal(createdAt, first.createdAt)
+    assert.equal(updatedAt, new Date(api.clock.now).toISOString())
+  })
+})
+
+test('somebody else’s site is as unknown as one that never was, whatever is asked of it', async () => {
+  const { slug, versionId } = await api.publish(owner.client, { 'index.html': 'mine' })
+  const anonymous = await api.publish(api.anonymous, { 'index.html': 'nobody’s' })
+  const calls = (name: string): [string, string, unknown?][] => [
+    ['GET', name],
+    ['DELETE', name],
+    ['PATCH', `${name}/metadata`, { title: 'x' }],
+    ['POST', `${name}/duplicate`],
+    ['GET', `${name}/versions`],
+    ['POST', `${name}/versions/${versionId}/restore`],
+    ['DELETE', `${name}/versions/${versionId}`],
+    ['GET', `${name}/files/index.html`],
+    ['GET', `${name}/archive`],
+    ['PUT', name, { files: manifestOf({ 'index.html': 'x' }) }],
+    ['POST', `${name}/uploads/refresh`, { versionId }],
+  ]
+  for (const name of [slug, anonymous.slug]) {
+    for (const [at, [method, path, json]] of calls(name).entries()) {
+      const theirs = await api.ask(method, `/api/v1/publish/${path}`, { key: stranger.key, json })
+      const [, missing] = calls('no-such-site-234567')[at]!
+      const none = await api.ask(method, `/api/v1/publish/${missing}`, { key: stranger.key, json })
+      assert.equal(theirs.status, 404, `${method} ${path}`)
+      assert.equal(theirs.json.code, 'NOT_FOUND')
+      assert.equal(theirs.text, none.text)
+    }
+  }
+  assert.equal((await owner.client.details(slug)).title, null)
+})
+
+describe('the list of sites', () => {
+  test('is empty for somebody new', async () => {
+    const { client } = await api.account()
+    assert.deepEqual(await client.list(), { publishes: [], nextCursor: null })
+  })
+
+  test('brings 120 sites page by page, newest first, each once', async () => {
+    const { client } = await api.account()
+    const slugs: string[] = []
+    for (let number = 0; number < 120; number++) {
+      // Some share their millisecond.
+      if (number % 4 === 0) api.pass()
+      slugs.push((await client.create({ files: [entryOf('index.html', `${number}`)] })).slug)
+    }
+    const pages = []
+    let cursor: string | null = null
+    do {
+      const page: { publishes: SiteSummary[]; nextCursor: string | null } = await client.list(
+        cursor ? { cursor } : {},
+      )
+      pages.push(page.publishes)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      [50, 50, 20],
+    )
+    const listed = pages.flat()
+    assert.deepEqual(listed.map(({ slug }) => slug).sort(), slugs.toSorted())
+    const times = listed.map(({ createdAt }) => Date.parse(createdAt))
+    assert.deepEqual(
+      times,
+      times.toSorted((one, other) => other - one),
+    )
+    assert.deepEqual(
+      (await Array.fromAsync(client.sites())).map(({ slug }) => slug),
+      listed.map(({ slug }) => slug),
+    )
+    assert.equal((await client.list({ limit: 100 })).publishes.length, 100)
+    const one = await client.list({ limit: 1 })
+    assert.equal(one.publishes[0]!.slug, listed[0]!.slug)
+    const next = await client.list({ limit: 2, cursor: one.nextCursor! })
+    assert.deepEqual(
+      next.publishes.map(({ slug }) => slug),
+      [listed[1]!.slug, listed[2]!.slug],
+    )
+  })
+
+  test('goes on where it was, whatever came or went meanwhile', async () => {
+    const { client } = await api.account()
+    const slugs = []
+    for (let number = 0; number < 6; number++)
+      slugs.unshift((await api.create(client, { 'a.txt': 'a' })).slug)
+    const first = await client.list({ limit: 2 })
+    await client.delete(slugs[1]!)
+    await api.create(client, { 'a.txt': 'a' })
+    const { publishes, nextCursor } = await client.list({ limit: 10, cursor: first.nextCursor! })
+    assert.deepEqual(
+      publishes.map(({ slug }) => slug),
+      slugs.slice(2),
+    )
+    assert.equal(nextCursor, null)
+  })
+
+  test('has no page after the last, even when that is full', async () => {
+    const { client } = await api.account()
+    for (let number = 0; number < 4; number++) await api.create(client, { 'a.txt': 'a' })
+    const { nextCursor } = await client.list({ limit: 2 })
+    assert.equal((await client.list({ limit: 2, cursor: nextCursor! })).nextCursor, null)
+  })
+
+  test('says of each site what its details say', async () => {
+    const { client } = await api.account()
+    await api.create(client, { 'index.html': 'pending' })
+    const { slug } = await api.publish(
+      client,
+      { 'index.html': 'one', 'a.txt': 'a' },
+      { title: 'T', ttlSeconds: 3600 },
+    )
+    await api.update(client, slug, { 'index.html': 'two' })
+    const { publishes } = await client.list()
+    assert.equal(publishes.length, 2)
+    for (const { fileCount, totalBytes, ...summary } of publishes) {
+      const {
+        files,
+        description: _,
+        ogImagePath: __,
+        spaMode: ___,
+        hasPassword: ____,
+        ...details
+      } = await client.details(summary.slug)
+      assert.deepEqual(summary, details)
+      assert.equal(fileCount, files.length)
+      assert.equal(
+        totalBytes,
+        files.reduce((sum, { size }) => sum + size, 0),
+      )
+      assert.match(summary.createdAt, TIME)
+      assert.match(summary.updatedAt, TIME)
+    }
+  })
+
+  test('has no sites that are deleted, expired or somebody else’s', async () => {
+    const [one, other] = [await api.account(), await api.account()]
+    const kept = await api.publish(one.client, { 'index.html': 'kept' })
+    const short = await api.publish(one.client, { 'index.html': 'short' }, { ttlSeconds: 60 })
+    const deleted = await api.publish(one.client, { 'index.html': 'deleted' })
+    await api.publish(other.client, { 'index.html': 'theirs' })
+    await one.client.delete(deleted.slug)
+    api.pass(60_000)
+    await api.sweep('expired-sites')
+    const { publishes } = await one.client.list()
+    assert.deepEqual(
+      publishes.map(({ slug }) => slug),
+      [kept.slug],
+    )
+    await refused(one.client.details(short.slug), 'SITE_EXPIRED')
+  })
+
+  const queries: [string, boolean][] = [
+    ['limit=1', true],
+    ['limit=100', true],
+    ['limit=0', false],
+    ['limit=101', false],
+    ['limit=-1', false],
+    ['limit=1.5', false],
+    ['limit=', false],
+    ['limit=ten', false],
+    ['limit=1e2', false],
+    ['limit=5&limit=6', false],
+    ['cursor=', false],
+    ['cursor=nonsense', false],
+    ['cursor=MTIzNDU2', false],
+    [`cursor=${'x'.repeat(201)}`, false],
+    ['unknown=1', true],
+  ]
+  for (const [query, valid] of queries) {
+    test(`asked with ${query.slice(0, 30)} is ${valid ? 'given' : 'refused'}`, async () => {
+      const answer = await api.ask('GET', `/api/v1/publishes?${query}`, { key: owner.key })
+      assert.equal(answer.status, valid ? 200 : 400, answer.text)
+      if (!valid) assert.equal(answer.json.details[0].field, query.split('=')[0])
+    })
+  }
+})
+
+describe('a duplicate', () => {
+  test('is live at once, with the files and all that is said of the site', async () => {
+    const contents = { 'index.html': 'home', 'card.png': 'png', 'a/b.txt': 'b' }
+    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const source = await api.publish(owner.client, contents, said)
+    api.pass(5000)
+    const { status, json } = await api.ask('POST', `/api/v1/publish/${source.slug}/duplicate`, {
+      key: owner.key,
+    })
+    assert.equal(status, 201)
+    const { slug, siteUrl, versionId } = json
+    assert.deepEqual(json, { slug, siteUrl, versionId, copiedFrom: source.slug, status: 'active' })
+    assert.notEqual(slug, source.slug)
+    assert.notEqual(versionId, source.versionId)
+    assert.equal(siteUrl, `http://${slug}.localhost:${api.port}/`)
+    for (const [path, content] of Object.entries(contents)) {
+      assert.equal((await api.visit(siteUrl, `/${path}`)).text, content)
+    }
+    const now = new Date(api.clock.now).toISOString()
+    assert.deepEqual(await owner.client.details(slug), {
+      ...(await owner.client.details(source.slug)),
+      slug,
+      siteUrl,
+      versionId,
+      currentVersionId: versionId,
+      createdAt: now,
+      updatedAt: now,
+    })
+    assert.equal((await owner.client.versions(slug)).versions.length, 1)
+  })
+
+  test('has no password, no domain and no end of its own', async () => {
+    const { client } = await api.account()
+    const { slug, siteUrl } = await api.publish(client, { 'index.html': 'secret' }, { ttlSeconds: 3600 })
+    await client.setMetadata(slug, { password: 'open sesame' })
+    await client.addDomain('www.duplicate-test.example.com', slug)
+    const copy = await client.duplicate(slug)
+    const details = await client.details(copy.slug)
+    assert.equal(details.hasPassword, false)
+    assert.equal(details.expiresAt, null)
+    assert.equal((await api.visit(copy.siteUrl)).text, 'secret')
+    assert.equal((await api.visit(siteUrl)).status, 401)
+    assert.deepEqual(
+      (await client.domains()).domains.map(({ siteSlug }) => siteSlug),
+      [slug],
+    )
+  })
+
+  test('lives on when its source is deleted, and the other way round', async () => {
+    const contents = { 'index.html': sha256('a file of its own') }
+    const source = await api.publish(owner.client, contents)
+    const copy = await owner.client.duplicate(source.slug)
+    const second = await owner.client.duplicate(copy.slug)
+    assert.equal(second.copiedFrom, copy.slug)
+    await owner.client.delete(source.slug)
+    await owner.client.delete(second.slug)
+    api.pass(HOUR)
+    await api.sweep('blobs')
+    assert.equal((await api.visit(copy.siteUrl)).text, contents['index.html'])
+    const next = { 'index.html': 'changed' }
+    await api.publish(owner.client, next, { slug: copy.slug })
+    assert.equal((await api.visit(copy.siteUrl)).text, 'changed')
+  })
+
+  test('is of the live version, not of one that waits', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
+    await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false })
+    await api.update(owner.client, slug, { 'index.html': 'pending' })
+    const copy = await owner.client.duplicate(slug)
+    assert.equal((await api.visit(copy.siteUrl)).text, 'live')
+    assert.equal((await owner.client.details(copy.slug)).pendingVersionId, null)
+  })
+
+  test('is SITE_PENDING of a site that was never finalized', async () => {
+    const { slug } = await api.create(owner.client, { 'index.html': 'x' })
+    await refused(owner.client.duplicate(slug), 'SITE_PENDING')
+  })
+
+  test('needs no body, and minds none', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
+    const target = `/api/v1/publish/${slug}/duplicate`
+    const type = { 'content-type': 'application/json' }
+    for (const body of ['', '{}', '{"slug":"mine"}']) {
+      const answer = await api.ask('POST', target, { key: owner.key, headers: type, body })
+      assert.equal(answer.status, 201, answer.text)
+      assert.notEqual(answer.json.slug, 'mine')
+    }
+  })
+})
+
+describe('a deleted site', () => {
+  test('is gone at once, for visitors and for everyone else, and its slug is never used again', async () => {
+    const { slug, siteUrl, previewUrl, versionId } = await api.publish(owner.client, { 'index.html': 'here' })
+    const pending = await api.update(owner.client, slug, { 'index.html': 'more' })
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    const { status, json } = await api.ask('DELETE', `/api/v1/publish/${slug}`, { key: owner.key })
+    assert.equal(status, 200)
+    assert.deepEqual(json, { slug, deleted: true })
+    for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
+
+    const files = manifestOf({ 'index.html': 'again' })
+    const calls: [string, string, unknown?][] = [
+      ['GET', slug],
+      ['DELETE', slug],
+      ['PUT', slug, { files }],
+      ['PATCH', `${slug}/metadata`, { title: 'x' }],
+      ['POST', `${slug}/duplicate`],
+      ['POST', `${slug}/finalize`, { versionId: pending.upload.versionId }],
+      ['POST', `${slug}/finalize`, { versionId }],
+      ['POST', `${slug}/uploads/refresh`, { versionId: pending.upload.versionId }],
+      ['POST', `${slug}/claim`, { claimToken: 'x' }],
+      ['POST', `${slug}/claim/preview`, { claimToken: 'x' }],
+      ['GET', `${slug}/versions`],
+      ['POST', `${slug}/versions/${versionId}/restore`],
+      ['DELETE', `${slug}/versions/${versionId}`],
+      ['GET', `${slug}/files/index.html`],
+      ['GET', `${slug}/archive`],
+    ]
+    for (const [method, path, body] of calls) {
+      const answer = await api.ask(method, `/api/v1/publish/${path}`, { key: owner.key, json: body })
+      assert.equal(answer.status, 404, `${method} ${path}`)
+      assert.equal(answer.json.code, 'NOT_FOUND')
+    }
+    const [target] = pending.upload.uploads
+    const late = await api.ask('PUT', targetOf(target!.url), { body: 'more', headers: target!.headers })
+    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
+  })
+
+  test('takes its domains along', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    await client.addDomain('www.delete-test.example.com', slug)
+    await client.delete(slug)
+    assert.deepEqual((await client.domains()).domains, [])
+    const other = await api.publish(client, { 'index.html': 'x' })
+    await client.addDomain('www.delete-test.example.com', other.slug)
+  })
+
+  test('leaves no bytes that nobody else has, and takes none that others have', async () => {
+    const [mine, shared] = [`only here ${sha256('a')}`, `here and there ${sha256('b')}`]
+    const { slug } = await api.publish(owner.client, { 'mine.txt': mine, 'shared.txt': shared })
+    const other = await api.publish(stranger.client, { 'shared.txt': shared, 'index.html': 'x' })
+    await owner.client.delete(slug)
+    api.pass(HOUR)
+    await api.sweep('blobs')
+    await using house = await api.inside()
+    assert.equal(await house.blobs.bytes(sha256(mine)), undefined)
+    assert.equal((await api.visit(other.siteUrl, '/shared.txt')).text, shared)
+  })
+
+  test('is not counted among what an account has', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    await client.delete(slug)
+    const { usage } = await client.me()
+    assert.equal(usage.sites, 0)
+    assert.equal(usage.totalBytes, 0)
+  })
+
+  test('does not come back when it is deleted while it is published', async () => {
+    const contents = { 'index.html': 'x' }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await Promise.allSettled([
+      owner.client.finalize(slug, upload),
+      owner.client.delete(slug),
+      owner.client.finalize(slug, upload),
+    ])
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    await refused(owner.client.details(slug), 'NOT_FOUND')
+  })
+})
