@@ -28,6 +28,9 @@ export interface ApiOptions extends Rooms {
 /** More than Node takes of a request before its body. */
 const LONGEST_ADDRESS = 64 * 1024
 
+/** The answer of a route that gives a publisher's bytes back, in the document. */
+const BYTES = { description: 'The bytes', content: { '*/*': { schema: {} } } }
+
 /** Door 1: the API of spec 4 with its documents, and the pages for people. Not listening: `routing` takes requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
@@ -89,7 +92,7 @@ function routeOptions(route: Route): RouteOptions {
       ...(route.auth ? { security: route.auth === 'none' ? [] : [{ key: [] }, {}] } : {}),
       ...(route.body ? { body: route.body } : {}),
       ...(route.query ? { querystring: route.query } : {}),
-      response: { ...(shape === 'bytes' ? {} : { [status]: shape }), '4xx': errorAnswer, '5xx': errorAnswer },
+      response: { [status]: shape === 'bytes' ? BYTES : shape, '4xx': errorAnswer, '5xx': errorAnswer },
     },
     handler: route.handle,
   } as RouteOptions
