@@ -50,6 +50,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     await Promise.all([...listeners].map((listener) => listener(slugs, own)))
   }
   let seen = newestChange(reader)
+  /** Changes of this process that `catchUp` has yet to come past: they were told when they were made. */
+  const own = new Set<number>()
   let dataVersion = dataVersionOf(reader)
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
@@ -67,6 +69,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }
     await lock(writer, until)
     const changed = new Set<string>()
+    const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
       const result = await work({
         ...queriesOver(trx),
@@ -75,7 +78,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
         },
       })
       const at = clock()
-      for (const slug of changed) await trx.insertInto('changes').values({ slug, at }).execute()
+      for (const slug of changed) {
+        const { seq } = await trx
+          .insertInto('changes')
+          .values({ slug, at })
+          .returning('seq')
+          .executeTakeFirstOrThrow()
+        written.push(seq)
+      }
       if (changed.size > 0) {
         await trx
           .deleteFrom('changes')
@@ -84,6 +94,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       }
       return result
     })
+    for (const seq of written) own.add(seq)
     return [result, [...changed]]
   }
 
@@ -107,11 +118,13 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }
     if (newest === null || newest === seen) return
     const missed = oldest !== null && oldest > seen + 1
-    const rows = reader.prepare('SELECT DISTINCT slug FROM changes WHERE seq > ?').all(seen) as {
+    const rows = reader.prepare('SELECT seq, slug FROM changes WHERE seq > ?').all(seen) as {
+      seq: number
       slug: string
     }[]
     seen = newest
-    await tell(missed ? undefined : rows.map((row) => row.slug), false)
+    const others = rows.filter((row) => !own.delete(row.seq)).map((row) => row.slug)
+    await tell(missed ? undefined : [...new Set(others)], false)
   }
 
   const poll = setInterval(() => void catchUp().catch(() => tell(undefined, false)), pollMilliseconds)
