@@ -51,6 +51,7 @@ export interface Account {
  */
 export class Api implements AsyncDisposable {
   readonly running: RunningService
+  readonly #settings: Record<string, string>
   readonly anonymous: Slipway
   conformance: Conformance | undefined
   #people = 0
@@ -59,15 +60,16 @@ export class Api implements AsyncDisposable {
 
   /** Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. */
   static async start(settings: Record<string, string> = {}): Promise<Api> {
-    const api = new Api(await startTestService(settings))
+    const api = new Api(await startTestService(settings), settings)
     api.clock.now = Math.floor(Date.now() / HOUR) * HOUR + 10 * MINUTE
     const { json } = await api.ask('GET', '/api/openapi.json')
     api.conformance = new Conformance(json as ApiDocument)
     return api
   }
 
-  private constructor(running: RunningService) {
+  private constructor(running: RunningService, settings: Record<string, string>) {
     this.running = running
+    this.#settings = settings
     this.anonymous = this.client()
   }
 
@@ -194,7 +196,9 @@ export class Api implements AsyncDisposable {
   }
 
   #house(): ReturnType<typeof openHouse> {
-    const config = readConfig({ SLIPWAY_DATA: this.data, SLIPWAY_BASE_URL: this.baseUrl })
+    const settings = { ...this.#settings, DATA: this.data, BASE_URL: this.baseUrl }
+    const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
+    const config = readConfig(Object.fromEntries(environment))
     const log = makeLog({ level: 'silent', text: false, write: () => undefined })
     return openHouse(config, { log, version: 'test', clock: () => this.clock.now })
   }

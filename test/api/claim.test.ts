@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+import { manifestOf } from './content.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+/** An anonymous site that is live, with its token. */
+async function anonymousSite() {
+  const { claimToken, ...site } = await api.publish(api.anonymous, { 'index.html': 'home' })
+  return { ...site, claimToken: claimToken! }
+}
+
+describe('a claim', () => {
+  test('makes an anonymous site the account’s own, for good', async () => {
+    const { client } = await api.account()
+    const { slug, siteUrl, claimToken } = await anonymousSite()
+    api.pass(23 * HOUR)
+    assert.deepEqual(await client.claim(slug, claimToken), { success: true, slug, siteUrl, expiresAt: null })
+    api.pass(30 * DAY)
+    await api.sweep('expired-sites')
+    await api.sweep('abandoned')
+    assert.equal((await api.visit(siteUrl)).text, 'home')
+    const details = await client.details(slug)
+    assert.equal(details.expiresAt, null)
+    assert.deepEqual(
+      (await client.list()).publishes.map((site) => site.slug),
+      [slug],
+    )
+  })
+
+  test('may be repeated by the same account, which is told so', async () => {
+    const { slug, siteUrl, claimToken } = await anonymousSite()
+    await owner.client.claim(slug, claimToken)
+    const again = { success: true, slug, siteUrl, expiresAt: null, alreadyOwned: true }
+    assert.deepEqual(await owner.client.claim(slug, claimToken), again)
+  })
+
+  test('is ALREADY_CLAIMED for everybody else', async () => {
+    const { slug, claimToken } = await anonymousSite()
+    const other = await api.account()
+    await owner.client.claim(slug, claimToken)
+    await refused(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
+    await refused(other.client.details(slug), 'NOT_FOUND')
+  })
+
+  test('is won by one of many who try at once', async () => {
+    const { slug, claimToken } = await anonymousSite()
+    const people = await Promise.all([1, 2, 3, 4].map(() => api.account()))
+    const outcomes = await Promise.allSettled(people.map(({ client }) => client.claim(slug, claimToken)))
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    const winner = people[outcomes.findIndex(({ status }) => status === 'fulfilled')]!
+    assert.equal((await winner.client.details(slug)).slug, slug)
+  })
+
+  test('needs a key', async () => {
+    const { slug, claimToken } = await anonymousSite()
+    await refused(api.anonymous.claim(slug, claimToken), 'UNAUTHORIZED')
+  })
+
+  test('needs the site’s own token', async () => {
+    const { slug, claimToken } = await anonymousSite()
+    const other = await anonymousSite()
+    for (const wrong of [
+      other.claimToken,
+      '',
+      'x',
+      claimToken.toUpperCase(),
+      ` ${claimToken}`,
+      claimToken.slice(1),
+    ]) {
+      await refused(owner.client.claim(slug, wrong), 'INVALID_CLAIM_TOKEN')
+      await refused(api.anonymous.claimPreview(slug, wrong), 'INVALID_CLAIM_TOKEN')
+    }
+    await refused(owner.client.claim('no-such-site-234567', claimToken), 'NOT_FOUND')
+  })
+
+  test('cannot take a site that was published with a key', async () => {
+    const { slug } = await api.publish((await api.account()).client, { 'index.html': 'x' })
+    for (const token of ['', 'null', 'undefined', '00000000-0000-0000-0000-000000000000']) {
+      await refused(owner.client.claim(slug, token), 'INVALID_CLAIM_TOKEN')
+    }
+  })
+
+  for (const json of [
+    {},
+    { claimToken: null },
+    { claimToken: 5 },
+    { claimToken: ['x'] },
+    { claimToken: 'x'.repeat(101) },
+  ]) {
+    test(`needs a token, not ${JSON.stringify(json).slice(0, 40)}`, async () => {
+      const { slug } = await anonymousSite()
+      for (const call of ['claim', 'claim/preview']) {
+        const answer = await api.ask('POST', `/api/v1/publish/${slug}/${call}`, { key: owner.key, json })
+        assert.equal(answer.status, 400)
+        assert.equal(answer.json.details[0].field, 'claimToken')
+      }
+    })
+  }
+
+  test('ends the token: from then on the site is published with the key', async () => {
+    const { slug, siteUrl, claimToken } = await anonymousSite()
+    await owner.client.claim(slug, claimToken)
+    const files = manifestOf({ 'index.html': 'new' })
+    await refused(api.anonymous.update(slug, { files, claimToken }), 'UNAUTHORIZED')
+    await api.publish(owner.client, { 'index.html': 'new' }, { slug })
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('of a site that waits for its uploads lets its new owner finalize it', async () => {
+    const contents = { 'index.html': 'later' }
+    const { slug, siteUrl, upload, claimToken } = await api.create(api.anonymous, contents)
+    await owner.client.claim(slug, claimToken!)
+    await api.upload(upload, contents)
+    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+    await owner.client.finalize(slug, upload)
+    assert.equal((await api.visit(siteUrl)).text, 'later')
+  })
+
+  test('comes in time until the very end, and not after it', async () => {
+    const [one, other] = [await anonymousSite(), await anonymousSite()]
+    api.clock.now = Date.parse(one.expiresAt!) - 1
+    await owner.client.claim(one.slug, one.claimToken)
+    api.clock.now = Date.parse(other.expiresAt!)
+    await refused(owner.client.claim(other.slug, other.claimToken), 'SITE_EXPIRED')
+    assert.equal((await api.visit(one.siteUrl)).status, 200)
+    assert.equal((await api.visit(other.siteUrl)).status, 410)
+  })
+})
+
+describe('the holder of a claim link', () => {
+  test('sees what it is about before signing in', async () => {
+    const contents = { 'index.html': 'home', 'a.txt': 'aa' }
+    const site = await api.publish(api.anonymous, contents, { title: 'T' })
+    const { slug, siteUrl, claimToken, expiresAt } = site
+    const createdAt = new Date(api.clock.now).toISOString()
+    const preview = {
+      slug,
+      siteUrl,
+      status: 'active',
+      title: 'T',
+      fileCount: 2,
+      totalBytes: 6,
+      createdAt,
+      expiresAt,
+    }
+    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), { ...preview, claimed: false })
+    await owner.client.claim(slug, claimToken!)
+    const claimed = { ...preview, expiresAt: null, claimed: true }
+    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), claimed)
+  })
+
+  test('finds a page there', async () => {
+    const { claimUrl } = await api.create(api.anonymous, { 'index.html': 'x' })
+    const { pathname, search } = new URL(claimUrl!)
+    const page = await api.ask('GET', pathname + search)
+    assert.equal(page.status, 200)
+    assert.match(page.headers['content-type']!, /^text\/html/)
+    assert.equal(page.headers['referrer-policy'], 'no-referrer')
+  })
+})

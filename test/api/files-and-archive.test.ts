@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, refused } from './api.ts'
+import { type Contents, sha256 } from './content.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const contents: Contents = {
+  'index.html': '<script>alert(1)</script>',
+  'a b/c+d.txt': 'plus',
+  '100%.txt': 'percent',
+  'what?.txt': 'question',
+  'x#y.txt': 'hash',
+  'ünï/日本 😀.bin': randomBytes(300_000),
+  "it's (fine).svg": '<svg/>',
+  [`${'long/'.repeat(90)}name.txt`]: 'long',
+  ['n'.repeat(255)]: 'name',
+}
+
+function filePath(slug: string, path: string): string {
+  return `/api/v1/publish/${slug}/files/${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
+async function bytesOf(download: { bytes(): AsyncIterable<Uint8Array> }): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(download.bytes()))
+}
+
+describe('one file', () => {
+  test('comes back as it was published, with its type and length', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    for (const [path, content] of Object.entries(contents)) {
+      const download = await owner.client.file(slug, path)
+      assert.equal(download.size, Buffer.byteLength(content), path)
+      assert.deepEqual(await bytesOf(download), Buffer.from(content))
+    }
+    const page = await owner.client.file(slug, 'index.html')
+    assert.equal(page.contentType, 'text/html; charset=utf-8')
+    await bytesOf(page)
+  })
+
+  test('cannot act as a page of the service', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    for (const path of ['index.html', "it's (fine).svg"]) {
+      const { headers } = await api.ask('GET', filePath(slug, path), { key: owner.key })
+      assert.match(headers['content-disposition']!, /^attachment/)
+      assert.match(`${headers['content-security-policy']}`, /sandbox/)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.match(headers['cache-control']!, /no-store/)
+    }
+  })
+
+  test('is of the live version, or of another one that is kept', async () => {
+    const first = await api.publish(owner.client, { 'a.txt': 'one' })
+    const { slug } = first
+    const draft = await api.publish(owner.client, { 'a.txt': 'draft' }, { slug, live: false })
+    await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
+    const read = async (query: string) =>
+      (await api.ask('GET', `${filePath(slug, 'a.txt')}${query}`, { key: owner.key })).text
+    assert.equal(await read(''), 'two')
+    assert.equal(await read(`?versionId=${first.versionId}`), 'one')
+    assert.equal(await read(`?versionId=${draft.versionId}`), 'draft')
+  })
+
+  test('is NOT_FOUND when there is none of that name', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    for (const path of [
+      'nowhere.txt',
+      'INDEX.HTML',
+      '',
+      '/',
+      'a b',
+      'a b/',
+      '..',
+      '%2e%2e/x',
+      'index.html/',
+      '/index.html',
+    ]) {
+      const answer = await api.ask('GET', `/api/v1/publish/${slug}/files/${path.replace(' ', '%20')}`, {
+        key: owner.key,
+      })
+      assert.equal(answer.status, 404, path)
+      assert.equal(answer.json.code, 'NOT_FOUND')
+    }
+  })
+
+  test('is answered to HEAD without its bytes', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    const answer = await api.ask('HEAD', filePath(slug, 'index.html'), { key: owner.key })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['content-length'], `${Buffer.byteLength(contents['index.html']!)}`)
+    assert.equal(answer.body.length, 0)
+  })
+})
+
+describe('a whole version', () => {
+  /** What a real tar makes of an archive. */
+  async function unpacked(archive: Buffer): Promise<Contents> {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-untar-'))
+    try {
+      execFileSync('tar', ['-xzf', '-', '-C', folder], { input: archive })
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+      const files = entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+      const read = await Promise.all(
+        files.map(async (file) => [file.slice(folder.length + 1), await readFile(file)]),
+      )
+      return Object.fromEntries(read) as Contents
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+
+  const hashes = (files: Contents) =>
+    Object.fromEntries(Object.entries(files).map(([path, content]) => [path, sha256(content)]))
+
+  test('comes back as a tar.gz that any tar unpacks to the very files', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    const answer = await api.ask('GET', `/api/v1/publish/${slug}/archive`, { key: owner.key })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['content-type'], 'application/gzip')
+    assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.tar\\.gz`))
+    assert.deepEqual(hashes(await unpacked(answer.body)), hashes(contents))
+  })
+
+  test('may be another one than the live one', async () => {
+    const first = await api.publish(owner.client, { 'a.txt': 'one', 'old.txt': 'old' })
+    const { slug } = first
+    await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
+    const archive = async (query: string) =>
+      unpacked((await api.ask('GET', `/api/v1/publish/${slug}/archive${query}`, { key: owner.key })).body)
+    assert.deepEqual(hashes(await archive('')), hashes({ 'a.txt': 'two' }))
+    const old = hashes({ 'a.txt': 'one', 'old.txt': 'old' })
+    assert.deepEqual(hashes(await archive(`?versionId=${first.versionId}`)), old)
+  })
+
+  test('can be published again, and is the same site', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    const archive = await bytesOf(await owner.client.archive(slug))
+    const copy = await owner.client.publishArchive(archive, { contentType: 'application/gzip' })
+    const files = async (name: string) => {
+      const { files } = await owner.client.details(name)
+      return files.map(({ path, hash }) => [path, hash]).sort()
+    }
+    assert.deepEqual(await files(copy.slug), await files(slug))
+  })
+
+  test('may have a thousand files', async () => {
+    const many: Contents = {}
+    for (let number = 0; number < 1000; number++) many[`${number}.txt`] = `${number}`
+    const { slug } = await api.publish(owner.client, many)
+    assert.deepEqual(hashes(await unpacked(await bytesOf(await owner.client.archive(slug)))), hashes(many))
+  })
+})
+
+test('nothing comes back of what was never finalized, of what never was and of what is somebody else’s', async () => {
+  const stranger = await api.account()
+  const pending = await api.create(owner.client, { 'a.txt': 'x' })
+  const { slug } = await api.publish(owner.client, { 'a.txt': 'x' })
+  const other = await api.publish(owner.client, { 'a.txt': 'x' })
+  const { upload } = await api.update(owner.client, slug, { 'a.txt': 'y' })
+  for (const what of ['files/a.txt', 'archive']) {
+    const ask = async (name: string, query = '', key: string | undefined = owner.key) =>
+      (await api.ask('GET', `/api/v1/publish/${name}/${what}${query}`, { key })).json.code
+    assert.equal(await ask(pending.slug), 'SITE_PENDING')
+    assert.equal(await ask(slug, `?versionId=${upload.versionId}`), 'SITE_PENDING')
+    assert.equal(await ask(slug, `?versionId=${other.versionId}`), 'NOT_FOUND')
+    assert.equal(await ask(slug, '?versionId=x'), 'NOT_FOUND')
+    assert.equal(await ask(slug, '?versionId=x&versionId=y'), 'VALIDATION_ERROR')
+    assert.equal(await ask(slug, '', stranger.key), 'NOT_FOUND')
+  }
+  await refused(api.anonymous.archive(slug), 'UNAUTHORIZED')
+  await refused(api.anonymous.file(slug, 'a.txt'), 'UNAUTHORIZED')
+})
