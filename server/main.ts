@@ -159,7 +159,7 @@ function announce(baseUrl: string, config: Config): void {
 /** The first signal stops in order, a second one at once. */
 function onSignals(stop: (signal: string) => void): void {
   let asked = false
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (asked && signal === 'SIGINT') process.exit(130)
       asked = true
