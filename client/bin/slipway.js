@@ -9,8 +9,8 @@ const { argv, env, stdin, stdout, stderr } = process
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 
-// Whoever reads the output may have seen enough of it.
-stdout.on('error', () => process.exit(0))
+// Whoever reads the output may have seen enough of it; an address that could not be written was not given.
+stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? 0 : 1))
 
 process.exitCode = await main({
   args: argv.slice(2),
