@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import type { Blobs, Expected, Received } from '../../server/blobs/blobs.ts'
+import { bodyOf, bytesOf, cutOff, keep, readAll, received } from './bytes.ts'
+
+/** Where the blobs of one test live; each `open` is a process of a run of the service. */
+export interface BlobPlace extends AsyncDisposable {
+  open(run?: string): Blobs
+  /** What the engine itself holds that is not settled, finished or not: names of files or objects. */
+  unsettled(): Promise<string[]>
+}
+
+type Promises = (sentence: string, check: (blobs: Blobs, place: BlobPlace) => Promise<void>) => void
+
+/** What server/blobs/blobs.ts promises; every engine passes all of it. */
+export function blobsContract(engine: string, fresh: () => Promise<BlobPlace>): void {
+  const promises: Promises = (sentence, check) =>
+    test(`${engine}: ${sentence}`, async () => {
+      await using place = await fresh()
+      await check(place.open(), place)
+    })
+  receiving(promises)
+  refusing(promises)
+  settling(promises)
+  keeping(promises)
+}
+
+/** Around the sizes at which an engine may go another way. */
+const SIZES = [0, 1, 2, 4095, 65_536, 65_537, 262_143, 262_144, 262_145, 1_048_583]
+
+function receiving(promises: Promises): void {
+  promises('what is received and settled is read back as it came, whatever its size', async (blobs) => {
+    for (const size of SIZES) {
+      const bytes = bytesOf('sizes', size)
+      for (const expected of [{ size }, { limit: size }, { size, hash: received(bytes).hash }, {}]) {
+        const batch = `batch-${size}-${Object.keys(expected).join('-')}`
+        assert.deepEqual(await blobs.receive(batch, bodyOf(bytes), expected), received(bytes))
+        assert.deepEqual(await blobs.settle(batch, [received(bytes)]), [])
+      }
+      assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+      assert.ok((await readAll(blobs, received(bytes).hash))?.equals(bytes))
+    }
+  })
+
+  promises('any range is read, from its first to its last byte', async (blobs) => {
+    const bytes = bytesOf('ranges', 200_000)
+    const hash = await keep(blobs, bytes)
+    for (const [start, end] of [
+      [0, 0],
+      [0, 199_999],
+      [1, 2],
+      [65_535, 65_536],
+      [199_999, 199_999],
+    ] as const) {
+      assert.ok((await readAll(blobs, hash, { start, end }))?.equals(bytes.subarray(start, end + 1)))
+    }
+  })
+
+  promises('nobody reads what has come before it is settled', async (blobs) => {
+    const bytes = bytesOf('unsettled', 1000)
+    const { hash } = await blobs.receive('a-batch', bodyOf(bytes), { size: 1000 })
+    assert.equal(await blobs.bytes(hash), undefined)
+    assert.equal(await blobs.read(hash), undefined)
+    assert.deepEqual(await Array.fromAsync(blobs.list()), [])
+  })
+
+  promises('the same bytes come as often as they like, also at the same time', async (blobs) => {
+    for (const size of [1000, 300_000]) {
+      const bytes = bytesOf('again', size)
+      const came = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          blobs.receive('a-batch', bodyOf(bytes, 997 + index), { size }),
+        ),
+      )
+      assert.deepEqual(came, Array(8).fill(received(bytes)))
+      await blobs.receive('a-batch', bodyOf(bytes), {})
+      assert.deepEqual(await blobs.settle('a-batch', came), [])
+      assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+    }
+  })
+}
+
+const SMALL = bytesOf('refused', 50)
+const LARGE = bytesOf('refused', 300_000)
+
+const refusals: Record<string, { body: () => Readable; expected: Expected; code: string | undefined }> = {
+  'one byte more than announced': {
+    body: () => bodyOf(SMALL),
+    expected: { size: 49 },
+    code: 'SIZE_MISMATCH',
+  },
+  'one byte less than announced': {
+    body: () => bodyOf(SMALL),
+    expected: { size: 51 },
+    code: 'SIZE_MISMATCH',
+  },
+  'nothing where something was announced': {
+    body: () => bodyOf(Buffer.alloc(0)),
+    expected: { size: 1 },
+    code: 'SIZE_MISMATCH',
+  },
+  'other bytes than announced': {
+    body: () => bodyOf(SMALL),
+    expected: { size: 50, hash: received(LARGE).hash },
+    code: 'HASH_MISMATCH',
+  },
+  'one byte more than announced, large': {
+    body: () => bodyOf(LARGE),
+    expected: { size: 299_999 },
+    code: 'SIZE_MISMATCH',
+  },
+  'one byte less than announced, large': {
+    body: () => bodyOf(LARGE),
+    expected: { size: 300_001 },
+    code: 'SIZE_MISMATCH',
+  },
+  'other bytes than announced, large': {
+    body: () => bodyOf(LARGE),
+    expected: { size: 300_000, hash: received(SMALL).hash },
+    code: 'HASH_MISMATCH',
+  },
+  'one byte more than the limit': {
+    body: () => bodyOf(SMALL),
+    expected: { limit: 49 },
+    code: 'PAYLOAD_TOO_LARGE',
+  },
+  'bytes without end where an end was announced': {
+    body: endless,
+    expected: { size: 100 },
+    code: 'SIZE_MISMATCH',
+  },
+  'bytes without end beyond the limit': {
+    body: endless,
+    expected: { limit: 1_000_000 },
+    code: 'PAYLOAD_TOO_LARGE',
+  },
+}
+
+function endless(): Readable {
+  return Readable.from(
+    (function* () {
+      for (;;) yield LARGE
+    })(),
+    { objectMode: false },
+  )
+}
+
+function refusing(promises: Promises): void {
+  for (const [what, { body, expected, code }] of Object.entries(refusals)) {
+    promises(`refused, and nothing of it is kept: ${what}`, async (blobs, place) => {
+      await assert.rejects(blobs.receive('a-batch', body(), expected), { code })
+      await assertNothingCame(blobs, place, [received(SMALL), received(LARGE)])
+    })
+  }
+
+  for (const [path, bytes, expected, step] of [
+    ['small', SMALL, { size: 50, hash: received(SMALL).hash }, 1],
+    ['of unknown length', SMALL, { limit: 50 }, 1],
+    ['large', LARGE, { size: 300_000 }, 9973],
+  ] as const) {
+    promises(
+      `a body that is cut off leaves nothing, wherever that happens: ${path}`,
+      async (blobs, place) => {
+        for (let after = 0; after < bytes.length; after += step) {
+          const broken = cutOff(bytes, after, 7 + (after % 40_000))
+          await assert.rejects(blobs.receive('a-batch', broken, expected), { code: 'ECONNRESET' })
+        }
+        await assertNothingCame(blobs, place, [received(bytes)])
+        await keep(blobs, bytes)
+      },
+    )
+  }
+
+  promises('what is refused leaves what came before it alone', async (blobs) => {
+    const came = await blobs.receive('a-batch', bodyOf(SMALL), { size: 50 })
+    await assert.rejects(blobs.receive('a-batch', bodyOf(SMALL), { size: 49 }))
+    await assert.rejects(blobs.receive('a-batch', cutOff(SMALL, 49), { size: 50 }))
+    assert.deepEqual(await blobs.settle('a-batch', [came]), [])
+    assert.ok((await blobs.bytes(came.hash))?.equals(SMALL))
+  })
+}
+
+async function assertNothingCame(blobs: Blobs, place: BlobPlace, wanted: Received[]): Promise<void> {
+  assert.deepEqual(await place.unsettled(), [])
+  assert.deepEqual(await blobs.settle('a-batch', wanted), wanted)
+  assert.deepEqual(await Array.fromAsync(blobs.list()), [])
+}
+
+function settling(promises: Promises): void {
+  promises('settling answers exactly those that never came, and keeps the others', async (blobs) => {
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => received(bytesOf(name, 100)))
+    await blobs.receive('a-batch', bodyOf(bytesOf('one', 100)), {})
+    await blobs.receive('a-batch', bodyOf(bytesOf('three', 100)), {})
+    await blobs.receive('another', bodyOf(bytesOf('two', 100)), {})
+    assert.deepEqual(await blobs.settle('a-batch', [one!, two!, three!]), [two])
+    assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [one!.hash, three!.hash].sort())
+    assert.deepEqual(await blobs.settle('unknown', [two!]), [two])
+    assert.deepEqual(await blobs.settle('a-batch', []), [])
+  })
+
+  promises(
+    'settling again, twice at once, or with the same blob many times changes nothing',
+    async (blobs) => {
+      const contents = [1, 2, 3, 4, 5].map((name) => bytesOf(name, 5000))
+      for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
+      const many = [...contents, ...contents, ...contents].map(received)
+      const times = Array.from({ length: 5 }, () => blobs.settle('a-batch', many))
+      assert.deepEqual(await Promise.all(times), [[], [], [], [], []])
+      assert.deepEqual(await blobs.settle('a-batch', many), [])
+      for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+      assert.equal((await Array.fromAsync(blobs.list())).length, 5)
+    },
+  )
+
+  promises(
+    'what another batch settled before is there for this one, with bytes of its own or without',
+    async (blobs) => {
+      const bytes = bytesOf('shared', 5000)
+      await keep(blobs, bytes, 'first')
+      await blobs.receive('second', bodyOf(bytes), {})
+      assert.deepEqual(await blobs.settle('second', [received(bytes)]), [])
+      assert.deepEqual(await blobs.settle('third', [received(bytes)]), [])
+      assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+    },
+  )
+
+  promises(
+    'many batches of several processes bring the same bytes at once, and each is kept',
+    async (_, { open }) => {
+      const processes = [open(), open(), open('another-run')]
+      const contents = Array.from({ length: 6 }, (_, name) => bytesOf(name, name % 2 ? 400 : 300_000))
+      await Promise.all(
+        Array.from({ length: 18 }, async (_, number) => {
+          const blobs = processes[number % 3]!
+          const batch = `batch-${number}`
+          const came = await Promise.all(
+            contents.map((bytes) => blobs.receive(batch, bodyOf(bytes), { size: bytes.length })),
+          )
+          assert.deepEqual(await blobs.settle(batch, came), [])
+          for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+        }),
+      )
+      assert.equal((await Array.fromAsync(processes[0]!.list())).length, contents.length)
+    },
+  )
+
+  promises(
+    'bytes that an earlier run of the service took in are settled by a later one',
+    async (blobs, place) => {
+      const contents = [bytesOf('small', 700), bytesOf('large', 300_000)]
+      for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
+      const later = place.open('a-later-run')
+      await later.receive('a-batch', bodyOf(bytesOf('own', 10)), {})
+      const all = [...contents, bytesOf('own', 10)]
+      assert.deepEqual(await later.settle('a-batch', all.map(received)), [])
+      for (const bytes of all) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
+    },
+  )
+}
+
+function keeping(promises: Promises): void {
+  promises(
+    'a discarded batch is gone, what was settled from it stays, and others are untouched',
+    async (blobs) => {
+      const [settled, unsettled, other] = ['a', 'b', 'c'].map((name) => bytesOf(name, 100))
+      await keep(blobs, settled!)
+      await blobs.receive('a-batch', bodyOf(unsettled!), {})
+      await blobs.receive('another', bodyOf(other!), {})
+      await blobs.discard('a-batch')
+      await blobs.discard('a-batch')
+      await blobs.discard('never-heard-of')
+      assert.deepEqual(await blobs.settle('a-batch', [received(unsettled!), received(settled!)]), [
+        received(unsettled!),
+      ])
+      assert.deepEqual(await blobs.settle('another', [received(other!)]), [])
+      await keep(blobs, unsettled!)
+    },
+  )
+
+  promises('a batch that another process discarded takes bytes again', async (blobs, { open }) => {
+    const other = open()
+    const bytes = bytesOf('after', 100)
+    await blobs.receive('a-batch', bodyOf(bytesOf('before', 100)), {})
+    await other.discard('a-batch')
+    for (const size of [100, undefined]) {
+      await blobs.receive('a-batch', bodyOf(bytes), size === undefined ? {} : { size })
+    }
+    assert.deepEqual(await other.settle('a-batch', [received(bytes)]), [])
+  })
+
+  promises(
+    'batches with bytes are listed with the time of their last change, until they are discarded',
+    async (blobs) => {
+      const before = Date.now()
+      await blobs.receive('one', bodyOf(SMALL), {})
+      await blobs.receive('two', bodyOf(SMALL), {})
+      const batches = await Array.fromAsync(blobs.batches())
+      assert.deepEqual(batches.map(({ batch }) => batch).sort(), ['one', 'two'])
+      // File systems keep time by a clock of their own that ticks every few milliseconds.
+      for (const { changedAt } of batches) assert.ok(changedAt >= before - 50 && changedAt <= Date.now() + 50)
+      await blobs.discard('one')
+      assert.deepEqual(
+        (await Array.fromAsync(blobs.batches())).map(({ batch }) => batch),
+        ['two'],
+      )
+    },
+  )
+
+  promises('a removed blob is not there, and comes back when it is received anew', async (blobs) => {
+    const hash = await keep(blobs, SMALL)
+    await keep(blobs, LARGE)
+    await blobs.remove(hash)
+    await blobs.remove(hash)
+    assert.equal(await blobs.bytes(hash), undefined)
+    assert.equal(await blobs.read(hash), undefined)
+    assert.deepEqual(await blobs.settle('a-batch', [received(SMALL)]), [received(SMALL)])
+    assert.deepEqual(await Array.fromAsync(blobs.list()), [received(LARGE).hash])
+    assert.equal(await keep(blobs, SMALL), hash)
+    assert.ok((await blobs.bytes(hash))?.equals(SMALL))
+  })
+
+  promises('every settled blob is listed once, and nothing else', async (blobs) => {
+    const contents = Array.from({ length: 300 }, (_, name) => bytesOf(name, 20))
+    for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
+    assert.deepEqual(await blobs.settle('a-batch', contents.map(received)), [])
+    await blobs.receive('a-batch', bodyOf(SMALL), {})
+    const listed = await Array.fromAsync(blobs.list())
+    assert.deepEqual(listed.sort(), contents.map((bytes) => received(bytes).hash).sort())
+  })
+
+  promises('a healthy engine says nothing when asked how it is', (blobs) => blobs.check())
+}

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { diskBlobs } from '../../server/blobs/disk.ts'
+import { newId } from '../../server/key.ts'
+import { needs } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { attachStrace } from '../tools/strace.ts'
+import { bodyOf, bytesOf, cutOff, keep, received } from './bytes.ts'
+import { blobsContract } from './contract.ts'
+
+async function freshFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
+  return {
+    folder,
+    open: (run = 'this-run') => diskBlobs({ folder, run }),
+    unsettled: () => filesIn(join(folder, 'staged')),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+blobsContract('disk', freshFolder)
+
+const SMALL = bytesOf('small', 5000)
+const LARGE = bytesOf('large', 300_000)
+
+const damages: Record<string, (file: string) => Promise<void>> = {
+  'cut short': (file) => truncate(file, 4000),
+  emptied: (file) => truncate(file, 0),
+  'longer than it was': (file) => truncate(file, 400_000),
+  'as long, but with zeros, as after a power cut': async (file) =>
+    writeFile(file, Buffer.alloc((await readFile(file)).length)),
+  'as long, with one bit turned': async (file) => {
+    const bytes = await readFile(file)
+    bytes[bytes.length - 1]! ^= 1
+    await writeFile(file, bytes)
+  },
+}
+
+for (const [how, damage] of Object.entries(damages)) {
+  test(`a file of an earlier run that is damaged is not settled and must come anew: ${how}`, async () => {
+    await using place = await freshFolder()
+    const earlier = place.open('earlier-run')
+    for (const bytes of [SMALL, LARGE])
+      await earlier.receive('a-batch', bodyOf(bytes), { size: bytes.length })
+    for (const file of await place.unsettled()) await damage(file)
+    const later = place.open('later-run')
+    const wanted = [received(SMALL), received(LARGE)]
+    assert.deepEqual(await later.settle('a-batch', wanted), wanted)
+    assert.deepEqual(await Array.fromAsync(later.list()), [])
+    for (const bytes of [SMALL, LARGE]) await later.receive('a-batch', bodyOf(bytes), { size: bytes.length })
+    assert.deepEqual(await later.settle('a-batch', wanted), [])
+    for (const bytes of [SMALL, LARGE]) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
+  })
+}
+
+test('a file that a killed process of this run wrote only in part is not settled', async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  for (const bytes of [SMALL, LARGE]) await blobs.receive('a-batch', bodyOf(bytes), { size: bytes.length })
+  for (const file of await place.unsettled()) await truncate(file, 100)
+  const wanted = [received(SMALL), received(LARGE)]
+  assert.deepEqual(await place.open().settle('a-batch', wanted), wanted)
+  for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
+})
+
+test('a blob that goes while somebody reads it is read to its end', async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  const hash = await keep(blobs, LARGE)
+  const body = (await blobs.read(hash))!
+  await blobs.remove(hash)
+  assert.ok(Buffer.concat(await Array.fromAsync(body)).equals(LARGE))
+})
+
+for (const what of ['the file', 'its folder'] as const) {
+  test(
+    `after a failed flush of ${what} nothing is settled, neither then nor later`,
+    needs('strace'),
+    async () => {
+      await using place = await freshFolder()
+      const blobs = place.open()
+      await keep(blobs, bytesOf('before', 100))
+      const { hash } = await blobs.receive('a-batch', bodyOf(SMALL), {})
+      const [file] = await place.unsettled()
+      const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
+      {
+        await using _ = await attachStrace(process.pid, [
+          '-P',
+          path,
+          '-e',
+          'inject=fsync,fdatasync:error=EIO',
+        ])
+        await assert.rejects(blobs.settle('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+      }
+      await assert.rejects(blobs.settle('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+      await blobs.receive('another', bodyOf(LARGE), {})
+      await assert.rejects(blobs.settle('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
+      await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+      assert.ok(await blobs.bytes(received(bytesOf('before', 100)).hash), 'what was durable is still served')
+    },
+  )
+}
+
+test('bytes whose flush failed have to come anew after a restart', needs('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  await blobs.receive('a-batch', bodyOf(SMALL), {})
+  {
+    const [file] = await place.unsettled()
+    await using _ = await attachStrace(process.pid, ['-P', file!, '-e', 'inject=fsync,fdatasync:error=EIO'])
+    await assert.rejects(blobs.settle('a-batch', [received(SMALL)]))
+  }
+  const restarted = place.open('later-run')
+  assert.deepEqual(await restarted.settle('a-batch', [received(SMALL)]), [received(SMALL)])
+  await keep(restarted, SMALL)
+})
+
+test('every settled file and its folder are flushed before settle is answered', needs('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  for (const bytes of [SMALL, LARGE]) await blobs.receive('a-batch', bodyOf(bytes), {})
+  const files = await place.unsettled()
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+  assert.deepEqual(await blobs.settle('a-batch', [received(SMALL), received(LARGE)]), [])
+  const lines = await strace.stop()
+  for (const { hash } of [received(SMALL), received(LARGE)]) {
+    const folder = join(place.folder, hash.slice(0, 2))
+    assertInOrder(lines, [
+      ['sync(', `<${files.find((file) => file.includes(hash))}>`],
+      ['rename', `"${join(folder, hash)}"`],
+      ['sync(', `<${folder}>`],
+    ])
+  }
+})
+
+test('a full disk is INSUFFICIENT_STORAGE and leaves nothing half-written', needs('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const folder = join(disk.folder, 'blobs')
+  const blobs = diskBlobs({ folder, run: 'this-run' })
+  const kept = await keep(blobs, bytesOf('before', 2000))
+  for (const round of [1, 2]) {
+    await disk.fill(8192)
+    for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
+      await assert.rejects(blobs.receive('full', bodyOf(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
+    }
+    const small = bytesOf('small', 100_000)
+    await assert.rejects(blobs.receive('full', bodyOf(small), { size: 100_000 }), {
+      code: 'INSUFFICIENT_STORAGE',
+    })
+    assert.deepEqual(await filesIn(join(folder, 'staged')), [])
+    assert.equal((await blobs.bytes(kept))?.length, 2000)
+    await disk.clear()
+    await keep(blobs, bytesOf(`round ${round}`, 300_000))
+  }
+})
+
+test('a disk that became read-only is UNAVAILABLE, and says so when asked', needs('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), run: 'this-run' })
+  const kept = await keep(blobs, SMALL)
+  await disk.readOnly(true)
+  for (const batch of ['a-batch', 'new-batch'])
+    await assert.rejects(blobs.receive(batch, bodyOf(LARGE), {}), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+  assert.ok((await blobs.bytes(kept))?.equals(SMALL))
+  await disk.readOnly(false)
+  await blobs.check()
+  await keep(blobs, LARGE)
+})
+
+test('nothing outside the folder is ever made, changed or deleted', needs('strace'), async () => {
+  await using place = await freshFolder()
+  await using strace = await attachStrace(process.pid, ['-e', `trace=${CHANGING}`])
+  const blobs = place.open()
+  const hash = await keep(blobs, SMALL)
+  await keep(blobs, LARGE)
+  await assert.rejects(blobs.receive('a-batch', cutOff(LARGE, 70_000), {}))
+  await place.open('later-run').settle('a-batch', [received(SMALL), received(LARGE)])
+  await blobs.remove(hash)
+  await blobs.discard('a-batch')
+  await Array.fromAsync(blobs.batches())
+  await blobs.check()
+  const lines = await strace.stop()
+  const changed = lines.filter((line) => !/ = -1 E|O_RDONLY/.test(line)).flatMap(pathsIn)
+  assert.ok(changed.length > 10, 'strace tells what is changed')
+  assert.deepEqual(
+    changed.filter((path) => !path.startsWith(`${place.folder}`)),
+    [],
+  )
+})
+
+test('an id of a version is a name within a folder, and nothing else', () => {
+  for (let number = 0; number < 20_000; number++) {
+    assert.match(newId(Math.floor(Math.random() * 4e12)), /^[0-9a-hjkmnp-tv-z]{26}$/)
+  }
+})
+
+const CHANGING =
+  'openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate'
+
+/** The names that a line of strace is about: what stands in quotes, with the folder it counts from. */
+function pathsIn(line: string): string[] {
+  return [...line.matchAll(/(?:<([^<>]*)>, )?"([^"]*)"/g)].map(([, folder, name]) =>
+    name!.startsWith('/') ? name! : join(folder ?? '', name!),
+  )
+}
+
+/** Each step is a system call and what it is about. */
+function assertInOrder(lines: string[], steps: [string, string][]): void {
+  let from = 0
+  for (const [call, about] of steps) {
+    const at = lines.findIndex((line, index) => index >= from && line.includes(call) && line.includes(about))
+    assert.ok(at >= 0, `${call} of ${about} comes in its order:\n${lines.join('\n')}`)
+    from = at + 1
+  }
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
