@@ -40,7 +40,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   // A reader meets a lock only while another process mends what a killed one left, which takes milliseconds.
   reader.exec(`PRAGMA busy_timeout = ${busyMilliseconds}`)
   const writing = kyselyOver(writer)
-  const reading = kyselyOver(reader)
+  const reading = kyselyOver(reader, explained)
   await lock(writer, patience())
   await migrate(writing)
 
@@ -199,13 +199,13 @@ async function whenFree(until: number, work: () => void): Promise<void> {
   }
 }
 
-/** Kysely's own dialect over `node:sqlite`. */
-function kyselyOver(db: DatabaseSync): Kysely<Schema> {
+/** Kysely's own dialect over `node:sqlite`; `call` surrounds every call of the latter. */
+function kyselyOver(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = statements.get(sql)
     if (known) return known
-    const made = db.prepare(sql === 'begin' ? 'begin immediate' : sql)
+    const made = call(() => db.prepare(sql))
     if (sql.length < 1000) {
       if (statements.size >= 500) statements.clear()
       statements.set(sql, made)
@@ -222,8 +222,8 @@ function kyselyOver(db: DatabaseSync): Kysely<Schema> {
           const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
           return {
             reader: statement.columns().length > 0,
-            all: (parameters) => statement.all(...values(parameters)),
-            run: (parameters) => statement.run(...values(parameters)),
+            all: (parameters) => call(() => statement.all(...values(parameters))),
+            run: (parameters) => call(() => statement.run(...values(parameters))),
             iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
           }
         },
@@ -250,9 +250,18 @@ function newestChange(db: DatabaseSync): number {
 
 const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
-const AWAY = new Set([5, 6, 8, 10, 14])
+/** Busy, locked, read-only, I/O error, corrupt (what could not be read may look so), cannot open, not a database. */
+const AWAY = new Set([5, 6, 8, 10, 11, 14, 26])
 
-/** Throws SQLite's result codes in the words of the contract: busy, locked, read-only, I/O and cannot-open are UNAVAILABLE. */
+function explained<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    explain(error)
+  }
+}
+
+/** Throws SQLite's result codes in the words of the contract. */
 function explain(error: unknown): never {
   const code = resultCode(error)
   if (code === SQLITE_FULL) {

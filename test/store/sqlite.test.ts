@@ -135,6 +135,29 @@ test('a failed flush is never answered as durable, nor is anything after it', ne
 })
 
 test(
+  'a disk that cannot be read is UNAVAILABLE, and is read again when it can',
+  needs('strace'),
+  async () => {
+    await using place = await freshSqlite()
+    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
+    {
+      await using _ = await attachStrace(process.pid, [
+        '-P',
+        place.file,
+        '-P',
+        `${place.file}-wal`,
+        '-e',
+        'inject=pread64:error=EIO',
+      ])
+      await assert.rejects(store.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
+      await assert.rejects(store.read.versions.bySlug('a-site'), { code: 'UNAVAILABLE' })
+    }
+    assert.ok(await store.read.sites.bySlug('a-site'))
+  },
+)
+
+test(
   'every durable write is flushed before it is answered, and a soft one need not be',
   needs('strace'),
   async () => {
