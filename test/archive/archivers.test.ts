@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { randomBytes, randomInt } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { ArchiveKind } from '../../server/archive/archive.ts'
+import { KINDS, made } from './archive-file.ts'
+import { split, streamOf } from './bodies.ts'
+import { GIB, KIB, MIB, noise, text } from './bytes.ts'
+import { pseudorandom } from './pseudorandom.ts'
+import { digests, read } from './reading.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const PYTHON_ZIP = `
+import os, sys, zipfile
+class Pipe:
+    def write(self, data): return sys.stdout.buffer.write(data)
+    def flush(self): sys.stdout.buffer.flush()
+root, how = sys.argv[1:]
+if how == 'zip64': zipfile.ZIP64_LIMIT = 100
+with zipfile.ZipFile(Pipe(), 'w', zipfile.ZIP_DEFLATED) as archive:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            archive.write(path, os.path.relpath(path, root))
+`
+
+const folder = temporaryFolder()
+
+describe('what common archivers make', () => {
+  const site = sampleSite()
+
+  for (const [name, kind, make] of [
+    ['tar', 'tar', () => tarOf('--format=gnu')],
+    ['tar --format=pax', 'tar', () => tarOf('--format=pax')],
+    ['tar --format=ustar', 'tar', () => tarOf('--format=ustar')],
+    ['tar with large blocks', 'tar', () => tarOf('--format=gnu', '--blocking-factor=1024')],
+    ['tar -z', 'tar.gz', () => tarOf('--format=gnu', '-z')],
+    ['tar.gz of two members', 'tar.gz', () => inTwoMembers(tarOf())],
+    ['tar.gz with zeros behind it', 'tar.gz', () => padded(tarOf('-z'))],
+    ['zip', 'zip', () => zipOf()],
+    ['zip -0', 'zip', () => zipOf('-0')],
+    ['zip with a comment', 'zip', () => commented(zipOf())],
+    ['zip through a pipe, with data descriptors', 'zip', () => pythonZip('pipe')],
+    ['zip64', 'zip', () => pythonZip('zip64')],
+  ] as [string, ArchiveKind, () => Buffer | undefined][]) {
+    test(`${name} comes out as it went in`, async (t) => {
+      const archive = make()
+      if (!archive) return t.skip('the archiver is not installed')
+      const { files, skipped } = await read(kind, archive)
+      assert.deepEqual(digests(files), digests(site))
+      assert.deepEqual(skipped, [])
+    })
+  }
+
+  test('the way the bytes are split does not matter', async (t) => {
+    const seed = randomInt(2 ** 31)
+    t.diagnostic(`seed ${seed}`)
+    const next = pseudorandom(seed)
+    for (const kind of KINDS) {
+      for (const [archive, least] of [
+        [
+          made(
+            kind,
+            [700, 0, 512].map((size, index) => ({ name: `f${index}`, data: noise(size) })),
+          ),
+          1,
+        ],
+        [
+          made(
+            kind,
+            [700, 300 * KIB, 512].map((size, index) => ({ name: `f${index}`, data: noise(size) })),
+          ),
+          500,
+        ],
+      ] as const) {
+        const expected = digests((await read(kind, archive)).files)
+        assert.equal(expected.size, 3)
+        for (let round = 0; round < 10; round++) {
+          const most = least + next() ** 4 * 100_000
+          const chunks = split(archive, () => Math.floor(least + next() * (most - least)))
+          assert.deepEqual(digests((await read(kind, streamOf(chunks))).files), expected)
+        }
+      }
+    }
+  })
+
+  function tarOf(...options: string[]): Buffer | undefined {
+    return outputOf('tar', ['-c', ...options, '-C', join(folder, 'site'), '.'])
+  }
+
+  function zipOf(...options: string[]): Buffer | undefined {
+    const path = join(folder, `${randomBytes(6).toString('hex')}.zip`)
+    const { status } = spawnSync('zip', ['-qr', ...options, path, '.'], { cwd: join(folder, 'site') })
+    return status === 0 ? readFileSync(path) : undefined
+  }
+
+  function pythonZip(how: 'pipe' | 'zip64'): Buffer | undefined {
+    return outputOf('python3', ['-c', PYTHON_ZIP, join(folder, 'site'), how])
+  }
+})
+
+/** A folder with what sites have, and what archives find hard: long names, other alphabets, empty and large files. */
+function sampleSite(): { path: string; bytes: Buffer }[] {
+  const files = [
+    ['index.html', text('<!doctype html>')],
+    ['empty', text('')],
+    ['assets/app.js', Buffer.alloc(100_000, 'alert(1);\n')],
+    ['assets/large.bin', noise(3 * MIB)],
+    ['assets/zeros.bin', Buffer.alloc(5 * MIB + 1)],
+    ['Ünïcödé/日本語.html', text('あ')],
+    [`${'deep/'.repeat(20)}${'n'.repeat(60)}.txt`, text('deep')],
+    ['.well-known/security.txt', text('Contact: mailto:a@example.org')],
+    ['block', Buffer.alloc(512, 'b')],
+  ] as [string, Buffer][]
+  for (const [path, bytes] of files) {
+    mkdirSync(dirname(join(folder, 'site', path)), { recursive: true })
+    writeFileSync(join(folder, 'site', path), bytes)
+  }
+  return files.map(([path, bytes]) => ({ path, bytes }))
+}
+
+/** What a program prints, or undefined when it is not installed or does not know its options. */
+function outputOf(program: string, args: string[]): Buffer | undefined {
+  const { status, stdout } = spawnSync(program, args, { maxBuffer: GIB })
+  return status === 0 ? stdout : undefined
+}
+
+function inTwoMembers(archive: Buffer | undefined): Buffer | undefined {
+  if (!archive) return undefined
+  const middle = archive.length >> 1
+  return Buffer.concat([gzipSync(archive.subarray(0, middle)), gzipSync(archive.subarray(middle))])
+}
+
+function padded(archive: Buffer | undefined): Buffer | undefined {
+  return archive && Buffer.concat([archive, Buffer.alloc(1000)])
+}
+
+function commented(archive: Buffer | undefined): Buffer | undefined {
+  if (!archive) return undefined
+  const copy = Buffer.concat([archive, text('made by hand')])
+  copy.writeUInt16LE('made by hand'.length, archive.length - 2)
+  return copy
+}

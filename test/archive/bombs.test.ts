@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { constants, deflateRawSync, gzipSync } from 'node:zlib'
+import { counted, endless, gzipped } from './bodies.ts'
+import { GIB, KIB, MIB, text } from './bytes.ts'
+import { read, spoolFolder } from './reading.ts'
+import { refused } from './refusal.ts'
+import { paxPart, paxRecord, TAR_END, tarHeader, tarPart } from './tar-file.ts'
+import { zip } from './zip-file.ts'
+import { folders } from './zip-lies.ts'
+
+describe('bombs are cut off early', () => {
+  const block = tarPart({ name: 'folder/', type: '5', data: text('') })
+
+  test('tar.gz: a file of 10 GiB in 10 MB is refused at its header', async () => {
+    const { body, taken } = counted(
+      gzipped(tarHeader({ name: 'a', declares: 10 * GIB }), Buffer.alloc(MIB), 10 * KIB),
+    )
+    await refused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says: /^a: a file may have/, before: 0 })
+    assert.ok(taken() < MIB, `took ${taken()} bytes`)
+  })
+
+  for (const [what, first, repeated, says] of [
+    ['folders', text(''), repeat(block, KIB), /beside the contents/],
+    ['empty files', text(''), repeat(tarPart({ name: 'a', data: text('') }), KIB), /more than 1000 files/],
+    ['litter', text(''), repeat(tarPart({ name: '._', data: text('') }), KIB), /more than 4000 files/],
+    ['extended headers', text(''), repeat(paxPart({ a: 'b' }), KIB), /beside the contents/],
+    ['large extended headers', text(''), paxPart({ a: 'b'.repeat(MIB - 100) }), /beside the contents/],
+    ['global headers', text(''), paxPart({ a: 'b'.repeat(MIB - 100) }, 'g'), /beside the contents/],
+    [
+      'long names',
+      text(''),
+      tarPart({ name: 'L', type: 'L', data: Buffer.alloc(MIB, 'n') }),
+      /beside the contents/,
+    ],
+    ['zeros behind the end', TAR_END, Buffer.alloc(MIB), /beside the contents/],
+    [
+      'a folder with contents',
+      tarHeader({ name: 'a/', declares: 10 * GIB }),
+      Buffer.alloc(MIB),
+      /beside the contents/,
+    ],
+    [
+      'an extended header of 10 GiB',
+      tarHeader({ name: 'x', type: 'x', declares: 10 * GIB }),
+      Buffer.alloc(MIB),
+      /beside the contents/,
+    ],
+    [
+      'an extended header of 2 MiB',
+      tarHeader({ name: 'x', type: 'x', declares: 2 * MIB }),
+      Buffer.alloc(MIB),
+      /extended header may have at most/,
+    ],
+  ] as [string, Buffer, Buffer, RegExp][]) {
+    test(`tar: endless ${what}`, async () => {
+      const { body, taken } = counted(endless(first, repeated))
+      await refused('tar', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
+    })
+    test(`tar.gz: endless ${what}`, async () => {
+      const { body, taken } = counted(gzipped(first, repeated, Number.POSITIVE_INFINITY))
+      await refused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      assert.ok(taken() <= 2 * MIB, `took ${taken()} bytes`)
+    })
+  }
+
+  test('tar: a global header of 100,000 records costs the headers after it nothing', async () => {
+    let keys = ''
+    for (let key = 0; keys.length < MIB - 100; key++) keys += paxRecord(`k${key.toString(36)}`, '')
+    const global = tarPart({ name: 'g', type: 'g', data: text(keys) })
+    const archive = Buffer.concat([
+      global,
+      repeat(paxPart({ a: 'b' }), 5000),
+      tarPart({ name: 'a' }),
+      TAR_END,
+    ])
+    const { files } = await read('tar', archive)
+    assert.equal(files.length, 1)
+  })
+
+  test('tar.gz: members without end that hold nothing', async () => {
+    const { body, taken } = counted(endless(text(''), repeat(gzipSync(''), KIB)))
+    await refused('tar.gz', body, {
+      code: 'PAYLOAD_TOO_LARGE',
+      says: /archive may have at most/,
+      limits: { totalBytes: MIB },
+    })
+    assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
+  })
+
+  test('zip: a body without end', async () => {
+    const { body, taken } = counted(endless(text('PK'), Buffer.alloc(MIB)))
+    await refused('zip', body, {
+      code: 'PAYLOAD_TOO_LARGE',
+      says: /archive may have at most/,
+      limits: { totalBytes: MIB },
+    })
+    assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
+    assert.deepEqual(readdirSync(spoolFolder), [])
+  })
+
+  for (const [declared, code, most] of [
+    [10, 'VALIDATION_ERROR', 0],
+    [MIB, 'VALIDATION_ERROR', MIB],
+    [2 ** 31, 'PAYLOAD_TOO_LARGE', 0],
+    [2 ** 32 - 2, 'PAYLOAD_TOO_LARGE', 0],
+  ] as const) {
+    test(`zip: 10 GiB in 10 MB that say they are ${declared} bytes give at most ${most}`, async () => {
+      let bytes = 0
+      const raw = repeat(deflateRawSync(Buffer.alloc(MIB), { finishFlush: constants.Z_FULL_FLUSH }), 10 * KIB)
+      await refused('zip', zip([{ name: 'a', data: text(''), raw, size: declared }]), {
+        code,
+        says: /^a: /,
+        async each({ body }) {
+          for await (const chunk of body) bytes += chunk.length
+        },
+      })
+      assert.ok(bytes <= most, `${bytes} bytes came out`)
+    })
+  }
+
+  test('zip: 65,535 entries in the directory', () =>
+    refused('zip', zip(folders(65_535)), {
+      code: 'PAYLOAD_TOO_LARGE',
+      says: /beside the contents/,
+      before: 0,
+    }))
+})
+
+function repeat(bytes: Buffer, times: number): Buffer {
+  return Buffer.alloc(bytes.length * times, bytes)
+}

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto'
+
+export const KIB = 2 ** 10
+export const MIB = 2 ** 20
+export const GIB = 2 ** 30
+
+export function text(characters: string): Buffer {
+  return Buffer.from(characters, 'utf8')
+}
+
+/** Bytes that do not compress, the same in every run. */
+export function noise(length: number): Buffer {
+  return createHash('shake256', { outputLength: length }).update('slipway').digest()
+}

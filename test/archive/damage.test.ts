@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { deflateRawSync, gzipSync } from 'node:zlib'
+import { Failure } from '../../server/failure.ts'
+import { KINDS, made } from './archive-file.ts'
+import { KIB, MIB, noise, text } from './bytes.ts'
+import { pseudorandom } from './pseudorandom.ts'
+import { digests, read } from './reading.ts'
+import { refused } from './refusal.ts'
+import { paxPart, TAR_END, tar, tarPart } from './tar-file.ts'
+import { zip } from './zip-file.ts'
+import { aliased, folders, overlapping, zip64Entry, zip64Lie } from './zip-lies.ts'
+
+describe('damage and lies', () => {
+  const zeros = Buffer.alloc(4 * MIB)
+  for (const [what, archive, says] of [
+    ['nothing at all', Buffer.alloc(0), /zip archive/],
+    ['something else', text('<!doctype html>'), /zip archive/],
+    ['a wrong checksum of a small file', zip([{ name: 'a', data: text('x'), crc32: 1 }]), /^a: its bytes/],
+    ['a wrong checksum of a large file', zip([{ name: 'a', data: zeros, crc32: 1 }]), /^a: its bytes/],
+    [
+      'a wrong checksum of a stored file',
+      zip([{ name: 'a', data: zeros, crc32: 1, method: 0 }]),
+      /^a: its bytes/,
+    ],
+    ['more bytes than declared', zip([{ name: 'a', data: text('1234'), size: 3 }]), /^a: its bytes/],
+    ['bytes where none are declared', zip([{ name: 'a', data: text('1234'), size: 0 }]), /^a: its bytes/],
+    ['fewer bytes than declared', zip([{ name: 'a', data: text('1234'), size: 5 }]), /^a: its bytes/],
+    ['4 MiB in 10 bytes', zip([{ name: 'a', data: zeros, size: 10 }]), /^a: its bytes/],
+    ['4 MiB in 3 MiB', zip([{ name: 'a', data: zeros, size: 3 * MIB }]), /^a: its bytes/],
+    ['4 MiB for 5 MiB', zip([{ name: 'a', data: zeros, size: 5 * MIB }]), /^a: its bytes/],
+    [
+      'a stored file of two sizes',
+      zip([{ name: 'a', data: text('12'), method: 0, size: 3 }]),
+      /size mismatch/,
+    ],
+    [
+      'a broken small stream',
+      zip([{ name: 'a', data: text('x'), raw: Buffer.from([0xff, 0xff]) }]),
+      /^a: its bytes/,
+    ],
+    ['a broken large stream', zip([{ name: 'a', data: zeros, raw: Buffer.alloc(9999, 7) }]), /^a: its bytes/],
+    [
+      'a stream that is cut off',
+      zip([{ name: 'a', data: zeros, raw: deflateRawSync(zeros).subarray(0, -9) }]),
+      /^a: its bytes/,
+    ],
+    ['two entries of the same bytes', aliased(), /overlap/],
+    ['a bomb of overlapping entries', overlapping(1000, 100 * KIB), /overlap.*and 99\d more/],
+    [
+      'an entry in the directory itself',
+      zip([{ name: 'a', data: text('x'), compressedSize: 10_000 }]),
+      /overlap/,
+    ],
+    ['a local header elsewhere', zip([{ name: 'a', data: text('x'), offset: 1 }]), /^a: its bytes/],
+    ['a local header beyond the end', zip([{ name: 'a', data: text('x'), offset: 2 ** 31 }]), /overlap/],
+    [
+      'fewer entries than there are',
+      zip(
+        [
+          { name: 'a', data: text('x') },
+          { name: 'b', data: text('x') },
+        ],
+        { count: 1 },
+      ),
+      /more entries/,
+    ],
+    ['more entries than there are', zip([{ name: 'a', data: text('x') }], { count: 2 }), /zip archive/],
+    [
+      '70,000 entries as 16 bits',
+      zip([{ name: 'a', data: text('x') }, ...folders(65_536)], { count: 1 }),
+      /more entries/,
+    ],
+    [
+      'bytes behind the end',
+      Buffer.concat([zip([{ name: 'a', data: text('x') }]), text('!')]),
+      /comment length/,
+    ],
+    ['a directory beyond the end', zip([{ name: 'a', data: text('x') }], { start: 2 ** 31 }), /zip archive/],
+    ['zip64: the end record beyond 2^63', zip64Lie({ record: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: the directory beyond 2^63', zip64Lie({ directory: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: endless entries', zip64Lie({ count: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: a local header beyond 2^63', zip64Entry({ offset: 2n ** 64n - 1n }), /overlap/],
+    ['zip64: compressed bytes beyond 2^63', zip64Entry({ compressedSize: 2n ** 64n - 1n }), /overlap/],
+    [
+      'an extra field that is too long',
+      zip([{ name: 'a', data: text('x'), extra: Buffer.from([1, 0, 99, 0]) }]),
+      /extra field/,
+    ],
+  ] as [string, Buffer, RegExp][]) {
+    test(`zip: ${what}`, () => refused('zip', archive, { code: 'VALIDATION_ERROR', says }))
+  }
+
+  test('zip64: an endless file is too large before a byte of it is read', () =>
+    refused('zip', zip64Entry({ size: 2n ** 64n - 1n }), {
+      code: 'PAYLOAD_TOO_LARGE',
+      says: /^a: a file may have at most/,
+      before: 0,
+    }))
+
+  for (const [what, archive, says] of [
+    ['nothing at all', Buffer.alloc(0), /cut off/],
+    ['something else', Buffer.alloc(2000, '<!doctype html>'), /not a tar archive/],
+    ['a wrong checksum', flipped(tar([{ name: 'a', data: text('x') }]), 100), /wrong checksum/],
+    ['no end', tarPart({ name: 'a' }), /archive: ends too early/],
+    [
+      'half a small file',
+      tarPart({ name: 'a', data: Buffer.alloc(9000) }).subarray(0, 5000),
+      /^a: the archive ends/,
+    ],
+    ['half a large file', tarPart({ name: 'a', data: zeros }).subarray(0, MIB), /^a: the archive ends/],
+    [
+      'no padding',
+      tarPart({ name: 'a', data: Buffer.alloc(MIB + 1) }).subarray(0, -1),
+      /^a: the archive ends/,
+    ],
+    [
+      'a second archive with files',
+      Buffer.concat([tar([]), tar([{ name: 'a', data: text('x') }])]),
+      /follows its end/,
+    ],
+    ['a negative size', tarPart({ name: 'a', sizeField: Buffer.alloc(12, 0xff) }), /broken number/],
+    [
+      'a size beyond 2^53',
+      tarPart({ name: 'a', sizeField: Buffer.from([0x80, ...Array(11).fill(255)]) }),
+      /broken number/,
+    ],
+    ['a size in words', tarPart({ name: 'a', sizeField: text('ninety-nine!') }), /broken number/],
+    [
+      'a name that is not UTF-8',
+      Buffer.concat([tarPart({ name: Buffer.from([0x66, 0xe9]) }), TAR_END]),
+      /is not UTF-8/,
+    ],
+    ['a pax header of nothing', paxOf(text('\n')), /broken extended header/],
+    ['a pax record without a key', paxOf(text('6 abc\n')), /broken extended header/],
+    ['a pax record longer than it is', paxOf(text('99 a=b\n')), /broken extended header/],
+    ['a pax record shorter than it is', paxOf(text('5 a=b\n')), /broken extended header/],
+    ['a pax record of length 0', paxOf(text('0 a=b\n')), /broken extended header/],
+    ['a pax record of length -6', paxOf(text('-6 a=b\n')), /broken extended header/],
+    ['a pax size of -1', paxOf(text('11 size=-1\n')), /broken extended header/],
+    [
+      'a pax size beyond 2^53',
+      Buffer.concat([paxPart({ size: '9'.repeat(20) }), TAR_END]),
+      /broken extended header/,
+    ],
+  ] as [string, Buffer, RegExp][]) {
+    test(`tar: ${what}`, () => refused('tar', archive, { code: 'VALIDATION_ERROR', says }))
+  }
+
+  for (const [what, archive] of [
+    ['nothing at all', Buffer.alloc(0)],
+    ['a tar archive', tar([{ name: 'a', data: text('x') }])],
+    ['a wrong checksum', flipped(gzipSync(tar([{ name: 'a', data: text('x') }])), -6)],
+    ['garbage behind it', Buffer.concat([gzipSync(tar([{ name: 'a', data: text('x') }])), text('garbage')])],
+    ['half a second member', Buffer.concat([gzipSync(tar([])), gzipSync(tar([])).subarray(0, 20)])],
+  ] as [string, Buffer][]) {
+    test(`tar.gz: ${what}`, () =>
+      refused('tar.gz', archive, { code: 'VALIDATION_ERROR', says: /gzip data is damaged or cut off/ }))
+  }
+
+  for (const kind of KINDS) {
+    test(`${kind}: cut off after any byte it is refused, or every file was there`, async () => {
+      const small = [
+        { name: 'index.html', data: text('<!doctype html>') },
+        { name: 'empty', data: text('') },
+        { name: 'assets/app.js', data: text('alert()') },
+      ]
+      const archive = made(kind, small)
+      const whole = digests((await read(kind, archive)).files)
+      let refusals = 0
+      for (let length = 0; length < archive.length; length++) {
+        try {
+          const { files } = await read(kind, archive.subarray(0, length))
+          assert.deepEqual(digests(files), whole, `after ${length} of ${archive.length} bytes`)
+        } catch (error) {
+          assert.ok(error instanceof Failure && error.code === 'VALIDATION_ERROR', String(error))
+          refusals++
+        }
+      }
+      assert.ok(refusals >= archive.length - (kind === 'tar' ? 1024 : 0))
+    })
+
+    test(`${kind}: damaged anywhere it is refused with a sentence, or its files are as long as they say`, async (t) => {
+      const seed = randomInt(2 ** 31)
+      t.diagnostic(`seed ${seed}`)
+      const next = pseudorandom(seed)
+      const archive = made(kind, [
+        { name: 'index.html', data: noise(2000) },
+        { name: 'large.bin', data: Buffer.concat([noise(1000), Buffer.alloc(300 * KIB)]) },
+        { name: 'last', data: text('x') },
+      ])
+      for (let round = 0; round < 300; round++) {
+        const damaged = Buffer.from(archive)
+        // Most of a zip or tar that matters is near its ends and around headers.
+        for (let flips = 1 + Math.floor(next() * 4); flips > 0; flips--) {
+          const at = Math.floor(next() * (next() < 0.5 ? damaged.length : Math.min(damaged.length, 700)))
+          damaged[next() < 0.5 ? at : damaged.length - 1 - at] = Math.floor(next() * 256)
+        }
+        try {
+          for (const { size, bytes } of (await read(kind, damaged)).files) assert.equal(bytes.length, size)
+        } catch (error) {
+          assert.ok(error instanceof Failure, String((error as Error).stack))
+          assert.match(error.code, /^(VALIDATION_ERROR|PAYLOAD_TOO_LARGE)$/)
+        }
+      }
+    })
+  }
+})
+
+function paxOf(body: Buffer): Buffer {
+  return Buffer.concat([tarPart({ name: 'pax', type: 'x', data: body }), tarPart({ name: 'a' }), TAR_END])
+}
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy[(at + copy.length) % copy.length]! ^= 1
+  return copy
+}

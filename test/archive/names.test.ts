@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { KINDS, made } from './archive-file.ts'
+import { KIB, noise, text } from './bytes.ts'
+import { read, spoolFolder } from './reading.ts'
+import { paxPart, TAR_END, tarPart } from './tar-file.ts'
+import { unicodePath, type ZipPart, zip } from './zip-file.ts'
+
+describe('litter, folders and names', () => {
+  for (const kind of KINDS) {
+    test(`${kind}: litter of archivers is left out and named, folders are ignored`, async () => {
+      const names = [
+        './index.html',
+        './',
+        'assets/',
+        'assets/app.js',
+        '__MACOSX/._index.html',
+        '__MACOSX/',
+        'assets/.DS_Store',
+        'assets/._app.js',
+        '._large',
+        'notes/__MACOSX/kept.txt',
+        'kept.DS_Store',
+        '.well-known/security.txt',
+      ]
+      const { files, skipped } = await read(
+        kind,
+        made(
+          kind,
+          names.map((name) => ({
+            name,
+            data: name === '._large' ? noise(400 * KIB) : text(name.endsWith('/') ? '' : name),
+          })),
+        ),
+      )
+      assert.deepEqual(
+        files.map(({ path, bytes }) => [path, bytes.toString()]),
+        [
+          ['index.html', './index.html'],
+          ['assets/app.js', 'assets/app.js'],
+          ['notes/__MACOSX/kept.txt', 'notes/__MACOSX/kept.txt'],
+          ['kept.DS_Store', 'kept.DS_Store'],
+          ['.well-known/security.txt', '.well-known/security.txt'],
+        ],
+      )
+      assert.deepEqual(
+        skipped,
+        ['__MACOSX/._index.html', 'assets/.DS_Store', 'assets/._app.js', '._large'].map((path) => ({
+          path,
+          reason: 'junk',
+        })),
+      )
+    })
+
+    test(`${kind}: paths that the rules refuse are handed on as they are, and nothing is written there`, async () => {
+      const paths = [
+        '/etc/slipway-was-here',
+        '../slipway-was-here',
+        'a/../../b',
+        'a\\b',
+        'C:\\b',
+        'a//b',
+        '././a',
+        'a\nb',
+        '\u202egpj.exe',
+        '__proto__',
+        'twice',
+        'twice',
+      ]
+      const { files } = await read(
+        kind,
+        made(
+          kind,
+          paths.map((name) => ({ name, data: Buffer.from('x') })),
+        ),
+      )
+      assert.deepEqual(
+        files.map((file) => file.path),
+        paths.map((path) => (path === '././a' ? './a' : path)),
+      )
+      assert.ok(!existsSync('/etc/slipway-was-here'))
+      assert.ok(!existsSync(join(spoolFolder, '../slipway-was-here')))
+    })
+
+    test(`${kind}: a file of no bytes is a file`, async () => {
+      const { files } = await read(kind, made(kind, [{ name: '.nojekyll', data: Buffer.alloc(0) }]))
+      assert.deepEqual(
+        files.map(({ path, size }) => [path, size]),
+        [['.nojekyll', 0]],
+      )
+    })
+
+    test(`${kind}: an archive without files is whole`, async () => {
+      assert.deepEqual(await read(kind, made(kind, [])), { files: [], skipped: [] })
+    })
+  }
+
+  for (const [what, entry, path] of [
+    ['UTF-8 with its flag', { name: Buffer.from('é.txt'), flags: 0x800 }, 'é.txt'],
+    ['UTF-8 without its flag', { name: Buffer.from('é.txt') }, 'é.txt'],
+    ['CP437', { name: Buffer.from([0x82, 0x2e, 0x74]) }, 'é.t'],
+    ['CP437 that says it is UTF-8', { name: Buffer.from([0x82, 0x2e, 0x74]), flags: 0x800 }, 'é.t'],
+    ['the Unicode path of Info-ZIP', { name: Buffer.from('#U00e9'), extra: unicodePath('#U00e9', 'é') }, 'é'],
+    ['a Unicode path for another name', { name: Buffer.from('a'), extra: unicodePath('b', 'é') }, 'a'],
+  ] as [string, Partial<ZipPart> & { name: Buffer }, string][]) {
+    test(`zip names: ${what}`, async () => {
+      const { files } = await read('zip', zip([{ data: Buffer.from('x'), ...entry }]))
+      assert.deepEqual(
+        files.map((file) => file.path),
+        [path],
+      )
+    })
+  }
+
+  for (const [what, parts, path] of [
+    ['a prefix', [tarPart({ name: 'b.txt', prefix: 'long/folder' })], 'long/folder/b.txt'],
+    ['a prefix only where POSIX has it', [tarPart({ name: 'b', prefix: 'x', magic: 'ustar  \0' })], 'b'],
+    ['no magic at all', [tarPart({ name: 'old.txt', magic: '' })], 'old.txt'],
+    ['a NUL as the type', [tarPart({ name: 'old.txt', type: '\0' })], 'old.txt'],
+    ['a size in binary', [tarPart({ name: 'a', binarySize: true })], 'a'],
+    [
+      'GNU long name',
+      [tarPart({ name: 'L', type: 'L', data: text(`${'n/'.repeat(100)}a\0`) }), tarPart({ name: 'cut' })],
+      `${'n/'.repeat(100)}a`,
+    ],
+    ['pax path', [paxPart({ path: 'é/1' }), tarPart({ name: 'cut' })], 'é/1'],
+    ['pax size', [paxPart({ size: '1' }), tarPart({ name: 'a', declares: 0 })], 'a'],
+    [
+      'pax of another file',
+      [
+        paxPart({ path: 'folder' }),
+        tarPart({ name: 'f/', type: '5', data: text('') }),
+        tarPart({ name: 'a' }),
+      ],
+      'a',
+    ],
+    [
+      'a size for the file, not for the headers between',
+      [
+        paxPart({ size: '1' }),
+        tarPart({ name: 'L', type: 'L', data: text('long\0') }),
+        tarPart({ name: 'a', declares: 0 }),
+      ],
+      'long',
+    ],
+    ['a global comment', [paxPart({ comment: 'commit' }, 'g'), tarPart({ name: 'a' })], 'a'],
+  ] as [string, Buffer[], string][]) {
+    test(`tar names: ${what}`, async () => {
+      const { files } = await read('tar', Buffer.concat([...parts, TAR_END]))
+      assert.deepEqual(
+        files.map((file) => [file.path, file.bytes.toString()]),
+        [[path, 'x']],
+      )
+    })
+  }
+})

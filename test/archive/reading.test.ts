@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, test } from 'node:test'
+import { type ArchiveKind, readArchive } from '../../server/archive/archive.ts'
+import { Failure } from '../../server/failure.ts'
+import { KINDS, made } from './archive-file.ts'
+import { counted, endless, gzipped, split, streamOf } from './bodies.ts'
+import { KIB, MIB, noise, text } from './bytes.ts'
+import { LIMITS, options, read, spoolFolder, used } from './reading.ts'
+import { tarPart } from './tar-file.ts'
+import { zip } from './zip-file.ts'
+
+describe('reading', () => {
+  const small = Array.from({ length: 50 }, (_, index) => ({ name: `f${index}`, data: noise(100 + index) }))
+  const large = { name: 'large', data: noise(3 * MIB) }
+
+  for (const kind of KINDS) {
+    test(`${kind}: small files are read beside each other, 16 at most`, async () => {
+      let running = 0
+      let most = 0
+      const several = Promise.withResolvers<void>()
+      await readArchive(options(kind, streamOf([made(kind, small)])), async ({ body }) => {
+        running++
+        most = Math.max(most, running)
+        if (running === 16) several.resolve()
+        await several.promise
+        for await (const _ of body);
+        running--
+      })
+      assert.equal(most, 16)
+    })
+
+    test(`${kind}: what is left unread is passed over`, async () => {
+      const paths: string[] = []
+      const files = [large, ...small.slice(0, 3), { ...large, name: 'last' }]
+      await readArchive(options(kind, streamOf([made(kind, files)])), async ({ path, body }) => {
+        paths.push(path)
+        if (path === 'last') for await (const _ of body) break
+      })
+      assert.deepEqual(
+        paths,
+        files.map((file) => file.name),
+      )
+    })
+
+    for (const [what, files] of [
+      ['a small file', small],
+      ['a large file', [large, ...small]],
+    ] as const) {
+      test(`${kind}: when the user of ${what} fails, that is the reason, and nothing goes on`, async () => {
+        const reason = new Error('no room')
+        const { body } = counted(split(made(kind, [...files]), () => 1000))
+        let running = 0
+        let calls = 0
+        const promise = readArchive(options(kind, body), async () => {
+          calls++
+          running++
+          await new Promise(setImmediate)
+          running--
+          if (calls >= 1) throw reason
+        })
+        await assert.rejects(promise, (error) => error === reason)
+        assert.equal(running, 0)
+        const settled = calls
+        await drained(body)
+        assert.equal(calls, settled)
+        assert.ok(calls <= 16)
+      })
+    }
+
+    test(`${kind}: a failure does not wait for a client that sends nothing more`, async () => {
+      const archive = made(kind, small.slice(0, 3))
+      const body = new Readable({ read() {} })
+      body.push(kind === 'zip' ? archive : archive.subarray(0, -20))
+      if (kind === 'zip') body.push(null)
+      const promise = readArchive(options(kind, body), async () => {
+        for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+        throw new Error('no room')
+      })
+      await assert.rejects(promise, /no room/)
+      assert.equal(body.listenerCount('readable') + body.listenerCount('end'), 0)
+    })
+
+    for (const [what, files] of [
+      ['between files', small],
+      ['in a file', [large]],
+    ] as const) {
+      test(`${kind}: a client that goes away ${what} is the reason`, async () => {
+        const gone = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+        const archive = made(kind, [...files])
+        const body = new Readable({ read() {} })
+        body.push(archive.subarray(0, archive.length >> 1))
+        const started = Promise.withResolvers<void>()
+        if (kind === 'zip') started.resolve()
+        const promise = readArchive(options(kind, body), async (file) => {
+          started.resolve()
+          await used(file)
+        })
+        void started.promise.then(() => body.destroy(gone))
+        await assert.rejects(promise, (error) => error === gone)
+        assert.deepEqual(readdirSync(spoolFolder), [])
+      })
+    }
+
+    test(`${kind}: a body that was closed before it ended is no archive`, async () => {
+      const body = new Readable({ read() {} })
+      body.push(made(kind, small).subarray(0, 600))
+      setImmediate(() => body.destroy())
+      await assert.rejects(read(kind, body), /cut off/)
+      await assert.rejects(read(kind, body), /cut off/)
+    })
+
+    test(`${kind}: no handle and no file is left behind`, async (t) => {
+      if (!existsSync('/proc/self/fd')) return t.skip('handles cannot be counted here')
+      const archive = made(kind, [large, ...small])
+      await read(kind, archive)
+      const before = readdirSync('/proc/self/fd').length
+      for (const each of [
+        async () => {},
+        async () => {
+          throw new Error('no room')
+        },
+      ]) {
+        await read(kind, archive, { each }).catch(() => {})
+        await read(kind, archive.subarray(0, -50), { each }).catch(() => {})
+      }
+      assert.equal(readdirSync('/proc/self/fd').length, before)
+      assert.deepEqual(readdirSync(spoolFolder), [])
+    })
+
+    test(`${kind}: a client that is still sending gets the answer`, async () => {
+      const server = createServer((incoming, answer) => {
+        readArchive(
+          { ...options(kind, incoming), limits: { ...LIMITS, files: 3, totalBytes: MIB } },
+          async () => {},
+        )
+          .then(() => answer.writeHead(200).end())
+          .catch((error) => answer.writeHead(413, { connection: 'close' }).end(String(error.message)))
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      const upload = request({ port, host: '127.0.0.1', method: 'POST' })
+      upload.on('error', () => {})
+      const source = Readable.from(endlessOf(kind))
+      source.pipe(upload)
+      const answer = await new Promise<{ status: number | undefined; text: string }>((resolve) => {
+        upload.on('response', async (response) => {
+          let body = ''
+          for await (const chunk of response) body += chunk
+          resolve({ status: response.statusCode, text: body })
+        })
+      })
+      source.destroy()
+      upload.destroy()
+      await new Promise((resolve) => server.close(resolve))
+      assert.equal(answer.status, 413)
+      assert.match(answer.text, kind === 'zip' ? /archive may have at most/ : /more than 3 files/)
+    })
+  }
+
+  for (const kind of ['tar', 'tar.gz'] as const) {
+    test(`${kind}: a large file is not read ahead of whoever uses it`, async () => {
+      const huge = { name: 'huge', data: Buffer.alloc(20 * MIB, noise(MIB)) }
+      const { body, taken } = counted(split(made(kind, [huge]), () => 64 * KIB))
+      let early = 0
+      await readArchive(options(kind, body), async (file) => {
+        for await (const _ of file.body) {
+          if (early === 0) {
+            for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+            early = taken()
+          }
+        }
+      })
+      assert.ok(early > 0 && early < 2 * MIB, `${early} bytes were taken for the first piece`)
+    })
+  }
+
+  for (const [what, recover] of [
+    ['fails with something else', () => Promise.reject(new Error('upload failed'))],
+    ['goes on as if nothing was', () => Promise.resolve()],
+  ] as [string, () => Promise<void>][]) {
+    for (const [kind, archive] of [
+      ['tar', tarPart({ name: 'a', data: Buffer.alloc(MIB) }).subarray(0, MIB / 2)],
+      ['zip', zip([{ name: 'a', data: Buffer.alloc(MIB), crc32: 1 }])],
+    ] as const) {
+      test(`${kind}: what broke a body is the reason, even when its user ${what}`, async () => {
+        const promise = readArchive(options(kind, streamOf([archive])), (file) => used(file).catch(recover))
+        await assert.rejects(promise, (error) => error instanceof Failure && error.message.startsWith('a: '))
+      })
+    }
+  }
+})
+
+async function drained(body: Readable): Promise<void> {
+  body.resume()
+  if (!body.readableEnded) await new Promise((resolve) => body.once('end', resolve))
+}
+
+function endlessOf(kind: ArchiveKind): Iterable<Buffer> | AsyncIterable<Buffer> {
+  const file = tarPart({ name: 'a', data: Buffer.alloc(10 * KIB) })
+  if (kind === 'zip') return endless(text('PK'), Buffer.alloc(64 * KIB))
+  return kind === 'tar' ? endless(file, file) : gzipped(file, file, Number.POSITIVE_INFINITY)
+}

@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+
+/** A new folder, until the tests of the file that uses it end. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-archive-'))
+  after(() => rmSync(folder, { recursive: true }))
+  return folder
+}

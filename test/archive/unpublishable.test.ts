@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { text } from './bytes.ts'
+import { failureOf, refused } from './refusal.ts'
+import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
+import { type ZipPart, zip } from './zip-file.ts'
+
+describe('what cannot be published', () => {
+  for (const [what, part, says] of [
+    ['a symbolic link', { type: '2' }, /^odd: is a symbolic link/],
+    ['a hard link', { type: '1' }, /^odd: is a hard link/],
+    ['a character device', { type: '3' }, /^odd: is a device/],
+    ['a block device', { type: '4' }, /^odd: is a device/],
+    ['a named pipe', { type: '6' }, /^odd: is a named pipe/],
+    ['a sparse file of GNU', { type: 'S' }, /sparse/],
+    ['a kind of its own', { type: 'Q' }, /^odd: is of a kind that cannot be published/],
+    ['a link that is called a folder', { type: '2', name: 'odd/' }, /^odd\/: is a symbolic link/],
+  ] as [string, Partial<TarPart>, RegExp][]) {
+    test(`tar: ${what}`, () =>
+      refused('tar', Buffer.concat([tarPart({ name: 'odd', data: text(''), ...part }), TAR_END]), {
+        code: 'VALIDATION_ERROR',
+        says,
+      }))
+  }
+
+  test('tar: a sparse file of pax', () =>
+    refused('tar', Buffer.concat([paxPart({ 'GNU.sparse.major': '1' }), tarPart({ name: 'a' }), TAR_END]), {
+      code: 'VALIDATION_ERROR',
+      says: /sparse/,
+    }))
+
+  for (const [what, part, says] of [
+    ['a symbolic link', { mode: 0o120777 }, /^odd: is a symbolic link/],
+    ['a device', { mode: 0o060644 }, /^odd: is a device/],
+    ['encryption', { flags: 1 }, /^odd: is encrypted/],
+    ['strong encryption', { flags: 0x41 }, /strong encryption/],
+    ['another method', { method: 93 }, /^odd: is compressed by method 93/],
+  ] as [string, Partial<ZipPart>, RegExp][]) {
+    test(`zip: ${what}`, () =>
+      refused(
+        'zip',
+        zip([
+          { name: 'fine', data: text('x') },
+          { name: 'odd', data: text('target'), ...part },
+        ]),
+        {
+          code: 'VALIDATION_ERROR',
+          says,
+          before: 0,
+        },
+      ))
+  }
+
+  test('zip: everything that is wrong is named at once', async () => {
+    const odd = ['a', 'b', 'c'].map((name) => ({ name, data: text('x'), mode: 0o120777 }))
+    const failure = await failureOf('zip', zip(odd), { code: 'VALIDATION_ERROR', says: /and 2 more/ })
+    assert.deepEqual(
+      failure.details,
+      odd.map(({ name }) => ({ field: name, message: 'is a symbolic link' })),
+    )
+  })
+})
