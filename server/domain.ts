@@ -88,7 +88,9 @@ export class Domains {
     const { parse } = await import('tldts')
     const domain = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
     const refuse = (message: string) => invalid([{ field: 'domain', message }])
-    if (!isHostName(domain)) throw refuse('must be a host name such as www.example.com')
+    // Of an address, `domainToASCII` would take the host and drop the rest.
+    if (/[/?#\\]/.test(typed) || !isHostName(domain))
+      throw refuse('must be a host name such as www.example.com')
     const parsed = parse(domain, { allowPrivateDomains: true })
     if (parsed.isIp) throw refuse('must be a host name, not an IP address')
     if (!domain.includes('.')) throw refuse('must have at least two labels, such as example.com')
