@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { DomainRecord } from '../../client/wire.ts'
+import { type Account, Api, refused } from './api.ts'
+
+let api: Api
+before(async () => {
+  api = await Api.start({ SITE_DOMAIN: 'pages.slipway-test.net', PROXY_HOST: 'edge.slipway-proxy.net' })
+})
+after(() => api[Symbol.asyncDispose]())
+
+/** Somebody new with a live site and room for five domains. */
+async function publisher(): Promise<Account & { slug: string; siteUrl: string }> {
+  const account = await api.account()
+  await api.setPlan(account.email, 'hobby')
+  const { slug, siteUrl } = await api.publish(account.client, { 'index.html': 'home' })
+  return { ...account, slug, siteUrl }
+}
+
+/** Makes a domain active, as a proof will. */
+async function activate(domain: string): Promise<void> {
+  await using house = await api.inside()
+  const now = api.clock.now
+  await house.store.write('durable', async (tx) => {
+    await tx.domains.insert({
+      domain,
+      account_id: 'somebody else',
+      slug: 'some-site-234567',
+      status: 'active',
+      proof: 'x',
+      reason: null,
+      created_at: now,
+      verified_at: now,
+      checked_at: now,
+    })
+  })
+}
+
+describe('a domain that is added', () => {
+  const records: [domain: string, type: string, name: string, proof: string][] = [
+    ['www.example.com', 'CNAME', 'www', '_slipway.www'],
+    ['a.b.example.com', 'CNAME', 'a.b', '_slipway.a.b'],
+    ['shop.example.co.uk', 'CNAME', 'shop', '_slipway.shop'],
+    ['example.com', 'ALIAS', '@', '_slipway'],
+    ['example.co.uk', 'ALIAS', '@', '_slipway'],
+    ['me.github.io', 'ALIAS', '@', '_slipway'],
+  ]
+  for (const [domain, type, name, proof] of records) {
+    test(`waits for two records in DNS, and says which: ${domain}`, async () => {
+      const { key, slug } = await publisher()
+      const { status, json } = await api.ask('POST', '/api/v1/domains', {
+        key,
+        json: { domain, siteSlug: slug },
+      })
+      assert.equal(status, 201)
+      const { records, reason, ...rest } = json as DomainRecord
+      assert.deepEqual(rest, {
+        domain,
+        siteSlug: slug,
+        status: 'pending',
+        certificate: { status: 'none', expiresAt: null },
+        createdAt: new Date(api.clock.now).toISOString(),
+        verifiedAt: null,
+        checkedAt: null,
+      })
+      assert.ok(reason!.length > 10, 'in words')
+      assert.deepEqual(
+        records.map(({ value: _, ...record }) => record),
+        [
+          { type, name, found: null },
+          { type: 'TXT', name: proof, found: null },
+        ],
+      )
+      assert.equal(records[0]!.value, 'edge.slipway-proxy.net')
+      assert.match(records[1]!.value, /^\S{20,}$/)
+    })
+  }
+
+  test('has a proof of its own for each account and each name', async () => {
+    const [one, other] = [await publisher(), await publisher()]
+    const proofs = new Set()
+    for (const { client, slug } of [one, other]) {
+      for (const domain of ['proof.example.com', 'proof.example.org']) {
+        proofs.add((await client.addDomain(domain, slug)).records[1]!.value)
+      }
+    }
+    assert.equal(proofs.size, 4)
+  })
+
+  test('is listed, found and removed', async () => {
+    const { client, slug } = await publisher()
+    const names = ['one.example.com', 'two.example.com', 'three.example.com']
+    const added = []
+    for (const name of names) {
+      api.pass()
+      added.push(await client.addDomain(name, slug))
+    }
+    assert.deepEqual(await client.domains(), { domains: added })
+    assert.deepEqual(await client.checkDomain('two.example.com'), added[1])
+    assert.deepEqual(await client.removeDomain('two.example.com'), {
+      domain: 'two.example.com',
+      deleted: true,
+    })
+    await refused(client.checkDomain('two.example.com'), 'NOT_FOUND')
+    await refused(client.removeDomain('two.example.com'), 'NOT_FOUND')
+    assert.deepEqual(await client.domains(), { domains: [added[0], added[2]] })
+  })
+
+  const writings: [typed: string, domain: string][] = [
+    ['WWW.Example.COM', 'www.example.com'],
+    [' www.example.com ', 'www.example.com'],
+    ['www.example.com.', 'www.example.com'],
+    ['bücher.example.com', 'xn--bcher-kva.example.com'],
+    ['BÜCHER.example.com', 'xn--bcher-kva.example.com'],
+    ['日本.example.com', 'xn--wgv71a.example.com'],
+    ['www。example。com', 'www.example.com'],
+    ['xn--bcher-kva.example.com', 'xn--bcher-kva.example.com'],
+  ]
+  for (const [typed, domain] of writings) {
+    test(`is the same however it is written: ${typed}`, async () => {
+      const { client, slug } = await publisher()
+      assert.equal((await client.addDomain(typed, slug)).domain, domain)
+      assert.equal((await client.checkDomain(typed)).domain, domain)
+      await refused(client.addDomain(domain, slug), 'DOMAIN_TAKEN')
+      assert.equal((await client.removeDomain(typed)).domain, domain)
+    })
+  }
+
+  test('serves nobody before it is proven', async () => {
+    const { client, slug } = await publisher()
+    await client.addDomain('unproven.example.com', slug)
+    assert.equal((await api.visit('http://unproven.example.com/')).status, 404)
+  })
+})
+
+describe('a name that cannot be a domain of one’s own', () => {
+  const names = [
+    '',
+    ' ',
+    '.',
+    'com',
+    'localhost',
+    'co.uk',
+    'github.io',
+    '127.0.0.1',
+    '0x7f.1',
+    '2130706433',
+    '::1',
+    '[::1]',
+    '192.168.0.1.',
+    'pages.slipway-test.net',
+    'x.pages.slipway-test.net',
+    'a.b.pages.slipway-test.net',
+    'edge.slipway-proxy.net',
+    'x.edge.slipway-proxy.net',
+    'x.localhost',
+    '*.example.com',
+    'http://example.com',
+    'example.com/path',
+    'example.com?query',
+    'example.com#part',
+    'example.com\\path',
+    'example.com:8080',
+    'user@example.com',
+    'exa mple.com',
+    'under_score.example.com',
+    '-a.example.com',
+    'a-.example.com',
+    'a..example.com',
+    '.example.com',
+    'example.com..',
+    `${'a'.repeat(64)}.example.com`,
+    `${'a.'.repeat(130)}example.com`,
+    'x'.repeat(301),
+    'example.com\u0000',
+    'exam\u200bple..com',
+  ]
+  for (const domain of names) {
+    test(`is refused: ${JSON.stringify(domain).slice(0, 40)}`, async () => {
+      const { key, slug } = await publisher()
+      const answer = await api.ask('POST', '/api/v1/domains', { key, json: { domain, siteSlug: slug } })
+      assert.equal(answer.status, 400, answer.text)
+      assert.equal(answer.json.code, 'VALIDATION_ERROR')
+      assert.equal(answer.json.details[0].field, 'domain')
+    })
+  }
+
+  const bodies: [unknown, string[]][] = [
+    [{}, ['domain', 'siteSlug']],
+    [{ domain: 5, siteSlug: 'x' }, ['domain']],
+    [{ domain: 'www.example.com' }, ['siteSlug']],
+    [{ domain: 'www.example.com', siteSlug: null }, ['siteSlug']],
+    [[], ['body']],
+  ]
+  for (const [json, fields] of bodies) {
+    test(`is refused in a body of ${JSON.stringify(json)}`, async () => {
+      const { key } = await publisher()
+      const answer = await api.ask('POST', '/api/v1/domains', { key, json })
+      assert.equal(answer.status, 400)
+      assert.deepEqual(answer.json.details.map(({ field }: { field: string }) => field).sort(), fields)
+    })
+  }
+})
+
+describe('a plan', () => {
+  for (const [plan, most] of [
+    ['free', 1],
+    ['hobby', 5],
+  ] as const) {
+    test(`of ${plan} has room for ${most}`, async () => {
+      const { email, client, slug } = await publisher()
+      await api.setPlan(email, plan)
+      for (let number = 0; number < most; number++)
+        await client.addDomain(`${plan}-${number}.example.com`, slug)
+      const error = await refused(client.addDomain('more.example.com', slug), 'DOMAIN_LIMIT_REACHED')
+      assert.match(error.message, new RegExp(`${most}`))
+      await client.removeDomain(`${plan}-0.example.com`)
+      await client.addDomain('more.example.com', slug)
+      assert.equal((await client.me()).usage.domains, most)
+    })
+  }
+
+  test('has its room over all sites together', async () => {
+    const { email, client, slug } = await publisher()
+    await api.setPlan(email, 'free')
+    const other = await api.publish(client, { 'index.html': 'x' })
+    await client.addDomain('one.example.com', slug)
+    await refused(client.addDomain('two.example.com', other.slug), 'DOMAIN_LIMIT_REACHED')
+  })
+})
+
+describe('a name that somebody else wants', () => {
+  test('may wait in any account', async () => {
+    for (const { client, slug } of [await publisher(), await publisher()]) {
+      assert.equal((await client.addDomain('wanted.example.com', slug)).status, 'pending')
+    }
+  })
+
+  test('is DOMAIN_TAKEN once it is active elsewhere', async () => {
+    await activate('active.example.com')
+    const { client, slug } = await publisher()
+    await refused(client.addDomain('active.example.com', slug), 'DOMAIN_TAKEN')
+    await refused(client.addDomain('ACTIVE.example.com.', slug), 'DOMAIN_TAKEN')
+  })
+
+  test('is not seen, changed or removed by others', async () => {
+    const [one, other] = [await publisher(), await publisher()]
+    await one.client.addDomain('mine.example.com', one.slug)
+    await refused(other.client.checkDomain('mine.example.com'), 'NOT_FOUND')
+    await refused(other.client.removeDomain('mine.example.com'), 'NOT_FOUND')
+    assert.deepEqual(await other.client.domains(), { domains: [] })
+    assert.equal((await one.client.domains()).domains.length, 1)
+  })
+
+  test('is not put on a site of somebody else, or on one that is gone', async () => {
+    const [one, other] = [await publisher(), await publisher()]
+    await refused(other.client.addDomain('not-mine.example.com', one.slug), 'NOT_FOUND')
+    await refused(other.client.addDomain('not-mine.example.com', 'no-such-site-234567'), 'NOT_FOUND')
+    const anonymous = await api.publish(api.anonymous, { 'index.html': 'x' })
+    await refused(other.client.addDomain('not-mine.example.com', anonymous.slug), 'NOT_FOUND')
+    await other.client.delete(other.slug)
+    await refused(other.client.addDomain('not-mine.example.com', other.slug), 'NOT_FOUND')
+  })
+
+  test('added many times at once is there once', async () => {
+    const { client, slug } = await publisher()
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3, 4].map(() => client.addDomain('once.example.com', slug)),
+    )
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.equal((await client.domains()).domains.length, 1)
+  })
+})
+
+test('a domain that cannot be one is not looked for either', async () => {
+  const { key } = await publisher()
+  for (const name of ['%20', 'com', '127.0.0.1', 'a%2Fb.example.com', `${'a'.repeat(400)}.com`]) {
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await api.ask(method, `/api/v1/domains/${name}`, { key })
+      assert.ok([400, 404].includes(answer.status), `${method} ${name}: ${answer.status}`)
+    }
+  }
+})

@@ -1,0 +1,425 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { Answer } from './answer.ts'
+import { Api, HOUR, MINUTE, refused, targetOf } from './api.ts'
+import { entryOf, manifestOf } from './content.ts'
+
+const RATES = { RATE_ANONYMOUS: '5', RATE_FREE: '60', RATE_HOBBY: '200', RATE_SIGN_IN: '60' }
+
+let api: Api
+before(async () => {
+  api = await Api.start({ ...RATES, TRUSTED_PROXIES: '1' })
+})
+after(() => api[Symbol.asyncDispose]())
+beforeEach(() => nextHour(api))
+
+/** A quarter past the next hour: nobody has asked for anything yet. */
+function nextHour({ clock }: Api): void {
+  clock.now = (Math.floor(clock.now / HOUR) + 1) * HOUR + 15 * MINUTE
+}
+
+const manifest = { files: manifestOf({ 'index.html': 'hello' }) }
+
+/** A publish without a key, from an address, through one proxy. */
+function publishFrom(address: string, on = api): Promise<Answer> {
+  return on.ask('POST', '/api/v1/publish', { headers: { 'x-forwarded-for': address }, json: manifest })
+}
+
+const limitOf = ({ headers }: Answer) => Number(headers['x-ratelimit-limit'])
+const remainingOf = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining'])
+const resetOf = ({ headers }: Answer) => Number(headers['x-ratelimit-reset'])
+
+async function remainingFor(address: string, on = api): Promise<number> {
+  const answer = await on.ask('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
+  on.pass(2000)
+  return remainingOf(answer)
+}
+
+let hosts = 0
+/** An address that nobody has used. */
+const newAddress = () => `198.51.${100 + Math.floor(++hosts / 250)}.${hosts % 250}`
+
+/** Uses up what an address has. */
+async function exhaust(address: string): Promise<void> {
+  for (let round = 0; round < 5; round++) assert.equal((await publishFrom(address)).status, 201)
+  assert.equal((await publishFrom(address)).status, 429)
+}
+
+describe('without a key', () => {
+  test('an address has five requests an hour, counted down, and is told when there are more', async () => {
+    const address = newAddress()
+    const end = (Math.floor(api.clock.now / HOUR) + 1) * HOUR
+    for (const remaining of [4, 3, 2, 1, 0]) {
+      const answer = await publishFrom(address)
+      assert.equal(answer.status, 201)
+      assert.equal(limitOf(answer), 5)
+      assert.equal(remainingOf(answer), remaining)
+      assert.equal(resetOf(answer), end / 1000)
+    }
+    for (let round = 0; round < 3; round++) {
+      const answer = await publishFrom(address)
+      assert.equal(answer.status, 429)
+      assert.equal(answer.json.code, 'RATE_LIMITED')
+      assert.match(answer.json.error, /5/)
+      assert.equal(limitOf(answer), 5)
+      assert.equal(remainingOf(answer), 0)
+      assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
+    }
+  })
+
+  test('the hour is the one on the clock, to the millisecond', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    api.clock.now = (Math.floor(api.clock.now / HOUR) + 1) * HOUR - 1
+    const late = await publishFrom(address)
+    assert.equal(late.status, 429)
+    assert.equal(late.headers['retry-after'], '1')
+    api.pass()
+    const early = await publishFrom(address)
+    assert.equal(early.status, 201)
+    assert.equal(remainingOf(early), 4)
+    assert.equal(resetOf(early), resetOf(late) + 3600)
+  })
+
+  test('no more than five are let through when twenty come at once', async () => {
+    const address = newAddress()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publishFrom(address)))
+    assert.equal(answers.filter(({ status }) => status === 201).length, 5)
+    assert.equal(answers.filter(({ status }) => status === 429).length, 15)
+  })
+
+  test('a refused publish makes no site', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    await using house = await api.inside()
+    const before = await house.store.read.sites.neverLive(api.clock.now + 1, 1000)
+    await publishFrom(address)
+    assert.equal((await house.store.read.sites.neverLive(api.clock.now + 1, 1000)).length, before.length)
+  })
+})
+
+describe('an address', () => {
+  const same: [one: string, other: string][] = [
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
+    ['2001:db8:1:3::1', '2001:DB8:1:3::A'],
+    ['2001:db8:1:4::1', '2001:0db8:0001:0004:0000:0000:0000:0002'],
+    ['2001:db8::1', '2001:db8:0:0:5::'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+  ]
+  for (const [one, other] of same) {
+    test(`${one} counts with ${other}`, async () => {
+      await exhaust(one)
+      assert.equal((await publishFrom(other)).status, 429)
+    })
+  }
+
+  const apart: [one: string, other: string][] = [
+    ['203.0.113.1', '203.0.113.2'],
+    ['2001:db8:5:1::1', '2001:db8:5:2::1'],
+    ['2001:db8:6::1', '2001:db8:6:1::1'],
+    ['fe80::1', 'fe81::1'],
+  ]
+  for (const [one, other] of apart) {
+    test(`${one} counts apart from ${other}`, async () => {
+      await exhaust(one)
+      assert.equal((await publishFrom(other)).status, 201)
+    })
+  }
+
+  const chains: [trusted: number, forwarded: string | undefined, address: string][] = [
+    [0, '203.0.113.9', 'the peer'],
+    [0, undefined, 'the peer'],
+    [1, '203.0.113.9', '203.0.113.9'],
+    [1, '198.51.100.1, 203.0.113.9', '203.0.113.9'],
+    [1, '198.51.100.1,198.51.100.2 , 203.0.113.9', '203.0.113.9'],
+    [1, '203.0.113.9, nonsense', 'the peer'],
+    [1, '', 'the peer'],
+    [1, undefined, 'the peer'],
+    [1, '203.0.113.9,', 'the peer'],
+    [2, '198.51.100.1, 203.0.113.9, 10.0.0.1', '203.0.113.9'],
+    [2, '203.0.113.9, 10.0.0.1', '203.0.113.9'],
+    [2, '203.0.113.9', 'the peer'],
+    [2, '2001:db8:7::1, 10.0.0.1', '2001:db8:7::1'],
+  ]
+  test('is the peer’s, or the one that the outermost trusted proxy saw, and never what a caller wrote', async () => {
+    for (const trusted of [0, 1, 2]) {
+      await using service = await Api.start({ RATE_ANONYMOUS: '5', TRUSTED_PROXIES: `${trusted}` })
+      for (const [count, forwarded, address] of chains) {
+        if (count !== trusted) continue
+        nextHour(service)
+        const chain = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+        await service.ask('POST', '/api/v1/publish', { headers: chain, json: manifest })
+        const near = ['10.9.9.9', '10.9.9.8'].slice(0, Math.max(0, trusted - 1))
+        const alone = address === 'the peer' ? {} : { 'x-forwarded-for': [address, ...near].join(', ') }
+        const answer = await service.ask('POST', '/api/v1/publish', { headers: alone, json: manifest })
+        assert.equal(remainingOf(answer), 3, `${trusted} proxies, ${forwarded}`)
+      }
+    }
+  })
+})
+
+describe('with a key', () => {
+  test('an account on the Free plan has 60 requests an hour, from wherever they come', async () => {
+    const { key } = await api.account()
+    for (let used = 1; used <= 60; used++) {
+      const headers = { 'x-forwarded-for': newAddress() }
+      const answer = await api.ask('GET', '/api/v1/me', { key, headers })
+      assert.equal(answer.status, 200)
+      assert.equal(limitOf(answer), 60)
+      assert.equal(remainingOf(answer), 60 - used)
+      assert.equal(answer.json.usage.requestsThisHour, used)
+      assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, resetOf(answer))
+    }
+    assert.equal((await api.ask('GET', '/api/v1/me', { key })).status, 429)
+  })
+
+  test('an account on the Hobby plan has 200, and no more when 230 come at once', async () => {
+    const { email, key } = await api.account()
+    await api.setPlan(email, 'hobby')
+    const answers = await Promise.all(
+      Array.from({ length: 230 }, () => api.ask('GET', '/api/v1/me', { key })),
+    )
+    assert.equal(answers.filter(({ status }) => status === 200).length, 200)
+    for (const answer of answers) assert.equal(limitOf(answer), 200)
+  })
+
+  test('an account that moves to a larger plan goes on at once', async () => {
+    const { email, key } = await api.account()
+    const ask = () => api.ask('GET', '/api/v1/me', { key })
+    for (let used = 1; used <= 60; used++) await ask()
+    for (let round = 0; round < 3; round++) assert.equal((await ask()).status, 429)
+    await api.setPlan(email, 'hobby')
+    const answer = await ask()
+    assert.equal(answer.status, 200)
+    assert.equal(limitOf(answer), 200)
+    assert.ok(remainingOf(answer) >= 136)
+  })
+
+  test('accounts and addresses count apart', async () => {
+    const address = newAddress()
+    const [one, other] = [await api.account(), await api.account()]
+    await exhaust(address)
+    for (const { key } of [one, other]) {
+      const answer = await api.ask('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
+      assert.equal(remainingOf(answer), 59)
+    }
+  })
+
+  test('a key that is not valid counts as its address, wherever it is sent', async () => {
+    const calls = [
+      ['GET', '/api/v1/me'],
+      ['POST', '/api/v1/publish'],
+      ['POST', '/api/v1/publish/some-site-234567/finalize'],
+      ['GET', '/api/nowhere'],
+    ] as const
+    for (const [method, target] of calls) {
+      const headers = { 'x-forwarded-for': newAddress(), authorization: 'Bearer sl_live_nothing' }
+      for (let round = 0; round < 5; round++) {
+        assert.equal((await api.ask(method, target, { headers })).status, 401)
+      }
+      assert.equal((await api.ask(method, target, { headers })).status, 429, target)
+    }
+  })
+})
+
+describe('what counts', () => {
+  const calls: [what: string, method: string, target: string, json?: unknown][] = [
+    ['an unknown route', 'GET', '/api/nowhere'],
+    ['an address that is none', 'GET', '/api/v1/publish/%zz'],
+    ['a method that is not known', 'PUT', '/api/v1/publishes'],
+    ['a manifest that is refused', 'POST', '/api/v1/publish', { files: [] }],
+    ['a call that needs a key', 'GET', '/api/v1/me'],
+    ['a finalize of nothing', 'POST', '/api/v1/publish/some-site-234567/finalize', { versionId: 'x' }],
+    ['a finalize without a version', 'POST', '/api/v1/publish/some-site-234567/finalize', {}],
+    ['a refresh of nothing', 'POST', '/api/v1/publish/some-site-234567/uploads/refresh', { versionId: 'x' }],
+  ]
+  for (const [what, method, target, json] of calls) {
+    test(`is ${what}`, async () => {
+      const headers = { 'x-forwarded-for': newAddress() }
+      for (const remaining of [4, 3, 2, 1, 0]) {
+        assert.equal(remainingOf(await api.ask(method, target, { headers, json })), remaining)
+      }
+      assert.equal((await api.ask(method, target, { headers, json })).status, 429)
+    })
+  }
+
+  test('is not an upload, however many there are and however they end', async () => {
+    const address = newAddress()
+    const headers = { 'x-forwarded-for': address }
+    const created = await publishFrom(address)
+    const [target] = created.json.upload.uploads
+    for (let round = 0; round < 20; round++) {
+      const upload = { headers: { ...headers, ...target.headers }, body: round % 2 ? 'hello' : 'wrong' }
+      const answer = await api.ask('PUT', targetOf(target.url), upload)
+      assert.equal(answer.status, round % 2 ? 200 : 400)
+      assert.equal(remainingOf(answer), 4)
+    }
+    await api.ask('PUT', '/api/v1/_upload/a/b/c?token=x', { headers, body: 'hello' })
+    assert.equal(await remainingFor(address), 4)
+  })
+
+  test('is no document, no health and no preflight', async () => {
+    const address = newAddress()
+    const headers = { 'x-forwarded-for': address }
+    for (let round = 0; round < 10; round++) {
+      assert.equal((await api.ask('GET', '/api/openapi.json', { headers })).status, 200)
+      assert.equal((await api.ask('GET', '/docs', { headers })).status, 200)
+      assert.equal((await api.ask('GET', '/health', { headers })).status, 200)
+      assert.equal((await api.ask('OPTIONS', '/api/v1/publish', { headers })).status, 204)
+    }
+    assert.equal(await remainingFor(address), 5)
+  })
+
+  test('is no visit', async () => {
+    const { client } = await api.account()
+    const { siteUrl } = await api.publish(client, { 'index.html': 'x' })
+    const address = newAddress()
+    for (let round = 0; round < 10; round++) {
+      assert.equal((await api.visit(siteUrl, '/', { 'x-forwarded-for': address })).status, 200)
+    }
+    assert.equal(await remainingFor(address), 5)
+  })
+})
+
+describe('an admitted publish', () => {
+  test('is completed at the limit: its uploads, a finalize too early, and the one that succeeds', async () => {
+    const address = newAddress()
+    const headers = { 'x-forwarded-for': address }
+    const created = []
+    for (let round = 0; round < 5; round++) created.push((await publishFrom(address)).json)
+    assert.equal((await publishFrom(address)).status, 429)
+    for (const { slug, siteUrl, upload } of created) {
+      const finalize = () =>
+        api.ask('POST', `/api/v1/publish/${slug}/finalize`, {
+          headers,
+          json: { versionId: upload.versionId },
+        })
+      for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
+      const [target] = upload.uploads
+      const sent = { headers: { ...headers, ...target.headers }, body: 'hello' }
+      assert.equal((await api.ask('PUT', targetOf(target.url), sent)).status, 200)
+      assert.equal((await finalize()).status, 200)
+      assert.equal((await api.visit(siteUrl)).text, 'hello')
+      const again = await finalize()
+      assert.equal(again.status, 429, 'a second one is charged like any other request')
+    }
+  })
+
+  test('of an account is completed at the limit too', async () => {
+    const { key, client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'old' })
+    const { upload } = await api.update(client, slug, { 'index.html': 'hello' })
+    while ((await api.ask('GET', '/api/v1/me', { key })).status === 200);
+    const [target] = upload.uploads
+    const sent = { headers: target!.headers, body: 'hello' }
+    assert.equal((await api.ask('PUT', targetOf(target!.url), sent)).status, 200)
+    const json = { versionId: upload.versionId }
+    const finalize = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key, json })
+    assert.equal(finalize.status, 200)
+    assert.equal(remainingOf(finalize), 0)
+  })
+
+  test('costs one request from its manifest to its being live', async () => {
+    const { key, client } = await api.account()
+    const remaining = async () => remainingOf(await api.ask('GET', '/api/v1/me', { key }))
+    const before = await remaining()
+    await api.publish(client, { 'index.html': 'x', 'a.txt': 'a', 'b.txt': 'b' })
+    assert.equal(await remaining(), before - 2)
+  })
+})
+
+describe('signing in', () => {
+  /** A sign-in call from an address; each for somebody else, so that no code is asked for too often. */
+  let people = 0
+  const call = (address: string, path = '/api/auth/agent/request-code', more: object = {}) => {
+    const json = { email: `limited${++people}@example.org`, ...more }
+    return api.ask('POST', path, { headers: { 'x-forwarded-for': address }, json })
+  }
+
+  test('has 60 calls an hour of its own for an address, over all of its calls', async () => {
+    const address = newAddress()
+    const paths = ['/api/auth/agent/request-code', '/api/auth/agent/verify-code', '/api/auth/session']
+    for (let used = 1; used <= 60; used++) {
+      const answer = await call(address, paths[used % 3], { code: 'ABCD-EFGH' })
+      assert.notEqual(answer.status, 429)
+      assert.equal(limitOf(answer), 60)
+      assert.equal(remainingOf(answer), 60 - used)
+    }
+    for (const path of paths) {
+      const answer = await call(address, path, { code: 'ABCD-EFGH' })
+      assert.equal(answer.status, 429)
+      assert.equal(answer.headers['retry-after'], `${45 * 60}`)
+    }
+    assert.equal((await publishFrom(address)).status, 201)
+  })
+
+  test('is open to an address that has used up its publishes', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    const answer = await call(address)
+    assert.equal(answer.status, 200)
+    assert.equal(remainingOf(answer), 59)
+  })
+
+  test('counts a call that is refused, too', async () => {
+    const address = newAddress()
+    await call(address, '/api/auth/agent/request-code', { email: 5 })
+    assert.equal(remainingOf(await call(address)), 58)
+  })
+
+  test('is refused as RATE_LIMITED for one address after five codes, whoever asks', async () => {
+    for (let round = 0; round < 5; round++) {
+      await call(newAddress(), '/api/auth/agent/request-code', { email: 'wanted@example.org' })
+    }
+    const answer = await call(newAddress(), '/api/auth/agent/request-code', { email: 'wanted@example.org' })
+    assert.equal(answer.json.code, 'RATE_LIMITED')
+    assert.equal(answer.headers['retry-after'], `${45 * 60}`)
+  })
+})
+
+describe('the count', () => {
+  test('is one over all processes on a machine, and outlives them', async () => {
+    const DATA = await mkdtemp(join(tmpdir(), 'slipway-two-'))
+    try {
+      const settings = { ...RATES, TRUSTED_PROXIES: '1', DATA }
+      const address = '203.0.113.77'
+      {
+        await using one = await Api.start(settings)
+        await using other = await Api.start(settings)
+        for (const [at, service] of [one, other, one, other].entries()) {
+          const answer = await publishFrom(address, service)
+          assert.equal(remainingOf(answer), 4 - at)
+        }
+      }
+      await using later = await Api.start(settings)
+      assert.equal((await publishFrom(address, later)).status, 201)
+      assert.equal((await publishFrom(address, later)).status, 429)
+    } finally {
+      await rm(DATA, { recursive: true })
+    }
+  })
+
+  test('of an hour that is over is forgotten', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    api.pass(3 * HOUR)
+    await api.sweep('sign-ins')
+    await using house = await api.inside()
+    const window = Math.floor((api.clock.now - 3 * HOUR) / HOUR) * HOUR
+    assert.equal(await house.store.read.counters.value(`address:${address}`, window), 0)
+  })
+})
+
+test('the SDK is told how long to wait', async () => {
+  const { client } = await api.account()
+  const files = [entryOf('a.txt', 'a')]
+  const failures = Array.from({ length: 61 }, () => client.create({ files }))
+  const outcomes = await Promise.allSettled(failures)
+  const rejected = outcomes.filter(({ status }) => status === 'rejected')
+  assert.equal(rejected.length, 1)
+  const error = await refused(client.create({ files }), 'RATE_LIMITED')
+  assert.equal(error.retryAfterSeconds, 45 * 60)
+})
