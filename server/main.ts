@@ -26,20 +26,9 @@ process.exitCode = await main(process.argv.slice(2))
 async function main(args: string[]): Promise<number> {
   const [command = 'serve', ...rest] = args
   try {
-    const config = readConfig(process.env)
-    const text = process.stdout.isTTY === true
-    const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
     switch (command) {
-      case 'serve':
-        return config.workers > 1 ? await serveWithWorkers(config, log) : await serve(config, log)
-      case 'worker':
-        return await serve({ ...config, port: Number(rest[1]) }, log, rest[0])
-      case 'sweep':
-        return await sweep(config, log, rest)
       case 'sweeps':
         return await listSweeps()
-      case 'account':
-        return await account(config, log, rest)
       case 'settings':
         for (const row of settingRows()) say(`${row.name.padEnd(30)} ${row.fallback.padEnd(12)} ${row.means}`)
         return 0
@@ -50,10 +39,28 @@ async function main(args: string[]): Promise<number> {
         say(HELP)
         return 0
     }
-    return misunderstood(`There is no command ${command}.`)
+    return await act(command, rest)
   } catch (error) {
     return complain(error)
   }
+}
+
+/** The commands that need settings which are right. */
+async function act(command: string, rest: string[]): Promise<number> {
+  const config = readConfig(process.env)
+  const text = process.stdout.isTTY === true
+  const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
+  switch (command) {
+    case 'serve':
+      return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
+    case 'worker':
+      return serve({ ...config, port: Number(rest[1]) }, log, rest[0])
+    case 'sweep':
+      return sweep(config, log, rest)
+    case 'account':
+      return account(config, log, rest)
+  }
+  return misunderstood(`There is no command ${command}.`)
 }
 
 /** One process does everything; with `run` it is one of several workers under a supervisor. */
@@ -156,14 +163,14 @@ function announce(baseUrl: string, config: Config): void {
 `)
 }
 
-/** The first signal stops in order, a second one at once. */
+/** The first signal stops in order; another Ctrl-C stops at once. */
 function onSignals(stop: (signal: string) => void): void {
   let asked = false
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (asked && signal === 'SIGINT') process.exit(130)
+      if (!asked) stop(signal)
+      else if (signal === 'SIGINT') process.exit(130)
       asked = true
-      stop(signal)
     })
   }
 }
