@@ -45,9 +45,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     worker.on('message', (message: Message) => hear(worker, message))
     worker.on('exit', (code, signal) => {
       for (const id of [...waiting.keys()]) settle(id, worker)
-      if (stopping) {
-        if (Object.keys(cluster.workers ?? {}).length === 0) end(0)
-      } else if (everReady) again(code, signal)
+      if (stopping) endAfterTheLast()
+      else if (everReady) again(code, signal)
       else leave(code ?? 1)
     })
   }
@@ -61,8 +60,12 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   /** A worker that never got ready would not get ready the next time either. */
   function leave(code: number): void {
     stopping = true
-    for (const worker of Object.values(cluster.workers ?? {})) worker?.kill()
+    for (const worker of workers()) worker.kill()
     end(code)
+  }
+
+  function endAfterTheLast(): void {
+    if (workers().length === 0) end(0)
   }
 
   function hear(worker: Worker, message: Message): void {
@@ -78,12 +81,10 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   }
 
   function tell(from: Worker, { id, slugs }: { id: number; slugs: readonly string[] }): void {
-    const others = Object.values(cluster.workers ?? {}).filter(
-      (one) => one && one !== from && one.isConnected(),
-    )
+    const others = workers().filter((one) => one !== from && one.isConnected())
     const own = ++nextId
-    waiting.set(own, { from, id, left: new Set(others as Worker[]) })
-    for (const other of others) other!.send({ kind: 'forget', id: own, slugs } satisfies Message)
+    waiting.set(own, { from, id, left: new Set(others) })
+    for (const other of others) other.send({ kind: 'forget', id: own, slugs } satisfies Message)
     setTimeout(() => waiting.delete(own), 2 * PATIENCE)
     settle(own, undefined)
   }
@@ -101,13 +102,19 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     ended,
     stop() {
       stopping = true
-      for (const worker of Object.values(cluster.workers ?? {}))
-        worker?.send({ kind: 'stop' } satisfies Message)
+      endAfterTheLast()
+      for (const worker of workers()) {
+        if (worker.isConnected()) worker.send({ kind: 'stop' } satisfies Message)
+      }
     },
   }
 }
 
-/** A worker's end of the line to its siblings. */
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+}
+
+/** A worker's end of the line to its siblings. Without its supervisor Node ends a worker at once. */
 export class Siblings {
   readonly #waiting = new Map<number, () => void>()
   #nextId = 0
@@ -122,7 +129,6 @@ export class Siblings {
         process.send?.({ kind: 'forgotten', id: message.id } satisfies Message)
       }
     })
-    process.on('disconnect', onStop)
   }
 
   ready(service: { baseUrl: string; forget(slugs: readonly string[]): void }): void {

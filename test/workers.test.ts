@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+
+const SCRIPT = join(import.meta.dirname, '..', 'server', 'bin', 'slipway-server.js')
+
+test('a service whose workers have all just died stops in order', async () => {
+  await using stack = new AsyncDisposableStack()
+  const data = await mkdtemp(join(tmpdir(), 'slipway-workers-'))
+  stack.defer(() => rm(data, { recursive: true, force: true }))
+  const env = { PATH: process.env.PATH, SLIPWAY_DATA: data, SLIPWAY_PORT: '0', SLIPWAY_WORKERS: '2' }
+  const supervisor = spawn(process.execPath, [SCRIPT], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  stack.defer(() => void supervisor.kill('SIGKILL'))
+  const ended = once(supervisor, 'exit')
+  const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]()
+  await lineWith(lines, 'runs at')
+  for (const pid of childrenOf(supervisor.pid!)) process.kill(pid, 'SIGKILL')
+  for (const _ of [1, 2]) await lineWith(lines, 'a worker ended')
+  supervisor.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
+async function lineWith(lines: AsyncIterator<string>, text: string): Promise<void> {
+  for (;;) {
+    const { value, done } = await lines.next()
+    if (done) throw new Error(`it ended before it said '${text}'`)
+    if (value.includes(text)) return
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.split(' ').filter(Boolean).map(Number)
+}
