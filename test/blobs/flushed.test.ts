@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { fstatSync } from 'node:fs'
+import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { diskBlobs } from '../../server/blobs/disk.ts'
+import { bodyOf, bytesOf, received } from './bytes.ts'
+
+for (const size of [1000, 300_000]) {
+  test(`bytes that come again while they are settled do not take the place of the flushed: ${size}`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const blobs = diskBlobs({ folder, run: 'this-run' })
+    const bytes = bytesOf('again', size)
+    const receive = () => blobs.receive('a-batch', bodyOf(bytes), { size })
+    await receive()
+    const flushed = await afterEachFlush(t, receive)
+
+    assert.deepEqual(await blobs.settle('a-batch', [received(bytes)]), [])
+    const { hash } = received(bytes)
+    const { ino } = await stat(join(folder, hash.slice(0, 2), hash))
+    assert.ok(flushed.has(ino), 'the file in place is one that was flushed')
+  })
+}
+
+/** Runs `event` after each flush of a file and before its caller hears of it; answers which inodes were flushed. */
+async function afterEachFlush(t: TestContext, event: () => Promise<unknown>): Promise<Set<number>> {
+  const flushed = new Set<number>()
+  const any = await open(import.meta.filename)
+  const handles = Object.getPrototypeOf(any) as FileHandle
+  await any.close()
+  const { sync } = handles
+  t.mock.method(handles, 'sync', async function (this: FileHandle) {
+    await sync.call(this)
+    flushed.add(fstatSync(this.fd).ino)
+    await event()
+  })
+  return flushed
+}
