@@ -16,10 +16,27 @@ const ONLOOKERS = 2
 /** Steps of clients (see `Instant`) before a kill. */
 const MOST_STEPS = 600
 
-interface Plan {
+/** What a kill hits: one worker, or everything. */
+export interface Target {
   workers: number
-  /** One of two workers, or everything. */
   victim: 'worker' | 'service'
+}
+
+export interface Restart {
+  workers: number
+  /** From the start of a process on what a kill left to its first answer. */
+  milliseconds: number
+}
+
+interface KillingOptions {
+  data: string
+  random: Random
+  targets: readonly Target[]
+  /** Ends the service, whatever it is doing. */
+  signal?: AbortSignal | undefined
+}
+
+interface Plan extends Target {
   /** Whether the clients outlive the service and go on when it is back. */
   clientsSurvive: boolean
   /** New clients, or those that survived the kill before. */
@@ -30,10 +47,9 @@ interface Plan {
 export class Killing {
   readonly ledger = new Ledger()
   readonly faults: string[] = []
-  /** Milliseconds from each start to the first answer. */
-  readonly restarts: number[] = []
+  readonly restarts: Restart[] = []
   looks = 0
-  readonly #data: string
+  readonly #options: KillingOptions
   readonly #random: Random
   readonly #port: number
   #publishers: Publisher[] = []
@@ -43,15 +59,15 @@ export class Killing {
   #clients = new AbortController()
   #working: Promise<void> = Promise.resolve()
 
-  static async begin(data: string, random: Random): Promise<Killing> {
-    return new Killing(data, random, await lastingPort())
+  static async begin(options: KillingOptions): Promise<Killing> {
+    return new Killing(options, await lastingPort())
   }
 
-  private constructor(data: string, random: Random, port: number) {
-    this.#data = data
-    this.#random = random
+  private constructor(options: KillingOptions, port: number) {
+    this.#options = options
+    this.#random = options.random
     this.#port = port
-    this.#instant = new Instant(MOST_STEPS, random)
+    this.#instant = new Instant(MOST_STEPS, options.random)
   }
 
   /** Starts the service on what the last kill left, looks at that, publishes, kills; answers a line about it. */
@@ -64,7 +80,7 @@ export class Killing {
     await this.#publishUntilKilled(server, plan)
     const clients = plan.clientsSurvive ? 'which go on' : 'which end too'
     const told = this.ledger.acknowledged - before
-    return `${plan.victim} of ${plan.workers}, clients ${clients}, ${told} facts, back in ${Math.round(this.restarts.at(-1)!)} ms`
+    return `${plan.victim} of ${plan.workers}, clients ${clients}, ${told} facts, back in ${Math.round(this.restarts.at(-1)!.milliseconds)} ms`
   }
 
   /** A last look at everything, from outside and at what is in the folder. */
@@ -74,29 +90,25 @@ export class Killing {
     this.ledger.touched = new Set(this.ledger.sites.values())
     await this.#compare(server)
     await server.stop()
-    this.faults.push(...(await faultsOfRemains(this.#data, this.ledger)))
+    this.faults.push(...(await faultsOfRemains(this.#options.data, this.ledger)))
     this.faults.push(...this.ledger.surprises.map(({ sentence }) => `refused: ${sentence}`))
   }
 
   #plan(): Plan {
     const random = this.#random
-    const workers = random.pick([1, 2])
-    const victim = workers === 2 && random.chance(0.5) ? 'worker' : 'service'
-    const clientsSurvive = victim === 'worker' || random.chance(0.5)
-    return {
-      workers,
-      victim,
-      clientsSurvive,
-      newClients: this.#publishers.length === 0 || random.chance(0.3),
-    }
+    const target = random.pick(this.#options.targets)
+    const clientsSurvive = target.victim === 'worker' || random.chance(0.5)
+    const newClients = this.#publishers.length === 0 || random.chance(0.3)
+    return { ...target, clientsSurvive, newClients }
   }
 
   async #start(workers: number): Promise<ServerProcess> {
+    const { data, signal } = this.#options
     const began = performance.now()
     const settings = { WORKERS: String(workers), PORT: String(this.#port), LOG: 'info' }
-    const server = await ServerProcess.start({ data: this.#data, settings })
+    const server = await ServerProcess.start({ data, settings, signal })
     await fetch(`${server.baseUrl}/health`)
-    this.restarts.push(performance.now() - began)
+    this.restarts.push({ workers, milliseconds: performance.now() - began })
     this.#server = server
     this.#back.resolve()
     return server
@@ -117,7 +129,7 @@ export class Killing {
     if (plan.newClients) this.#publishers = this.#newPublishers(server)
     this.#instant = new Instant(MOST_STEPS, this.#random)
     let over = false
-    const isOver = () => over
+    const isOver = () => over || this.#options.signal?.aborted === true
     const lookingOn = this.#lookOn(isOver)
     const clients = this.#clients
     this.#working = allEnded(

@@ -18,6 +18,8 @@ export interface ServerOptions {
   cores?: string
   /** Arguments of Node itself. */
   nodeArgs?: string[]
+  /** Ends it as `kill` does. */
+  signal?: AbortSignal | undefined
 }
 
 /** Lines of output that are kept for whoever wants to know what happened. */
@@ -54,7 +56,7 @@ export class ServerProcess implements AsyncDisposable {
     }
   }
 
-  private constructor({ data, settings = {}, cores, nodeArgs = [] }: ServerOptions) {
+  private constructor({ data, settings = {}, cores, nodeArgs = [], signal }: ServerOptions) {
     const given = { ...WIDE, ...settings, DATA: resolve(data) }
     const own = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
     const command = [process.execPath, '--import', WITH_PARENT, ...nodeArgs, SCRIPT]
@@ -66,6 +68,7 @@ export class ServerProcess implements AsyncDisposable {
     })
     const gone = new AbortController()
     this.gone = gone.signal
+    signal?.addEventListener('abort', () => void this.kill(), { signal: gone.signal })
     this.ended = once(this.child, 'exit').finally(() => gone.abort(new Error('the server has ended')))
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
       createInterface({ input: stream }).on('line', (line) => this.#hear(line))

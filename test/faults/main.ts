@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util'
+import { CONTROLS, cutPower } from './cutting.ts'
+import { killAgainAndAgain } from './kill.ts'
+import type { Restart } from './killing.ts'
+import { anySeed, Random } from './random.ts'
+
+// `npm run faults -- [--cuts N] [--kills N] [--seed N]`: the long runs of test/power-cut.test.ts and test/kill.test.ts.
+// Cuts need root and the Debian packages that scripts/parts.mjs names. Exits with 1 when anything was lost or a
+// control was not caught.
+
+/** Cuts in which a control has to be caught. */
+const CONTROL_CUTS = 10
+
+const { values } = parseArgs({
+  options: {
+    cuts: { type: 'string', default: '50' },
+    kills: { type: 'string', default: '300' },
+    seed: { type: 'string', default: String(anySeed()) },
+  },
+})
+const seed = Number(values.seed)
+const summary: string[] = [`seed ${seed}`]
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(name)))
+
+await cuts(Number(values.cuts))
+await kills(Number(values.kills))
+console.log(`\n${summary.join('\n')}`)
+
+/** Half of them with one worker, half with two; then the controls. */
+async function cuts(count: number): Promise<void> {
+  if (count === 0) return
+  for (const workers of [1, 2]) {
+    const share = workers === 1 ? Math.ceil(count / 2) : Math.floor(count / 2)
+    const options = { cuts: share, workers, seed: seed + workers, signal: stop.signal, report: console.log }
+    const { lost, cuts, acknowledged } = await cutPower(options)
+    conclude(
+      lost === 0,
+      `power cuts, ${workers} workers: ${lost} of ${cuts} lost any of ${acknowledged} facts`,
+    )
+  }
+  for (const control of Object.keys(CONTROLS) as (keyof typeof CONTROLS)[]) {
+    const options = { cuts: CONTROL_CUTS, control, seed, signal: stop.signal, report: console.log }
+    const { lost, cuts } = await cutPower(options)
+    conclude(lost > 0, `power cuts, ${control}: ${lost > 0 ? `caught at cut ${cuts}` : 'NOT caught'}`)
+  }
+}
+
+async function kills(count: number): Promise<void> {
+  if (count === 0) return
+  const targets = [
+    { workers: 1, victim: 'service' },
+    { workers: 2, victim: 'service' },
+    { workers: 2, victim: 'worker' },
+  ] as const
+  const options = {
+    kills: count,
+    targets,
+    random: new Random(seed),
+    signal: stop.signal,
+    report: console.log,
+  }
+  const { faults, acknowledged, looks, restarts } = await killAgainAndAgain(options)
+  console.log(faults.join('\n'))
+  conclude(
+    faults.length === 0,
+    `kills: ${count}, after which ${faults.length} faults in ${acknowledged} facts and ${looks} looks`,
+  )
+  for (const workers of [1, 2]) summary.push(`back with ${workers} workers: ${times(restarts, workers)}`)
+}
+
+function conclude(fine: boolean, sentence: string): void {
+  summary.push(sentence)
+  if (!fine) process.exitCode = 1
+}
+
+function times(restarts: Restart[], workers: number): string {
+  const sorted = restarts
+    .filter((one) => one.workers === workers)
+    .map(({ milliseconds }) => Math.round(milliseconds))
+    .sort((one, other) => one - other)
+  return `median ${sorted[Math.floor(sorted.length / 2)]} ms, worst ${sorted.at(-1)} ms, of ${sorted.length}`
+}

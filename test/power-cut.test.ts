@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CONTROLS, cutPower } from './faults/cutting.ts'
+import { anySeed } from './faults/random.ts'
+import { needs } from './tools/part.ts'
+
+// `npm run faults` does this longer.
+
+/** Milliseconds; a cut takes a few seconds. */
+const timeout = 90_000
+
+test('a power cut loses nothing that was acknowledged', { ...needs('power-cut'), timeout }, async (t) => {
+  const { cuts, lost, said } = await cutPower({ cuts: 3, seed: anySeed(), signal: t.signal })
+  assert.deepEqual({ cuts, lost }, { cuts: 3, lost: 0 }, said)
+})
+
+for (const control of Object.keys(CONTROLS) as (keyof typeof CONTROLS)[]) {
+  test(`power cuts show ${control}`, { ...needs('power-cut'), timeout }, async (t) => {
+    const { lost, said } = await cutPower({ cuts: 5, control, seed: anySeed(), signal: t.signal })
+    assert.equal(lost, 1, said)
+  })
+}
