@@ -2,7 +2,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'
 import type { SiteRow } from '../store/schema.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Writing } from '../store/store.ts'
 import { dropVersions, type Versions } from '../version.ts'
 
 /** What sweeps work with; all times in seconds. */
@@ -81,7 +81,10 @@ async function endExpiredSites(options: SweepOptions): Promise<number> {
   const { store, clock } = options
   return inBatches(async () => {
     const expired = await store.read.sites.expired(clock(), BATCH)
-    return end(options, expired, 'expired', (site) => site.expires_at !== null && site.expires_at <= clock())
+    return end(options, expired, 'expired', async (tx, slug) => {
+      const site = await tx.sites.bySlug(slug)
+      return site?.gone_at === null && site.expires_at !== null && site.expires_at <= clock()
+    })
   })
 }
 
@@ -89,14 +92,8 @@ async function dropAbandoned(options: SweepOptions): Promise<number> {
   const { store, blobs, clock, pendingLifetime } = options
   const before = clock() - pendingLifetime * 1000
   const sites = await inBatches(async () => {
-    const neverLive = await store.read.sites.neverLive(before, BATCH)
-    const idle = []
-    for (const site of neverLive) {
-      const versions = await store.read.versions.bySlug(site.slug)
-      if (!versions.some((version) => version.created_at >= before || version.state === 'ready'))
-        idle.push(site)
-    }
-    return end(options, idle, 'abandoned', (site) => site.live_version_id === null)
+    const abandoned = await store.read.sites.abandoned(before, BATCH)
+    return end(options, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
   })
   const versions = await inBatches(async () => {
     const abandoned = await store.read.versions.abandoned(before, BATCH)
@@ -186,17 +183,17 @@ async function forgetSignIns({ store, clock }: SweepOptions): Promise<number> {
   })
 }
 
+/** Ends sites of which `still` says the same within the transaction: who publishes meanwhile wins. */
 async function end(
   { store, blobs, clock }: SweepOptions,
   sites: readonly SiteRow[],
   reason: 'expired' | 'abandoned',
-  still: (site: SiteRow) => boolean,
+  still: (tx: Writing, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
-    const batches = await store.write('durable', async (tx) => {
-      const site = await tx.sites.bySlug(slug)
-      return site && site.gone_at === null && still(site) ? endSite(tx, slug, reason, clock()) : []
-    })
+    const batches = await store.write('durable', async (tx) =>
+      (await still(tx, slug)) ? endSite(tx, slug, reason, clock()) : [],
+    )
     for (const batch of batches) await blobs.discard(batch)
   }
   return sites.length

@@ -95,9 +95,9 @@ describe('without a key', () => {
     const address = newAddress()
     await exhaust(address)
     await using house = await api.inside()
-    const before = await house.store.read.sites.neverLive(api.clock.now + 1, 1000)
+    const before = await house.store.read.sites.abandoned(api.clock.now + 1, 1000)
     await publishFrom(address)
-    assert.equal((await house.store.read.sites.neverLive(api.clock.now + 1, 1000)).length, before.length)
+    assert.equal((await house.store.read.sites.abandoned(api.clock.now + 1, 1000)).length, before.length)
   })
 })
 

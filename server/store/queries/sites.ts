@@ -11,6 +11,23 @@ export interface SiteCursor {
 
 export function sitesOver(db: Kysely<Schema>) {
   const all = () => db.selectFrom('sites').selectAll()
+  /** Sites created before `before` of which nothing was ever finalized, nor staged since then. */
+  const abandoned = (before: number) =>
+    all()
+      .where('gone_at', 'is', null)
+      .where('live_version_id', 'is', null)
+      .where('created_at', '<', before)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('versions')
+              .select('versions.id')
+              .whereRef('versions.slug', '=', 'sites.slug')
+              .where((e) => e.or([e('state', '=', 'ready'), e('versions.created_at', '>=', before)])),
+          ),
+        ),
+      )
+
   return {
     /** Gone sites too, until the end of time: their slugs are retired. */
     bySlug: (slug: string) => all().where('slug', '=', slug).executeTakeFirst(),
@@ -66,14 +83,10 @@ export function sitesOver(db: Kysely<Schema>) {
         .limit(limit)
         .execute(),
 
-    /** Sites created before `before` of which no version ever went live. */
-    neverLive: (before: number, limit: number) =>
-      all()
-        .where('gone_at', 'is', null)
-        .where('live_version_id', 'is', null)
-        .where('created_at', '<', before)
-        .orderBy('created_at')
-        .limit(limit)
-        .execute(),
+    abandoned: (before: number, limit: number) =>
+      abandoned(before).orderBy('created_at').limit(limit).execute(),
+
+    isAbandoned: async (slug: string, before: number) =>
+      (await abandoned(before).where('slug', '=', slug).executeTakeFirst()) !== undefined,
   }
 }
