@@ -1,6 +1,7 @@
+import type { Blobs } from './blobs/blobs.ts'
 import { Failure } from './failure.ts'
 import type { ArrivalRow } from './store/schema.ts'
-import type { Store } from './store/store.ts'
+import type { Store, Writing } from './store/store.ts'
 
 interface Waiting {
   row: ArrivalRow
@@ -17,13 +18,15 @@ const GATHER = 2
  */
 export class Arrivals {
   readonly #store: Store
+  readonly #blobs: Blobs
   #waiting: Waiting[] = []
   #coming = 0
   #gathering: NodeJS.Timeout | undefined
   #writing = false
 
-  constructor(store: Store) {
+  constructor({ store, blobs }: { store: Store; blobs: Blobs }) {
     this.#store = store
+    this.#blobs = blobs
   }
 
   /** Runs `receive` as one of the uploads that others may wait for. */
@@ -38,8 +41,8 @@ export class Arrivals {
   }
 
   /**
-   * Resolves once every process knows that the bytes have come; from here on they are not collected. UPLOAD_EXPIRED when
-   * the version is finalized or gone by then.
+   * Resolves once every process knows that the bytes have come; from here on they are not collected, and those that
+   * they replace are gone. UPLOAD_EXPIRED when the version is finalized or gone by then; so are the bytes.
    */
   add(row: ArrivalRow): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -62,7 +65,8 @@ export class Arrivals {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 200)
       try {
-        const pending = await this.#record(batch)
+        const { pending, again } = await this.#record(batch)
+        await this.#tidy(again)
         for (const { row, resolve, reject } of batch) {
           if (pending.has(row.version_id)) resolve()
           else
@@ -77,13 +81,45 @@ export class Arrivals {
     this.#writing = false
   }
 
-  #record(batch: readonly Waiting[]): Promise<Set<string>> {
+  /** `again` are the rows of files that had come before, and of versions that wait for none. */
+  #record(batch: readonly Waiting[]): Promise<{ pending: Set<string>; again: ArrivalRow[] }> {
+    const rows = batch.map(({ row }) => row)
     return this.#store.write('soft', async (tx) => {
-      const pending = await tx.versions.pendingAmong([...new Set(batch.map(({ row }) => row.version_id))])
-      const kept = batch.filter(({ row }) => pending.has(row.version_id))
-      const latest = new Map(kept.map(({ row }) => [`${row.version_id} ${row.file_number}`, row]))
+      const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.version_id))])
+      const kept = rows.filter((row) => pending.has(row.version_id))
+      const latest = new Map(kept.map((row) => [placeOf(row), row]))
+      const before = await earlier(tx, [...latest.values()])
       await tx.versions.arrive([...latest.values()])
-      return pending
+      const once = new Set(before.map(placeOf))
+      const repeated = rows.filter((row) => latest.get(placeOf(row)) !== row || once.has(placeOf(row)))
+      return { pending, again: [...before, ...repeated] }
     })
   }
+
+  /**
+   * A file may be put again without end, and late ones come too: whatever was sent, each is on the disk once. Who puts
+   * different bytes at the same time may lose both, which finalize tells.
+   */
+  async #tidy(again: readonly ArrivalRow[]): Promise<void> {
+    for (const [id, rows] of Map.groupBy(again, (row) => row.version_id)) {
+      const wanted = new Set((await this.#store.read.versions.arrivalsOf(id)).map((row) => row.hash))
+      for (const hash of new Set(rows.map((row) => row.hash))) {
+        await this.#blobs.discard(id, { hash, keep: wanted.has(hash) ? 1 : 0 })
+      }
+    }
+  }
+}
+
+function placeOf(row: ArrivalRow): string {
+  return `${row.version_id} ${row.file_number}`
+}
+
+/** What came before for the files of these rows. */
+async function earlier(tx: Writing, rows: readonly ArrivalRow[]): Promise<ArrivalRow[]> {
+  const found: ArrivalRow[] = []
+  for (const [id, files] of Map.groupBy(rows, (row) => row.version_id)) {
+    const numbers = files.map((file) => file.file_number)
+    found.push(...(await tx.versions.arrivalsAmong(id, numbers)))
+  }
+  return found
 }

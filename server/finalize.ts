@@ -51,7 +51,7 @@ export class Finalizing {
     if (site.owner_id === null) unexpired(alive(site), clock())
     else ownedSite(site, signedIn(caller), clock())
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
-    const settled = version.state === 'pending' ? await this.#settle(version) : undefined
+    const settled = version.state === 'pending' ? await this.#settle(site, version) : undefined
     const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, settled, live))
     this.#after(`finalize ${version.id}`, async () => {
       await blobs.discard(version.id)
@@ -61,8 +61,10 @@ export class Finalizing {
   }
 
   /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise. */
-  async #settle(version: VersionRow): Promise<Settled> {
+  async #settle(site: SiteRow, version: VersionRow): Promise<Settled> {
     const { store, blobs } = this.#options
+    // Bytes that are settled for nothing wait for a sweep, so a version that cannot go live settles none.
+    refuseOtherBase(site, version.base_version_id)
     const files = JSON.parse(version.files) as PendingFile[]
     const arrivals = new Map(
       (await store.read.versions.arrivalsOf(version.id)).map((row) => [row.file_number, row]),
@@ -73,9 +75,12 @@ export class Finalizing {
     )
     const lost = new Set(await blobs.settle(version.id, [...arrivals.values()]))
     if (lost.size > 0) {
-      const numbers = [...arrivals.values()].filter((row) => lost.has(row)).map((row) => row.file_number)
-      await store.write('soft', (tx) => tx.versions.forgetArrivals(version.id, numbers))
-      refuseMissing(files, numbers)
+      const rows = [...arrivals.values()].filter((row) => lost.has(row))
+      await store.write('soft', (tx) => tx.versions.forgetArrivals(version.id, rows))
+      refuseMissing(
+        files,
+        rows.map((row) => row.file_number),
+      )
     }
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }

@@ -25,7 +25,7 @@ export class Publishing {
 
   constructor(options: PublishingOptions) {
     this.#options = options
-    this.#arrivals = new Arrivals(options.store)
+    this.#arrivals = new Arrivals(options)
   }
 
   /** Spec 4.3: a new site with its first version, pending. */

@@ -37,8 +37,11 @@ export interface Blobs {
   /** Makes these of the batch durable and readable. Answers those that are not there: they must be received again. */
   settle(batch: string, blobs: readonly Received[]): Promise<Received[]>
 
-  /** Forgets a batch: what was not settled is deleted. Unknown batches are fine. */
-  discard(batch: string): Promise<void>
+  /**
+   * Forgets a batch, or of the copies it has of some bytes all but `keep`: what was not settled is deleted. Unknown
+   * ones are fine.
+   */
+  discard(batch: string, copies?: { hash: string; keep: number }): Promise<void>
 
   /** Batches that still hold bytes, with the time (milliseconds) of their last change. */
   batches(): AsyncIterable<{ batch: string; changedAt: number }>

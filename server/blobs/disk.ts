@@ -114,18 +114,20 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   return {
     receive: (batch, body, expected) =>
       reported(async () => {
-        await mkdir(batchFolder(batch), { recursive: true })
+        await mkdir(batchFolder(batch), { recursive: true }).catch(discarded)
         // A name of its own for every upload: what was flushed under a name is what is put in place.
         const own = randomUUID()
         const staged = (hash: string) => join(batchFolder(batch), `${hash}.${run}.${own}`)
         if ((expected.size ?? Number.POSITIVE_INFINITY) <= SMALL) {
           const { bytes, ...received } = await gather(body, expected)
-          await orNothing(staged(received.hash), (path) => writeFile(path, bytes, { flag: 'wx' }))
+          await orNothing(staged(received.hash), (path) =>
+            writeFile(path, bytes, { flag: 'wx' }).catch(discarded),
+          )
           return received
         }
         return orNothing(join(batchFolder(batch), `arriving.${own}`), async (path) => {
           const received = await receiveLarge(path, body, expected)
-          await rename(path, staged(received.hash))
+          await rename(path, staged(received.hash)).catch(discarded)
           return received
         })
       }),
@@ -143,8 +145,13 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
         return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
-    async discard(batch) {
-      await rm(batchFolder(batch), { recursive: true, force: true })
+    async discard(batch, copies) {
+      if (!copies) return rm(batchFolder(batch), { recursive: true, force: true })
+      const { hash, keep } = copies
+      const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere)).get(hash) ?? []
+      const trusted = Map.groupBy(names, (name) => name.startsWith(`${hash}.${run}.`))
+      const best = [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])]
+      for (const name of best.slice(keep)) await rm(join(batchFolder(batch), name), { force: true })
     },
 
     async *batches() {
@@ -205,7 +212,7 @@ async function orNothing<T>(path: string, write: (path: string) => Promise<T>): 
 }
 
 async function receiveLarge(path: string, body: Readable, expected: Expected): Promise<Received> {
-  const handle = await open(path, 'wx')
+  const handle = await open(path, 'wx').catch(discarded)
   try {
     const hash = createHash('sha256')
     let size = 0
@@ -301,6 +308,12 @@ async function isThere(path: string): Promise<boolean> {
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined
   throw error
+}
+
+/** Bytes whose batch goes away while they come are late. */
+function discarded(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOENT') throw error
+  throw new Failure('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
 }
 
 function nothingThere(error: NodeJS.ErrnoException): string[] {

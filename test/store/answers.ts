@@ -16,7 +16,7 @@ export function storeAnswers(promises: Promises): void {
         await tx.sites.update('none', { title: 'x' })
         await tx.versions.update('none', { state: 'ready' })
         await tx.versions.remove('none')
-        await tx.versions.forgetArrivals('none', [0])
+        await tx.versions.forgetArrivals('none', [{ file_number: 0, hash: 'none' }])
         await tx.accounts.setPlan('none', 'hobby')
         await tx.signIns.dropCode('none')
         await tx.signIns.dropSession('none')

@@ -126,6 +126,15 @@ export function versionsOver(db: Kysely<Schema>) {
 
     arrivalsOf: (id: string) => db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
 
+    /** What has come for these files of a version. */
+    arrivalsAmong: (id: string, fileNumbers: readonly number[]) =>
+      db
+        .selectFrom('arrivals')
+        .selectAll()
+        .where('version_id', '=', id)
+        .where('file_number', 'in', fileNumbers)
+        .execute(),
+
     /** What has come for the pending versions of a site. */
     async arrivedHashes(slug: string): Promise<string[]> {
       const rows = await db
@@ -137,12 +146,24 @@ export function versionsOver(db: Kysely<Schema>) {
       return rows.map((row) => row.hash)
     },
 
-    /** The bytes of these files are not there after all. */
-    async forgetArrivals(id: string, fileNumbers: readonly number[]): Promise<void> {
+    /** The bytes of these are not there after all; what came for the same files since then stays. */
+    async forgetArrivals(
+      id: string,
+      lost: readonly Pick<ArrivalRow, 'file_number' | 'hash'>[],
+    ): Promise<void> {
       await db
         .deleteFrom('arrivals')
         .where('version_id', '=', id)
-        .where('file_number', 'in', fileNumbers)
+        .where(
+          'file_number',
+          'in',
+          lost.map((row) => row.file_number),
+        )
+        .where(
+          'hash',
+          'in',
+          lost.map((row) => row.hash),
+        )
         .execute()
     },
 
