@@ -14,11 +14,9 @@ interface DomainsOptions {
   proxyHost: string
   siteDomain: string
   baseUrl: string
-  /** Custom domains of each plan (spec 8.2). */
-  allowed?: Record<AccountRow['plan'], number>
 }
 
-/** Spec 8.2. */
+/** Custom domains of each plan (spec 8.2). */
 export const DOMAINS_ALLOWED = { free: 1, hobby: 5 }
 
 /** Custom domains of an account: kept as pending, with what to enter in DNS (spec 4.11 and 5.3). */
@@ -42,7 +40,7 @@ export class Domains {
 
   /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active, or already there. */
   async add(account: AccountRow, typed: string, slug: string): Promise<DomainRecord> {
-    const { store, clock, allowed = DOMAINS_ALLOWED } = this.#options
+    const { store, clock } = this.#options
     const domain = await this.#read(typed)
     const row = await store.write('durable', async (tx) => {
       const now = clock()
@@ -55,8 +53,9 @@ export class Domains {
         )
       if (await tx.domains.active(domain))
         throw new Failure('DOMAIN_TAKEN', `${domain} is active for another account`)
-      if ((await tx.domains.count(account.id)) >= allowed[account.plan]) {
-        const sentence = `The ${account.plan} plan has ${allowed[account.plan]} custom domain(s), all in use`
+      const allowed = DOMAINS_ALLOWED[account.plan]
+      if ((await tx.domains.count(account.id)) >= allowed) {
+        const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
         throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
       }
       const row: DomainRow = {
@@ -78,8 +77,12 @@ export class Domains {
 
   async remove(account: AccountRow, typed: string): Promise<DeleteDomainAnswer> {
     const domain = await this.#read(typed)
-    const removed = await this.#options.store.write('durable', (tx) => tx.domains.remove(account.id, domain))
-    if (!removed) throw noSuchDomain()
+    await this.#options.store.write('durable', async (tx) => {
+      const row = await tx.domains.find(account.id, domain)
+      if (!row) throw noSuchDomain()
+      await tx.domains.remove(account.id, domain)
+      await tx.changed(row.slug)
+    })
     return { domain, deleted: true }
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRow } from '../../server/store/schema.ts'
 import { type Account, Api, refused } from './api.ts'
 
 let api: Api
@@ -18,7 +19,7 @@ async function publisher(): Promise<Account & { slug: string; siteUrl: string }>
 }
 
 /** Makes a domain active, as a proof will. */
-async function activate(domain: string): Promise<void> {
+async function activate(domain: string, change: Partial<DomainRow> = {}): Promise<void> {
   await using house = await api.inside()
   const now = api.clock.now
   await house.store.write('durable', async (tx) => {
@@ -32,6 +33,7 @@ async function activate(domain: string): Promise<void> {
       created_at: now,
       verified_at: now,
       checked_at: now,
+      ...change,
     })
   })
 }
@@ -125,6 +127,17 @@ describe('a domain that is added', () => {
       assert.equal((await client.removeDomain(typed)).domain, domain)
     })
   }
+
+  test('serves nobody any more once it is removed', async () => {
+    const { key, email, client, slug } = await publisher()
+    await using house = await api.inside()
+    const account = await house.store.read.accounts.byEmail(email)
+    await activate('www.removed-example.com', { account_id: account!.id, slug })
+    assert.equal((await api.visit('http://www.removed-example.com')).status, 200)
+    await api.ask('DELETE', '/api/v1/domains/www.removed-example.com', { key })
+    assert.equal((await api.visit('http://www.removed-example.com')).status, 404)
+    assert.equal((await client.details(slug)).status, 'active')
+  })
 
   test('serves nobody before it is proven', async () => {
     const { client, slug } = await publisher()
