@@ -114,7 +114,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   return {
     receive: (batch, body, expected) =>
       reported(async () => {
-        await mkdir(batchFolder(batch), { recursive: true }).catch(discarded)
+        await mkdir(batchFolder(batch)).catch(isThereAlready)
         // A name of its own for every upload: what was flushed under a name is what is put in place.
         const own = randomUUID()
         const staged = (hash: string) => join(batchFolder(batch), `${hash}.${run}.${own}`)
@@ -314,6 +314,10 @@ function absent(error: NodeJS.ErrnoException): undefined {
 function discarded(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOENT') throw error
   throw new Failure('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
+}
+
+function isThereAlready(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
 }
 
 function nothingThere(error: NodeJS.ErrnoException): string[] {
