@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readConfig } from '../../server/config.ts'
+import { makeLog } from '../../server/log.ts'
+import { openHouse } from '../../server/service.ts'
+import { runByHand } from '../../server/sweeps/scheduler.ts'
+import { type SweepOptions, sweeps } from '../../server/sweeps/sweeps.ts'
+import { anySeed, Random } from '../faults/random.ts'
+import { SiteVisitor } from '../faults/visitor.ts'
+import { type Clock, type RunningService, startTestService } from '../service.ts'
+import { type Site, World } from './world.ts'
+
+// Promise 3 of the design: a blob that any pending or kept version names is never collected. Publishers do what they
+// like while the sweeps run beside them, from another process's point of view; time is the test's. `SEED=… ROUNDS=…`
+// repeats a run or makes a longer one.
+
+const SEED = Number(process.env.SEED ?? anySeed())
+const ROUNDS = Number(process.env.ROUNDS ?? 80)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const MONTH = 30 * 24 * HOUR
+const VERSIONS_KEPT = 3
+
+for (const [index, graceMinutes] of [0, 5, 30].entries()) {
+  test(`what is pending or kept is never collected; all else is in the end: grace time ${graceMinutes} minutes`, (t) =>
+    run(t, SEED + index, graceMinutes))
+}
+
+async function run(context: TestContext, seed: number, graceMinutes: number): Promise<void> {
+  context.diagnostic(`SEED=${seed - [0, 5, 30].indexOf(graceMinutes)}`)
+  const random = new Random(seed)
+  await using folder = await folderInMemory()
+  const settings = {
+    DATA: folder.path,
+    VERSIONS_KEPT: String(VERSIONS_KEPT),
+    BLOB_GRACE: String(graceMinutes * 60),
+    PENDING_LIFETIME: '10800',
+    ANONYMOUS_LIFETIME: '7200',
+  }
+  await using service = await startTestService(settings)
+  service.clock.now -= MONTH
+  await using house = await houseOf(settings, service.clock)
+  using visitor = new SiteVisitor(service.port)
+  const owner = service.client(await service.signIn('owner@example.test'))
+  const world = new World({
+    random,
+    clock: service.clock,
+    owner,
+    stranger: service.client(),
+    versionsKept: VERSIONS_KEPT,
+    pendingLifetime: 3 * HOUR,
+  })
+  for (let round = 0; round < ROUNDS; round++) {
+    await Promise.all([...actions(random, world), ...someSweeps(random, house.sweepOptions)])
+    await dateUploads(service)
+    service.clock.now += random.chance(0.1) ? 80 * MINUTE : random.below(4 * MINUTE)
+    world.timePassed()
+    await assertAllThere(world, house, visitor, random)
+  }
+  context.diagnostic([...world.done].map(([name, count]) => `${count} × ${name}`).join(', '))
+  await collectAll(service, house.sweepOptions, graceMinutes)
+  world.timePassed()
+  const files = await filesIn(join(service.data, 'blobs'))
+  assert.deepEqual(files.map((file) => basename(file)).sort(), await hashesOf(world, house))
+  await world.deleteEverything()
+  await collectAll(service, house.sweepOptions, graceMinutes)
+  assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'nothing is left in the end')
+}
+
+type House = Awaited<ReturnType<typeof openHouse>>
+
+/** The rooms as `slipway-server sweep` opens them beside a running service. */
+function houseOf(settings: Record<string, string>, clock: Clock): Promise<House> {
+  const given = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
+  return openHouse(readConfig(Object.fromEntries(given)), {
+    log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+    version: 'test',
+    clock: () => clock.now,
+  })
+}
+
+function actions(random: Random, world: World): Promise<void>[] {
+  const sites = [...world.sites].filter(() => random.chance(0.5)).slice(0, 6)
+  const acting = sites.map((site) => world.act(site))
+  return world.sites.length < 6 || random.chance(0.2) ? [...acting, world.newSite()] : acting
+}
+
+/** Those that take bytes or names away come most often. */
+function someSweeps(random: Random, options: SweepOptions): Promise<unknown>[] {
+  const chosen = sweeps.filter(({ name }) => random.chance(name === 'blobs' ? 0.7 : 0.3))
+  return chosen.map((sweep) => runByHand(sweep, options))
+}
+
+/** The disk knows the real time, which is later than the test's: what came in this round came now. */
+async function dateUploads({ data, clock }: RunningService): Promise<void> {
+  const folder = join(data, 'blobs', 'staged')
+  for (const batch of await readdir(folder)) {
+    const path = join(folder, batch)
+    const found = await stat(path).catch(goneMeanwhile)
+    if (found && found.mtimeMs > clock.now)
+      await utimes(path, clock.now / 1000, clock.now / 1000).catch(goneMeanwhile)
+  }
+}
+
+/** What is finalized is tidied up after the answer. */
+function goneMeanwhile(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+async function assertAllThere(
+  world: World,
+  house: House,
+  visitor: SiteVisitor,
+  random: Random,
+): Promise<void> {
+  const bytesOf = new Map<string, Promise<Buffer | undefined>>()
+  for (const site of world.sites) await assertKept(site, house, bytesOf)
+  const [visited] = world.sites.filter((site) => site.live && random.chance(0.3))
+  if (!visited) return
+  for (const [path, bytes] of visited.kept.get(visited.live!)!) {
+    const { status, body } = await visitor.get(visited.slug, path)
+    assert.deepEqual([status, body.equals(bytes)], [200, true], `${visited.slug}/${path}`)
+  }
+}
+
+async function assertKept(
+  site: Site,
+  { store, blobs }: House,
+  read: Map<string, Promise<Buffer | undefined>>,
+): Promise<void> {
+  const row = await store.read.sites.bySlug(site.slug)
+  assert.equal(row?.live_version_id ?? undefined, site.live, `the live version of ${site.slug}`)
+  const known = new Map([...site.kept, ...site.doubt])
+  const ready = (await store.read.versions.bySlug(site.slug)).filter(({ state }) => state === 'ready')
+  for (const id of site.kept.keys())
+    assert.ok(
+      ready.some((version) => version.id === id),
+      `${id} is kept`,
+    )
+  for (const { id } of ready) {
+    const { files } = (await store.read.versions.byId(id)) ?? { files: '[]' }
+    for (const { path, hash } of JSON.parse(files) as { path: string; hash: string }[]) {
+      if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
+      const bytes = await read.get(hash)
+      assert.ok(bytes?.equals(known.get(id)!.get(path)!), `${path} of version ${id} of ${site.slug}`)
+    }
+  }
+}
+
+/** What all versions of the sites that are left consist of. */
+async function hashesOf({ sites }: World, { store }: House): Promise<string[]> {
+  const manifests = await Promise.all(sites.map(({ slug }) => store.read.versions.manifestsOf(slug)))
+  const files = manifests.flat().flatMap((version) => JSON.parse(version.files) as { hash: string }[])
+  return [...new Set(files.map(({ hash }) => hash))].sort()
+}
+
+/** More than a day later by any clock, with every sweep run as often as it takes for one to use what another left. */
+async function collectAll(
+  service: RunningService,
+  options: SweepOptions,
+  graceMinutes: number,
+): Promise<void> {
+  service.clock.now = Math.max(service.clock.now, Date.now()) + 25 * HOUR
+  for (let time = 0; time < 2; time++) {
+    for (const sweep of sweeps) await runByHand(sweep, options)
+    service.clock.now += (graceMinutes + 1) * MINUTE
+  }
+}
+
+/** What survives a power cut is not asked here, so no disk needs to turn for it. */
+async function folderInMemory() {
+  const path = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'slipway-test-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
