@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { mediaType } from '../client/sdk/media-type.ts'
-import type { ArchiveAnswer, FinalizeAnswer, Viewer } from '../client/wire.ts'
+import type { ArchiveAnswer, FinalizeAnswer, PublishRequest, Viewer } from '../client/wire.ts'
 import { type ArchiveKind, readArchive, type Skipped } from './archive/archive.ts'
 import type { Blobs, Received } from './blobs/blobs.ts'
 import { invalid } from './failure.ts'
@@ -18,8 +18,10 @@ import type { Staged, Staging } from './stage.ts'
 import type { Store } from './store/store.ts'
 import { viewerProblems } from './viewer.ts'
 
-/** What an archive publish says beside its files. */
-export interface ArchiveWishes {
+/** An archive on its way, and what its publish says beside the files. */
+export interface ArchiveRequest {
+  kind: ArchiveKind
+  body: Readable
   viewer: Viewer
   live: boolean
   baseVersionId: string | undefined
@@ -50,54 +52,40 @@ export class Archives {
     this.#options = options
   }
 
-  create(caller: Caller, kind: ArchiveKind, body: Readable, wishes: ArchiveWishes): Promise<ArchiveAnswer> {
-    return this.#publish(caller, kind, body, wishes, (versionId, files) =>
-      this.#options.staging.newSite(caller, files, wishes.viewer, versionId),
+  create(caller: Caller, request: ArchiveRequest): Promise<ArchiveAnswer> {
+    return this.#publish(caller, request, (manifest, versionId) =>
+      this.#options.staging.newSite(caller, manifest, versionId),
     )
   }
 
   /** Refuses what it can before it reads the archive; the site is looked at again when the version is staged. */
-  async update(
-    caller: Caller,
-    slug: string,
-    kind: ArchiveKind,
-    body: Readable,
-    wishes: ArchiveWishes,
-  ): Promise<ArchiveAnswer> {
+  async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveAnswer> {
     const { staging } = this.#options
-    await staging.authorize(caller, slug, wishes.claimToken)
-    const { viewer, baseVersionId, claimToken } = wishes
-    const request = {
-      ...viewer,
-      ...(baseVersionId === undefined ? {} : { baseVersionId }),
-      ...(claimToken === undefined ? {} : { claimToken }),
-    }
-    return this.#publish(caller, kind, body, wishes, (versionId, files) =>
-      staging.newVersion(caller, slug, files, request, versionId),
+    await staging.authorize(caller, slug, request.claimToken)
+    return this.#publish(caller, request, (manifest, versionId) =>
+      staging.newVersion(caller, slug, manifest, versionId),
     )
   }
 
   /** Nothing is kept of an archive that is refused at any point. */
   async #publish(
     caller: Caller,
-    kind: ArchiveKind,
-    body: Readable,
-    wishes: ArchiveWishes,
-    stage: (versionId: string, files: StoredFile[]) => Promise<Staged>,
+    request: ArchiveRequest,
+    stage: (manifest: PublishRequest, versionId: string) => Promise<Staged>,
   ): Promise<ArchiveAnswer> {
     const { staging, finalizing, blobs, clock } = this.#options
     const limits = staging.limitsFor(caller)
-    const wrong = viewerProblems(wishes.viewer, '')
+    const wrong = viewerProblems(request.viewer, '')
     if (wrong.length > 0) throw invalid(wrong)
     const versionId = newId(clock())
     let staged: Staged | undefined
     let finalized: FinalizeAnswer
     let unpacked: Unpacked
     try {
-      unpacked = await this.#unpack(versionId, kind, body, limits)
-      staged = await stage(versionId, unpacked.files)
+      unpacked = await this.#unpack(versionId, request, limits)
+      staged = await stage(manifestOf(request, unpacked.files), versionId)
       await this.#arrived(versionId, unpacked.received)
-      finalized = await finalizing.finalize(caller, staged.slug, { versionId, live: wishes.live })
+      finalized = await finalizing.finalize(caller, staged.slug, { versionId, live: request.live })
     } catch (error) {
       if (staged) await staging.withdraw(staged)
       await blobs.discard(versionId)
@@ -118,7 +106,7 @@ export class Archives {
     await this.#options.store.write('soft', (tx) => tx.versions.arrive(rows))
   }
 
-  async #unpack(batch: string, kind: ArchiveKind, body: Readable, limits: FileLimits): Promise<Unpacked> {
+  async #unpack(batch: string, { kind, body }: ArchiveRequest, limits: FileLimits): Promise<Unpacked> {
     const { blobs, spoolFolder } = this.#options
     const found: { file: StoredFile; received: Received }[] = []
     const { skipped } = await readArchive(
@@ -142,5 +130,18 @@ export class Archives {
     const problems = manifestProblems(files, limits)
     if (problems.length > 0) throw invalid(problems)
     return { files, received: found.map((one) => one.received), skipped }
+  }
+}
+
+/** What a JSON publish of the same would say. */
+function manifestOf(
+  { viewer, baseVersionId, claimToken }: ArchiveRequest,
+  files: StoredFile[],
+): PublishRequest {
+  return {
+    files,
+    ...viewer,
+    ...(baseVersionId === undefined ? {} : { baseVersionId }),
+    ...(claimToken === undefined ? {} : { claimToken }),
   }
 }

@@ -5,7 +5,7 @@ import { Arrivals } from './arrival.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { Failure } from './failure.ts'
 import type { Caller } from './ownership.ts'
-import { type PendingFile, type Staged, type Staging, viewerOf } from './stage.ts'
+import type { PendingFile, Staged, Staging } from './stage.ts'
 import type { Store } from './store/store.ts'
 import { UPLOAD_SECONDS, type UploadTargets } from './upload.ts'
 import { versionOf } from './version.ts'
@@ -30,13 +30,13 @@ export class Publishing {
 
   /** Spec 4.3: a new site with its first version, pending. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateAnswer> {
-    const staged = await this.#options.staging.newSite(caller, request.files, viewerOf(request))
+    const staged = await this.#options.staging.newSite(caller, request)
     return { ...this.#answer(staged), status: 'pending', ...staged.anonymous }
   }
 
   /** Spec 4.4: a new version of a site. Anonymous sites take their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateAnswer> {
-    return this.#answer(await this.#options.staging.newVersion(caller, slug, request.files, request))
+    return this.#answer(await this.#options.staging.newVersion(caller, slug, request))
   }
 
   /** Contract, "Publish": fresh targets for what is still missing of a pending version. */

@@ -65,8 +65,10 @@ export class Staging {
   }
 
   /** Stages the first version of a new site; the manifest has been checked. */
-  async newSite(caller: Caller, files: FileEntry[], viewer: Viewer, versionId?: string): Promise<Staged> {
+  async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<Staged> {
     const { store, clock, addresses, anonymousLifetime } = this.#options
+    const { files } = request
+    const viewer = viewerOf(request)
     const now = clock()
     if (!caller.account) refuseTimeToLive(viewer)
     refuseUnknownImage(files, viewer)
@@ -94,11 +96,11 @@ export class Staging {
   async newVersion(
     caller: Caller,
     slug: string,
-    files: FileEntry[],
-    request: Omit<PublishRequest, 'files'>,
+    request: PublishRequest,
     versionId?: string,
   ): Promise<Staged> {
     const { store, clock } = this.#options
+    const { files } = request
     const viewer = viewerOf(request)
     return store.write('durable', async (tx) => {
       const now = clock()
@@ -127,7 +129,7 @@ export class Staging {
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */
-export function viewerOf(request: Omit<PublishRequest, 'files'>): Viewer {
+function viewerOf(request: PublishRequest): Viewer {
   const viewer: Record<string, unknown> = {}
   for (const field of ['title', 'description', 'ogImagePath', 'spaMode', 'ttlSeconds'] as const) {
     const value = request[field] === undefined ? request.viewer?.[field] : request[field]

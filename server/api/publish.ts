@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { FinalizeRequest, PublishRequest } from '../../client/wire.ts'
-import { archiveKind } from '../archive/archive.ts'
-import type { ArchiveWishes } from '../archive-publish.ts'
+import { type ArchiveKind, archiveKind } from '../archive/archive.ts'
+import type { ArchiveRequest } from '../archive-publish.ts'
 import { invalid, type Problem } from '../failure.ts'
 import { MOST_FILES, tooManyFiles } from '../file.ts'
 import type { Staging } from '../stage.ts'
@@ -20,7 +20,7 @@ export function create({
   return async (request, reply) => {
     const kind = archiveKind(request.headers['content-type'])
     const answer = kind
-      ? await archives.create(request.caller, kind, request.body as Readable, wishes(request))
+      ? await archives.create(request.caller, archiveOf(request, kind))
       : await publishing.create(request.caller, manifestOf(request, staging))
     reply.code(201)
     return answer
@@ -36,7 +36,7 @@ export function update({
   return (request) => {
     const kind = archiveKind(request.headers['content-type'])
     return kind
-      ? archives.update(request.caller, slugOf(request), kind, request.body as Readable, wishes(request))
+      ? archives.update(request.caller, slugOf(request), archiveOf(request, kind))
       : publishing.update(request.caller, slugOf(request), manifestOf(request, staging))
   }
 }
@@ -87,7 +87,7 @@ function manifestOf(request: FastifyRequest, staging: Staging): PublishRequest {
 
 const RULED = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
-function wishes(request: FastifyRequest): ArchiveWishes {
+function archiveOf(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
   const { title, description, ogImagePath, spaMode, ttlSeconds, live, baseVersionId, claimToken } =
     request.query as Record<string, string | undefined>
   const problems = [
@@ -100,6 +100,8 @@ function wishes(request: FastifyRequest): ArchiveWishes {
   ]
   if (problems.length > 0) throw invalid(problems)
   return {
+    kind,
+    body: request.body as Readable,
     viewer: {
       ...(title === undefined ? {} : { title }),
       ...(description === undefined ? {} : { description }),
