@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { LOG_LEVELS } from './log.ts'
 
 /** One row of the table of settings. `read` turns text into a value or throws what is allowed, in words. */
 interface Setting<T> {
@@ -16,11 +17,14 @@ const settings = {
   siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
   proxyHost: hostName('SLIPWAY_PROXY_HOST', '', 'What custom domains point to, {proxy_host}.'),
   data: text('SLIPWAY_DATA', './data', 'Folder of the database, blobs, letters and the secret.'),
-  smtpUrl: address(
-    'SLIPWAY_SMTP_URL',
-    'smtp:// or smtps:// with user and password; letters become files without it.',
-    ['smtp:', 'smtps:'],
-  ),
+  smtpUrl: {
+    ...address(
+      'SLIPWAY_SMTP_URL',
+      'smtp:// or smtps:// with user and password; letters become files without it.',
+      ['smtp:', 'smtps:'],
+    ),
+    secret: true,
+  },
   mailFrom: text('SLIPWAY_MAIL_FROM', '', 'Sender of letters.'),
   trustedProxies: whole(
     'SLIPWAY_TRUSTED_PROXIES',
@@ -94,15 +98,8 @@ const settings = {
     [1, 100_000],
     'Uploads a process takes at the same time.',
   ),
-  log: oneOf(
-    'SLIPWAY_LOG',
-    'info',
-    ['debug', 'info', 'warn', 'error', 'silent'],
-    'Least level that is logged.',
-  ),
+  log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Least level that is logged.'),
 } as const
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 type Values = {
   [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never
@@ -200,7 +197,6 @@ function address(name: string, means: string, schemes = ['http:', 'https:']): Se
     name,
     fallback: '',
     means,
-    ...(schemes.includes('smtp:') ? { secret: true as const } : {}),
     read(given) {
       const url = URL.parse(given)
       if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
@@ -246,18 +242,18 @@ function secret(name: string, means: string): Setting<string> {
 
 function oneOf<T extends string>(
   name: string,
-  fallback: T,
-  allowed: readonly T[] | readonly string[],
+  fallback: NoInfer<T>,
+  allowed: readonly T[],
   means: string,
-): Setting<LogLevel> {
+): Setting<T> {
   return {
     name,
-    fallback: fallback as unknown as LogLevel,
+    fallback,
     means,
     read(given) {
-      if (!(allowed as readonly string[]).includes(given))
-        throw new Error(`it must be one of ${allowed.join(', ')}`)
-      return given as LogLevel
+      const value = allowed.find((one) => one === given)
+      if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
+      return value
     },
   }
 }

@@ -1,4 +1,7 @@
-import type { LogLevel } from './config.ts'
+/** From all to nothing. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** What stands beside a message; never secrets: no keys, tokens, codes, cookies or query strings. */
 export type LogFields = Record<string, unknown>
@@ -14,13 +17,11 @@ export interface Log {
   error(message: string, fields?: LogFields): void
 }
 
-const LEVELS: LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
-
 /** A log that writes lines of at least `level` to `write`, as text when `text` is set. */
 export function makeLog(options: { level: LogLevel; text: boolean; write: (line: string) => void }): Log {
-  const least = LEVELS.indexOf(options.level)
+  const least = LOG_LEVELS.indexOf(options.level)
   const at = (level: LogLevel) => {
-    if (LEVELS.indexOf(level) < least) return () => undefined
+    if (LOG_LEVELS.indexOf(level) < least) return () => undefined
     return (message: string, fields: LogFields = {}) => {
       options.write(options.text ? textLine(level, message, fields) : jsonLine(level, message, fields))
     }
