@@ -104,8 +104,6 @@ export async function startService(config: Config, surroundings: Surroundings): 
     version: surroundings.version,
     manifestBytes: config.manifestBytes,
     uploadsAtOnce: config.uploadsAtOnce,
-    versionsKept: config.versionsKept,
-    requestsPerHour: { free: config.rateFree, hobby: config.rateHobby },
     addressOf,
     log,
     healthy: async () => {
@@ -214,7 +212,6 @@ function furnish(
       log,
       pendingLifetime: config.pendingLifetime,
       blobGrace: config.blobGrace,
-      versionsKept: config.versionsKept,
     },
   }
 }

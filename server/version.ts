@@ -16,7 +16,6 @@ interface VersionsOptions {
   blobs: Blobs
   addresses: Addresses
   clock: () => number
-  /** How many finalized versions of a site are kept. */
   kept: number
 }
 
@@ -26,14 +25,15 @@ export class Versions {
   readonly #blobs: Blobs
   readonly #addresses: Addresses
   readonly #clock: () => number
-  readonly #kept: number
+  /** How many finalized versions of a site are kept. */
+  readonly kept: number
 
   constructor(options: VersionsOptions) {
     this.#store = options.store
     this.#blobs = options.blobs
     this.#addresses = options.addresses
     this.#clock = options.clock
-    this.#kept = options.kept
+    this.kept = options.kept
   }
 
   /** The finalized versions that are kept, drafts too, newest first. */
@@ -133,7 +133,7 @@ export class Versions {
       if (!site || site.gone_at !== null) return 0
       const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')
       const others = ready.filter((version) => version.id !== site.live_version_id)
-      const old = others.slice(this.#kept - (site.live_version_id ? 1 : 0)).map((version) => version.id)
+      const old = others.slice(this.kept - (site.live_version_id ? 1 : 0)).map((version) => version.id)
       if (old.length > 0) await dropVersions(tx, slug, old, this.#clock())
       return old.length
     })

@@ -10,9 +10,8 @@ export function show({
   accounts,
   limits,
   staging,
-  versionsKept,
-  requestsPerHour,
-}: Rooms): RouteHandlerMethod {
+  versions,
+}: Pick<Rooms, 'accounts' | 'limits' | 'staging' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = accountOf(request)
     const { limit, remaining, reset } = await limits.look(request.caller, 'api')
@@ -22,12 +21,12 @@ export function show({
       plan: account.plan,
       createdAt: iso(account.created_at),
       limits: {
-        requestsPerHour: requestsPerHour[account.plan],
+        requestsPerHour: limit,
         domains: DOMAINS_ALLOWED[account.plan],
         filesPerSite: files.files,
         fileBytes: files.fileBytes,
         siteBytes: files.siteBytes,
-        versionsKept,
+        versionsKept: versions.kept,
       },
       usage: {
         requestsThisHour: limit - remaining,

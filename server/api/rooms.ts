@@ -19,9 +19,6 @@ export interface Rooms {
   versions: Versions
   domains: Domains
   limits: RateLimits
-  /** Figures that `GET /api/v1/me` tells. */
-  versionsKept: number
-  requestsPerHour: Record<'free' | 'hobby', number>
   /** Uploads that are taken at the same time; one more is UNAVAILABLE. */
   uploadsAtOnce: number
 }

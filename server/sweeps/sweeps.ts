@@ -14,7 +14,6 @@ export interface SweepOptions {
   log: Log
   pendingLifetime: number
   blobGrace: number
-  versionsKept: number
 }
 
 export interface Sweep {
@@ -108,13 +107,10 @@ async function dropAbandoned(options: SweepOptions): Promise<number> {
   return sites + versions
 }
 
-async function dropOldVersions(
-  { store, versions, versionsKept }: SweepOptions,
-  { since }: Span,
-): Promise<number> {
+async function dropOldVersions({ store, versions }: SweepOptions, { since }: Span): Promise<number> {
   return inBatches(async () => {
     let dropped = 0
-    for (const slug of await store.read.versions.crowded(versionsKept, since, BATCH))
+    for (const slug of await store.read.versions.crowded(versions.kept, since, BATCH))
       dropped += await versions.prune(slug)
     return dropped
   })
