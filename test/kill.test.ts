@@ -7,7 +7,7 @@ import { needs } from './tools/part.ts'
 // `npm run faults` does this longer.
 
 /** Milliseconds; a kill takes a second or two. */
-const timeout = 60_000
+const timeout = 90_000
 
 test('kill -9 of the service loses nothing that was acknowledged', { timeout }, async (t) => {
   await nothingLost({ kills: 6, targets: [{ workers: 1, victim: 'service' }], ...dice(), signal: t.signal })

@@ -34,23 +34,32 @@ const KILLS_A_FOLDER = 50
  */
 export async function killAgainAndAgain(options: KillOptions): Promise<KillResult> {
   const { kills, random, targets, report = () => undefined, signal } = options
+  const stopped = whenAborted(signal)
   const result: KillResult = { acknowledged: 0, looks: 0, faults: [], restarts: [] }
   for (let done = 0; done < kills; done += KILLS_A_FOLDER) {
     const data = await mkdtemp(join(tmpdir(), 'slipway-kill-'))
     try {
       const killing = await Killing.begin({ data, random, targets, signal })
       for (let kill = done; kill < Math.min(kills, done + KILLS_A_FOLDER); kill++) {
-        const line = await killing.once()
+        const line = await Promise.race([killing.once(), stopped])
         report(`kill ${kill + 1}: ${line}`)
       }
-      await killing.end()
+      await Promise.race([killing.end(), stopped])
       result.acknowledged += killing.ledger.acknowledged
       result.looks += killing.looks
       result.faults.push(...killing.faults)
       result.restarts.push(...killing.restarts)
     } finally {
-      await rm(data, { recursive: true, force: true })
+      await rm(data, { recursive: true, force: true, maxRetries: 3 })
     }
   }
   return result
+}
+
+/** Only ever rejects. */
+function whenAborted(signal: AbortSignal | undefined): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal?.addEventListener('abort', () => reject(signal.reason))
+  promise.catch(() => undefined)
+  return promise
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { whatIsMissing } from '../../scripts/parts.mjs'
 import { CONTROLS, cutPower } from './cutting.ts'
 import { killAgainAndAgain } from './kill.ts'
 import type { Restart } from './killing.ts'
@@ -23,6 +24,11 @@ const summary: string[] = [`seed ${seed}`]
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(name)))
 
+const missing = Number(values.cuts) > 0 ? whatIsMissing('power-cut') : undefined
+if (missing) {
+  console.error(`npm run faults ${missing}\nWithout cuts of power: npm run faults -- --cuts 0`)
+  process.exit(2)
+}
 await cuts(Number(values.cuts))
 await kills(Number(values.kills))
 console.log(`\n${summary.join('\n')}`)
