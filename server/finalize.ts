@@ -105,6 +105,7 @@ export class Finalizing {
     if (!replayed) {
       refuseOtherBase(site, version.base_version_id)
       if (version.state === 'pending') {
+        refuseMissing(settled!.files, await putAgain(tx, versionId, settled!.files))
         version.files = JSON.stringify(settled!.files)
         await tx.versions.update(versionId, { state: 'ready', files: version.files })
         await tx.blobNames.name(slug, settled!.came)
@@ -142,4 +143,10 @@ function refuseMissing(files: readonly StoredFile[], numbers: readonly number[])
   const missing = numbers.slice(0, 20).map((number) => files[number]!.path)
   const sentence = `${numbers.length} of ${files.length} files did not arrive, the first is '${missing[0]}'`
   throw new Failure('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
+}
+
+/** Files that came with other bytes since these were settled: nothing keeps the former ones from collection. */
+async function putAgain(tx: Writing, versionId: string, files: readonly StoredFile[]): Promise<number[]> {
+  const arrivals = await tx.versions.arrivalsOf(versionId)
+  return arrivals.flatMap((row) => (row.hash === files[row.file_number]!.hash ? [] : [row.file_number]))
 }
