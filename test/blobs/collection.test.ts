@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, stat, utimes } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readConfig } from '../../server/config.ts'
-import { makeLog } from '../../server/log.ts'
-import { openHouse } from '../../server/service.ts'
-import { runByHand } from '../../server/sweeps/scheduler.ts'
-import { type SweepOptions, sweeps } from '../../server/sweeps/sweeps.ts'
+import type { House } from '../../server/service.ts'
+import { sweeps } from '../../server/sweeps/sweeps.ts'
 import { anySeed, Random } from '../faults/random.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
-import { type Clock, type RunningService, startTestService } from '../service.ts'
+import type { RunningService } from '../service.ts'
+import { type ServiceAndHouse, startServiceAndHouse } from './house.ts'
 import { type Site, World } from './world.ts'
 
 // Promise 3 of the design: a blob that any pending or kept version names is never collected. Publishers do what they
@@ -33,17 +29,14 @@ for (const [index, graceMinutes] of [0, 5, 30].entries()) {
 async function run(context: TestContext, seed: number, graceMinutes: number): Promise<void> {
   context.diagnostic(`SEED=${seed - [0, 5, 30].indexOf(graceMinutes)}`)
   const random = new Random(seed)
-  await using folder = await folderInMemory()
-  const settings = {
-    DATA: folder.path,
+  await using both = await startServiceAndHouse({
     VERSIONS_KEPT: String(VERSIONS_KEPT),
     BLOB_GRACE: String(graceMinutes * 60),
     PENDING_LIFETIME: '10800',
     ANONYMOUS_LIFETIME: '7200',
-  }
-  await using service = await startTestService(settings)
+  })
+  const { service, house } = both
   service.clock.now -= MONTH
-  await using house = await houseOf(settings, service.clock)
   using visitor = new SiteVisitor(service.port)
   const owner = service.client(await service.signIn('owner@example.test'))
   const world = new World({
@@ -55,32 +48,20 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
     pendingLifetime: 3 * HOUR,
   })
   for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all([...actions(random, world), ...someSweeps(random, house.sweepOptions)])
+    await Promise.all([...actions(random, world), ...someSweeps(random, both)])
     await dateUploads(service)
     service.clock.now += random.chance(0.1) ? 80 * MINUTE : random.below(4 * MINUTE)
     world.timePassed()
     await assertAllThere(world, house, visitor, random)
   }
   context.diagnostic([...world.done].map(([name, count]) => `${count} × ${name}`).join(', '))
-  await collectAll(service, house.sweepOptions, graceMinutes)
+  await collectAll(both, graceMinutes)
   world.timePassed()
   const files = await filesIn(join(service.data, 'blobs'))
   assert.deepEqual(files.map((file) => basename(file)).sort(), await hashesOf(world, house))
   await world.deleteEverything()
-  await collectAll(service, house.sweepOptions, graceMinutes)
+  await collectAll(both, graceMinutes)
   assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'nothing is left in the end')
-}
-
-type House = Awaited<ReturnType<typeof openHouse>>
-
-/** The rooms as `slipway-server sweep` opens them beside a running service. */
-function houseOf(settings: Record<string, string>, clock: Clock): Promise<House> {
-  const given = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
-  return openHouse(readConfig(Object.fromEntries(given)), {
-    log: makeLog({ level: 'silent', text: false, write: () => undefined }),
-    version: 'test',
-    clock: () => clock.now,
-  })
 }
 
 function actions(random: Random, world: World): Promise<void>[] {
@@ -90,9 +71,9 @@ function actions(random: Random, world: World): Promise<void>[] {
 }
 
 /** Those that take bytes or names away come most often. */
-function someSweeps(random: Random, options: SweepOptions): Promise<unknown>[] {
+function someSweeps(random: Random, { sweep }: ServiceAndHouse): Promise<unknown>[] {
   const chosen = sweeps.filter(({ name }) => random.chance(name === 'blobs' ? 0.7 : 0.3))
-  return chosen.map((sweep) => runByHand(sweep, options))
+  return chosen.map(({ name }) => sweep(name))
 }
 
 /** The disk knows the real time, which is later than the test's: what came in this round came now. */
@@ -159,22 +140,12 @@ async function hashesOf({ sites }: World, { store }: House): Promise<string[]> {
 }
 
 /** More than a day later by any clock, with every sweep run as often as it takes for one to use what another left. */
-async function collectAll(
-  service: RunningService,
-  options: SweepOptions,
-  graceMinutes: number,
-): Promise<void> {
+async function collectAll({ service, sweep }: ServiceAndHouse, graceMinutes: number): Promise<void> {
   service.clock.now = Math.max(service.clock.now, Date.now()) + 25 * HOUR
   for (let time = 0; time < 2; time++) {
-    for (const sweep of sweeps) await runByHand(sweep, options)
+    for (const { name } of sweeps) await sweep(name)
     service.clock.now += (graceMinutes + 1) * MINUTE
   }
-}
-
-/** What survives a power cut is not asked here, so no disk needs to turn for it. */
-async function folderInMemory() {
-  const path = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'slipway-test-'))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
 async function filesIn(folder: string): Promise<string[]> {
