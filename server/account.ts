@@ -190,7 +190,7 @@ export class Accounts {
 }
 
 /** An address as it is stored and compared: trimmed and lower-cased. VALIDATION_ERROR when it cannot be one. */
-export function readEmail(typed: string): string {
+function readEmail(typed: string): string {
   const email = typed.trim().toLowerCase()
   if (
     email.length > 254 ||

@@ -13,7 +13,7 @@ export type StoredFile = FileEntry
 
 export const MOST_FILES = 1000
 export const MOST_PATH_CHARACTERS = 500
-const MOST_TYPE_CHARACTERS = 255
+export const MOST_TYPE_CHARACTERS = 255
 
 /** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters whose values are tokens or quoted. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -38,7 +38,7 @@ export function tooManyFiles(count: number, most: number): Problem {
 }
 
 /** Why a path cannot be one, or undefined when it can (spec 4.3, rules 4 to 6, and the contract's). */
-export function pathProblem(path: string): string | undefined {
+function pathProblem(path: string): string | undefined {
   if (path === '') return 'must not be empty'
   if (path.includes('\0')) return 'must not contain a null byte'
   if (isTooLong(path)) return `must have at most ${MOST_PATH_CHARACTERS} characters, not ${[...path].length}`

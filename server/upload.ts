@@ -5,7 +5,8 @@ import { Signer } from './key.ts'
 /** Spec 2.3 and 8.2. */
 export const UPLOAD_SECONDS = 3600
 
-const PREFIX = '/api/v1/_upload/'
+/** Where uploads are sent; the signed key follows. */
+export const UPLOAD_PATH = '/api/v1/_upload/'
 
 /** What a signed target allows: one file of one version, with these bytes. */
 export interface Upload {
@@ -44,7 +45,7 @@ export class UploadTargets {
     return {
       path: upload.path,
       method: 'PUT',
-      url: `${this.#baseUrl}${PREFIX}${key}?${query}`,
+      url: `${this.#baseUrl}${UPLOAD_PATH}${key}?${query}`,
       headers: { 'Content-Type': upload.contentType },
     }
   }

@@ -2,7 +2,11 @@ import type { FileEntry, MetadataRequest, Viewer } from '../client/wire.ts'
 import type { Problem } from './failure.ts'
 import type { SiteRow } from './store/schema.ts'
 
-const YEAR_SECONDS = 31_536_000
+export const MOST_TITLE_CHARACTERS = 200
+export const MOST_DESCRIPTION_CHARACTERS = 500
+
+/** A minute, and a year. */
+export const TIME_TO_LIVE = { least: 60, most: 31_536_000 }
 
 /** What is wrong with `title`, `description`, `ogImagePath`, `spaMode`, `ttlSeconds`; `prefix` is 'viewer.' or ''. */
 export function viewerProblems(viewer: Viewer, prefix: string): Problem[] {
@@ -12,9 +16,13 @@ export function viewerProblems(viewer: Viewer, prefix: string): Problem[] {
       problems.push({ field: prefix + field, message })
     }
   }
-  const long = (value: unknown, most: number) => typeof value !== 'string' || [...value].length > most
-  check('title', long(viewer.title, 200), 'must be a string of at most 200 characters, or null')
-  check('description', long(viewer.description, 500), 'must be a string of at most 500 characters, or null')
+  const checkText = (field: 'title' | 'description', most: number) => {
+    const text: unknown = viewer[field]
+    const broken = typeof text !== 'string' || [...text].length > most
+    check(field, broken, `must be a string of at most ${most} characters, or null`)
+  }
+  checkText('title', MOST_TITLE_CHARACTERS)
+  checkText('description', MOST_DESCRIPTION_CHARACTERS)
   check(
     'ogImagePath',
     typeof viewer.ogImagePath !== 'string',
@@ -22,12 +30,9 @@ export function viewerProblems(viewer: Viewer, prefix: string): Problem[] {
   )
   check('spaMode', typeof viewer.spaMode !== 'boolean', 'must be true or false')
   const seconds = viewer.ttlSeconds
-  const outside = !Number.isInteger(seconds) || Number(seconds) < 60 || Number(seconds) > YEAR_SECONDS
-  check(
-    'ttlSeconds',
-    outside,
-    `must be a whole number of seconds from 60 to ${YEAR_SECONDS} (a year), or null`,
-  )
+  const { least, most } = TIME_TO_LIVE
+  const outside = !Number.isInteger(seconds) || Number(seconds) < least || Number(seconds) > most
+  check('ttlSeconds', outside, `must be a whole number of seconds from ${least} to ${most} (a year), or null`)
   return problems
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Accounts } from '../account.ts'
 import { Failure } from '../failure.ts'
 import type { LimitKind, RateLimits, Standing } from '../limits/limits.ts'
-import type { Caller } from '../ownership.ts'
+import { type Caller, signedIn } from '../ownership.ts'
 import type { AccountRow } from '../store/schema.ts'
 
 declare module 'fastify' {
@@ -60,7 +60,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       if (free) tell(reply, await limits.look(caller, kind))
       else await charged(reply, limits.charge(caller, kind))
     }
-    if (refused() || (auth === 'required' && !caller.account)) throw unauthorized(refused())
+    if (refused()) throw new Failure('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
+    if (auth === 'required') signedIn(caller)
   })
 }
 
@@ -75,8 +76,7 @@ export async function charge(
 
 /** The account of a route that needs one. */
 export function accountOf(request: FastifyRequest): AccountRow {
-  if (!request.caller.account) throw unauthorized(false)
-  return request.caller.account
+  return signedIn(request.caller)
 }
 
 const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After'
@@ -124,13 +124,4 @@ function isSameOrigin({ method, headers }: FastifyRequest, origin: string): bool
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   if (headers.origin === undefined) return method === 'GET' || method === 'HEAD'
   return headers.origin === origin
-}
-
-function unauthorized(invalidKey: boolean): Failure {
-  return new Failure(
-    'UNAUTHORIZED',
-    invalidKey
-      ? 'The API key is not valid; sign in again for a new one'
-      : 'This needs an API key: Authorization: Bearer sl_live_...',
-  )
 }

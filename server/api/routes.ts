@@ -1,4 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
+import { UPLOAD_PATH } from '../upload.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
 import * as publish from './publish.ts'
@@ -62,7 +63,7 @@ function publishRoutes(rooms: Rooms): Route[] {
   return [
     { method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, or at once from an archive', body: shape.publishRequest, query: shape.archiveQuery, answer: [201, shape.createAnswer], auth: 'optional', archives: true, handle: publish.create(rooms) },
     { method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: shape.publishRequest, query: shape.archiveQuery, answer: [200, shape.updateAnswer], auth: 'optional', archives: true, handle: publish.update(rooms) },
-    { method: 'PUT', url: '/api/v1/_upload/*', tag, summary: 'Upload one file to its signed address', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receive(rooms) },
+    { method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed address', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receive(rooms) },
     { method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Fresh addresses for what is still missing', body: shape.refreshRequest, answer: [200, shape.refreshAnswer], auth: 'optional', handle: publish.refresh(rooms) },
     { method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, answer: [200, shape.finalizeAnswer], charge: 'handler', auth: 'optional', handle: publish.finalize(rooms) },
   ]

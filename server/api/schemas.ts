@@ -1,3 +1,6 @@
+import { MOST_FILES, MOST_PATH_CHARACTERS, MOST_TYPE_CHARACTERS } from '../file.ts'
+import { MOST_DESCRIPTION_CHARACTERS, MOST_TITLE_CHARACTERS, TIME_TO_LIVE } from '../viewer.ts'
+
 /**
  * The API's shapes as JSON Schema 2020-12: they validate requests, serialise answers and make the OpenAPI
  * document. What they cannot say (limits of a plan, paths that collide) is in `file.ts` and `viewer.ts`.
@@ -35,11 +38,11 @@ const siteUrl = text('Where the site is served')
 const versionId = text('Identifier of a version')
 const status = { type: 'string', enum: ['pending', 'active'] }
 
-export const fileEntry = object(
+const fileEntry = object(
   {
-    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: 500 }),
+    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: MOST_PATH_CHARACTERS }),
     size: whole('Bytes', { minimum: 1 }),
-    contentType: text('MIME type', { maxLength: 255 }),
+    contentType: text('MIME type', { maxLength: MOST_TYPE_CHARACTERS }),
   },
   {
     hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),
@@ -47,19 +50,22 @@ export const fileEntry = object(
 )
 
 const viewerFields = {
-  title: orNull(text('Page title', { maxLength: 200 })),
-  description: orNull(text('Meta description', { maxLength: 500 })),
+  title: orNull(text('Page title', { maxLength: MOST_TITLE_CHARACTERS })),
+  description: orNull(text('Meta description', { maxLength: MOST_DESCRIPTION_CHARACTERS })),
   ogImagePath: orNull(text('Path of an image in the manifest')),
   spaMode: flag('Navigations that find no file get index.html'),
   ttlSeconds: orNull(
-    whole('Seconds until an owned site expires, counted from finalize', { minimum: 60, maximum: 31_536_000 }),
+    whole('Seconds until an owned site expires, counted from finalize', {
+      minimum: TIME_TO_LIVE.least,
+      maximum: TIME_TO_LIVE.most,
+    }),
   ),
 }
 
 const claimToken = text('The claim token of an anonymous site')
 
 export const publishRequest = object(
-  { files: list(fileEntry, 'The complete manifest', { minItems: 1, maxItems: 1000 }) },
+  { files: list(fileEntry, 'The complete manifest', { minItems: 1, maxItems: MOST_FILES }) },
   {
     ...viewerFields,
     viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
@@ -133,8 +139,8 @@ export const createAnswer = object(
 export const archiveQuery = object(
   {},
   {
-    title: text('Page title', { maxLength: 200 }),
-    description: text('Meta description', { maxLength: 500 }),
+    title: text('Page title', { maxLength: MOST_TITLE_CHARACTERS }),
+    description: text('Meta description', { maxLength: MOST_DESCRIPTION_CHARACTERS }),
     ogImagePath: text('Path of an image in the archive'),
     spaMode: text('true or false', { enum: ['true', 'false'] }),
     ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),

@@ -1,8 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
 import { Failure } from '../failure.ts'
+import { UPLOAD_PATH } from '../upload.ts'
 import type { Rooms } from './rooms.ts'
-
-const PREFIX = '/api/v1/_upload/'
 
 /** Spec 4.6: the bytes flow from the socket to the blobs; Fastify's parsers leave them alone. */
 export function receive({
@@ -20,7 +19,7 @@ export function receive({
     try {
       const length = request.headers['content-length']
       return await publishing.upload(
-        request.url.split('?', 1)[0]!.slice(PREFIX.length),
+        request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length),
         request.query as { token?: string; ct?: string; exp?: string },
         request.raw,
         {

@@ -25,7 +25,7 @@ export function resolve(table: Table, path: string): Outcome {
  * are: dot segments and empty ones are names that no manifest has. Neither has any a slash within a segment or
  * a null byte, so an encoded slash may become the latter and never parts segments.
  */
-export function nameIn(path: string): string | undefined {
+function nameIn(path: string): string | undefined {
   if (/^[!-$&-~]*$/.test(path)) return path.slice(1)
   if (/%(?![0-9a-f]{2})/i.test(path)) return undefined
   const bytes = path.slice(1).replace(/%(..)/g, (_, hex: string) => {

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Plan } from '../../client/wire.ts'
 
 /**
  * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex.
@@ -23,7 +24,7 @@ export interface Schema {
 export interface AccountRow {
   id: string
   email: string
-  plan: 'free' | 'hobby'
+  plan: Plan
   key_hash: string | null
   created_at: number
 }
