@@ -64,6 +64,22 @@ describe('a site of this folder', () => {
     assert.match(right.stderr, /otter is deleted/)
   })
 
+  it('delete stops at Ctrl-C, on a line of its own', async () => {
+    await using all = await startAnsweringDesk(answers)
+    all.remember('otter')
+    const stop = new AbortController()
+    const onSaid = (stderr: string) => stderr.endsWith('go on: ') && stop.abort()
+    const { code, stderr } = await all.desk.run(['delete'], {
+      ...keyed,
+      typed: [],
+      signal: stop.signal,
+      onSaid,
+    })
+    assert.equal(code, 1)
+    assert.match(stderr, /go on: \n\S*Error:\S* Stopped\n$/)
+    assert.equal(all.peer.calls.length, 0)
+  })
+
   it('delete never asks a program, which has to say --yes', async () => {
     await using all = await startAnsweringDesk(answers)
     all.remember('otter')

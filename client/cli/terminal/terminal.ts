@@ -74,9 +74,9 @@ export class Terminal {
     this.#wipe()
     this.#streams.stderr.write(`${question} `)
     const { done, value } = await this.#reader().next()
-    if (this.#signal.aborted) throw this.#signal.reason
-    if (done) {
+    if (done || this.#signal.aborted) {
       this.#streams.stderr.write('\n')
+      this.#signal.throwIfAborted()
       throw new Trouble('There was no answer')
     }
     return value.trim()
