@@ -233,8 +233,11 @@ export class Api implements AsyncDisposable {
         answered = true
         read(incoming).then((bytes) => resolve(answerOf(method, target, incoming, bytes)), reject)
       })
-      if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) outgoing.end(body)
-      else pipeline(body, outgoing).catch(() => undefined)
+      if (body === undefined) outgoing.end()
+      else if (typeof body === 'string' || Buffer.isBuffer(body)) {
+        // Node says no length of its own accord where a body is unusual, as with DELETE.
+        outgoing.setHeader('Content-Length', Buffer.byteLength(body)).end(body)
+      } else pipeline(body, outgoing).catch(() => undefined)
     })
   }
 }
