@@ -52,10 +52,17 @@ const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 /** The failure behind an error of the operating system, or undefined when it is none of the caller's business. */
 export function storageFailure(error: unknown): Failure | undefined {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
-  if (code !== undefined && NO_SPACE.has(code)) {
-    return new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
-      cause: error,
-    })
-  }
-  return undefined
+  return code !== undefined && NO_SPACE.has(code) ? diskFull(error) : undefined
+}
+
+export function diskFull(cause: unknown): Failure {
+  return new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
+    cause,
+  })
+}
+
+/** For everything that is to be kept after a flush that failed: what was written before it may be lost. */
+export function diskFailed(cause: unknown): Failure {
+  const sentence = 'The disk of the service failed to keep data; publishing is stopped'
+  return new Failure('UNAVAILABLE', sentence, { cause })
 }

@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Failure, storageFailure } from '../failure.ts'
+import { diskFailed, Failure, storageFailure } from '../failure.ts'
 import type { Blobs, Expected, Received } from './blobs.ts'
 import { inParallel } from './in-parallel.ts'
 
@@ -105,10 +105,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   }
 
   function refuseAfterFailedFlush(): void {
-    if (flushFailure === undefined) return
-    throw new Failure('UNAVAILABLE', 'The disk of the service failed to keep data; publishing is stopped', {
-      cause: flushFailure,
-    })
+    if (flushFailure !== undefined) throw diskFailed(flushFailure)
   }
 
   return {

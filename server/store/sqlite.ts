@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
-import { Failure } from '../failure.ts'
+import { diskFailed, diskFull, Failure } from '../failure.ts'
 import { migrate } from './migrate.ts'
 import { queriesOver } from './queries.ts'
 import type { Schema } from './schema.ts'
@@ -100,10 +100,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   /** What was written before a failed flush may be lost although it reads well, so nothing may be built upon it. */
   function refuseAfterFailedFlush(): void {
-    if (flushFailure === undefined) return
-    throw new Failure('UNAVAILABLE', 'The disk of the service failed to keep data; publishing is stopped', {
-      cause: flushFailure,
-    })
+    if (flushFailure !== undefined) throw diskFailed(flushFailure)
   }
 
   async function catchUp(): Promise<void> {
@@ -264,11 +261,7 @@ function explained<T>(work: () => T): T {
 /** Throws SQLite's result codes in the words of the contract. */
 function explain(error: unknown): never {
   const code = resultCode(error)
-  if (code === SQLITE_FULL) {
-    throw new Failure('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
-      cause: error,
-    })
-  }
+  if (code === SQLITE_FULL) throw diskFull(error)
   throw code !== undefined && AWAY.has(code) ? unavailable(error) : error
 }
 
