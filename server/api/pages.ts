@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { escapeHtml } from './html.ts'
+import { escapeHtml } from '../html.ts'
 
 interface PagesOptions {
   baseUrl: string

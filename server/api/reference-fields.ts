@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../html.ts'
 
 /** What is read of a JSON Schema. */
 export interface FieldSchema {

@@ -1,7 +1,7 @@
 import type { FailureCode } from '../../client/wire.ts'
 import { Failure } from '../failure.ts'
+import { type Html, html } from '../html.ts'
 import { errorBody } from './failures.ts'
-import { type Html, html } from './html.ts'
 import { example } from './reference-example.ts'
 import { type FieldSchema, fieldList, row } from './reference-fields.ts'
 

@@ -76,8 +76,9 @@ export class Bodies {
 
 /**
  * Sends a stream as the body of a response whose head is written, as fast as the client takes it; one that takes
- * nothing is for the listener to cut off. However it ends, the stream is released; when fewer or more bytes came than were announced, the connection is closed, so
- * that nobody takes the body for whole. Calls `failed` when that was the stream's fault.
+ * nothing is for the listener to cut off. However it ends, the stream is released; when fewer or more bytes came than
+ * were announced, the connection is closed, so that nobody takes the body for whole. Calls `failed` when that was the
+ * stream's fault.
  */
 export function streamBody(
   source: Readable,

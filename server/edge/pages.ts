@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { escapeHtml } from '../html.ts'
 import type { Answer } from './answer.ts'
 import { ERROR_HEADERS } from './table.ts'
 
@@ -49,14 +50,14 @@ export function page({ status, title, text, more = '', headers = [] }: PageText)
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${CSS}</style>
 </head>
 <body>
 <main>
 <p class="status">${status}</p>
-<h1>${escaped(title)}</h1>
-<p>${escaped(text)}</p>${more}
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(text)}</p>${more}
 </main>
 </body>
 </html>
@@ -75,7 +76,7 @@ export function passwordPage({
 <form method="post" action="${PASSWORD_PATH}">
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
-<input name="next" type="hidden" value="${escaped(next)}">
+<input name="next" type="hidden" value="${escapeHtml(next)}">
 <button>Open the site</button>
 </form>`
   return page({ status, title: 'This site needs a password', text, more, headers: headers ?? [] })
@@ -160,8 +161,4 @@ function whole(status: number, type: string, text: string, headers: readonly str
     headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
     body,
   }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
