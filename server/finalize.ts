@@ -6,7 +6,7 @@ import type { StoredFile } from './file.ts'
 import type { Log } from './log.ts'
 import { type Caller, ownedSite, signedIn, unexpired } from './ownership.ts'
 import type { PendingFile } from './stage.ts'
-import type { SiteRow, VersionRow } from './store/schema.ts'
+import type { ArrivalRow, SiteRow, VersionRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 import { finalizeAnswer, makeLive, refuseOtherBase, type Versions, versionOf } from './version.ts'
 
@@ -50,8 +50,10 @@ export class Finalizing {
     if (!site) throw noSuchSite()
     if (site.owner_id === null) unexpired(alive(site), clock())
     else ownedSite(site, signedIn(caller), clock())
+    // Before the version: while that is pending, no other finalize has cleared them.
+    const arrived = await store.read.versions.arrivalsOf(request.versionId)
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
-    const settled = version.state === 'pending' ? await this.#settle(site, version) : undefined
+    const settled = version.state === 'pending' ? await this.#settle(site, version, arrived) : undefined
     const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, settled, live))
     this.#after(`finalize ${version.id}`, async () => {
       await blobs.discard(version.id)
@@ -61,21 +63,19 @@ export class Finalizing {
   }
 
   /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise. */
-  async #settle(site: SiteRow, version: VersionRow): Promise<Settled> {
+  async #settle(site: SiteRow, version: VersionRow, arrived: readonly ArrivalRow[]): Promise<Settled> {
     const { store, blobs } = this.#options
     // Bytes that are settled for nothing wait for a sweep, so a version that cannot go live settles none.
     refuseOtherBase(site, version.base_version_id)
     const files = JSON.parse(version.files) as PendingFile[]
-    const arrivals = new Map(
-      (await store.read.versions.arrivalsOf(version.id)).map((row) => [row.file_number, row]),
-    )
+    const arrivals = new Map(arrived.map((row) => [row.file_number, row]))
     refuseMissing(
       files,
       files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
     )
-    const lost = new Set(await blobs.settle(version.id, [...arrivals.values()]))
+    const lost = new Set(await blobs.settle(version.id, arrived))
     if (lost.size > 0) {
-      const rows = [...arrivals.values()].filter((row) => lost.has(row))
+      const rows = arrived.filter((row) => lost.has(row))
       await store.write('soft', (tx) => tx.versions.forgetArrivals(version.id, rows))
       refuseMissing(
         files,
@@ -85,7 +85,7 @@ export class Finalizing {
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
-    return { files: whole, came: [...arrivals.values()].map((row) => row.hash) }
+    return { files: whole, came: arrived.map((row) => row.hash) }
   }
 
   /** The one transaction that makes a version ready and, if wanted, live. What was decided before is checked again. */

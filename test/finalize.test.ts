@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Addresses } from '../server/address.ts'
+import { Finalizing } from '../server/finalize.ts'
+import { makeLog } from '../server/log.ts'
+import { Api } from './api/api.ts'
+
+test('a finalize that is overtaken by another of the same version says that it is live', async () => {
+  await using api = await Api.start()
+  await using house = await api.inside()
+  const contents = { 'index.html': 'home', 'about.html': 'about' }
+  const { slug, upload } = await api.create(api.anonymous, contents)
+  const { versionId } = upload
+  await api.upload(upload, contents)
+
+  const { blobs, store } = house
+  const { versions, clock } = house.sweepOptions
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const finalizing = (read: typeof store.read) =>
+    new Finalizing({ store: { ...store, read }, blobs, versions, addresses, clock, log })
+  const caller = { account: undefined, address: '127.0.0.1' }
+  const overtaken = finalizing({
+    ...store.read,
+    versions: {
+      ...store.read.versions,
+      byId: async (id) => {
+        const version = await store.read.versions.byId(id)
+        await api.anonymous.finalize(slug, { versionId })
+        return version
+      },
+    },
+  })
+  const answer = await overtaken.finalize(caller, slug, { versionId })
+  assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
+})
