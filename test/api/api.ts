@@ -17,7 +17,7 @@ import {
 import type { CreateAnswer, FailureCode, Plan, UpdateAnswer, UploadPlan } from '../../client/wire.ts'
 import { readConfig } from '../../server/config.ts'
 import { makeLog } from '../../server/log.ts'
-import { openHouse } from '../../server/service.ts'
+import { type House, openHouse } from '../../server/service.ts'
 import { runByHand } from '../../server/sweeps/scheduler.ts'
 import { sweeps } from '../../server/sweeps/sweeps.ts'
 import { type RunningService, startTestService } from '../service.ts'
@@ -55,6 +55,7 @@ export class Api implements AsyncDisposable {
   readonly anonymous: Slipway
   conformance: Conformance | undefined
   #people = 0
+  #house: Promise<House & AsyncDisposable> | undefined
   readonly #transport = nodeTransport()
   readonly #agent = new Agent({ keepAlive: true })
 
@@ -174,28 +175,29 @@ export class Api implements AsyncDisposable {
 
   /** What the operator types: `slipway-server account plan EMAIL PLAN`. */
   async setPlan(email: string, plan: Plan): Promise<void> {
-    await using house = await this.#house()
-    await house.accounts.setPlan(email, plan)
+    await (await this.inside()).accounts.setPlan(email, plan)
   }
 
   /** What the operator types: `slipway-server sweep NAME`. */
   async sweep(name: string): Promise<number> {
-    await using house = await this.#house()
-    return await runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
+    const { sweepOptions } = await this.inside()
+    return runByHand(sweeps.find((sweep) => sweep.name === name)!, sweepOptions)
   }
 
-  /** The rooms behind the doors, to see what is really kept. */
-  inside(): ReturnType<typeof openHouse> {
-    return this.#house()
+  /** The rooms behind the doors, as the operator's commands open them: to see what is really kept. */
+  inside(): Promise<House> {
+    this.#house ??= this.#open()
+    return this.#house
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#transport.close()
     this.#agent.destroy()
+    await (await this.#house)?.[Symbol.asyncDispose]()
     await this.running[Symbol.asyncDispose]()
   }
 
-  #house(): ReturnType<typeof openHouse> {
+  #open(): Promise<House & AsyncDisposable> {
     const settings = { ...this.#settings, DATA: this.data, BASE_URL: this.baseUrl }
     const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
     const config = readConfig(Object.fromEntries(environment))

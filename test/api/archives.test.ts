@@ -90,7 +90,7 @@ async function bytesAtRest(): Promise<Set<string>> {
 
 /** What the database knows that could belong to an archive. */
 async function knownOf(account: Account) {
-  await using house = await api.inside()
+  const house = await api.inside()
   const { versions, blobNames } = house.store.read
   const pending = (await versions.abandoned(api.clock.now + DAY, 1000)).length
   const sites = await Array.fromAsync(account.client.sites())

@@ -20,7 +20,7 @@ async function publisher(): Promise<Account & { slug: string; siteUrl: string }>
 
 /** Makes a domain active, as a proof will. */
 async function activate(domain: string, change: Partial<DomainRow> = {}): Promise<void> {
-  await using house = await api.inside()
+  const house = await api.inside()
   const now = api.clock.now
   await house.store.write('durable', async (tx) => {
     await tx.domains.insert({
@@ -130,7 +130,7 @@ describe('a domain that is added', () => {
 
   test('serves nobody any more once it is removed', async () => {
     const { key, email, client, slug } = await publisher()
-    await using house = await api.inside()
+    const house = await api.inside()
     const account = await house.store.read.accounts.byEmail(email)
     await activate('www.removed-example.com', { account_id: account!.id, slug })
     assert.equal((await api.visit('http://www.removed-example.com')).status, 200)

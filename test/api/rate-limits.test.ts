@@ -94,7 +94,7 @@ describe('without a key', () => {
   test('a refused publish makes no site', async () => {
     const address = newAddress()
     await exhaust(address)
-    await using house = await api.inside()
+    const house = await api.inside()
     const before = await house.store.read.sites.abandoned(api.clock.now + 1, 1000)
     await publishFrom(address)
     assert.equal((await house.store.read.sites.abandoned(api.clock.now + 1, 1000)).length, before.length)
@@ -407,7 +407,7 @@ describe('the count', () => {
     await exhaust(address)
     api.pass(3 * HOUR)
     await api.sweep('sign-ins')
-    await using house = await api.inside()
+    const house = await api.inside()
     const window = Math.floor((api.clock.now - 3 * HOUR) / HOUR) * HOUR
     assert.equal(await house.store.read.counters.value(`address:${address}`, window), 0)
   })

@@ -395,7 +395,7 @@ describe('a deleted site', () => {
     await owner.client.delete(slug)
     api.pass(HOUR)
     await api.sweep('blobs')
-    await using house = await api.inside()
+    const house = await api.inside()
     assert.equal(await house.blobs.bytes(sha256(mine)), undefined)
     assert.equal((await api.visit(other.siteUrl, '/shared.txt')).text, shared)
   })

@@ -215,7 +215,7 @@ describe('deleting a version', () => {
     api.pass(DAY)
     await api.sweep('blobs')
     assert.equal(await text(siteUrl, '/same.txt'), 'same')
-    await using house = await api.inside()
+    const house = await api.inside()
     assert.ok(await house.blobs.bytes(sha256('same')))
   })
 
