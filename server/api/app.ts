@@ -25,6 +25,9 @@ export interface ApiOptions extends Rooms {
   healthy: () => Promise<void>
 }
 
+/** Bytes that a JSON body may have where no manifest belongs: it is taken in before a finalize is charged. */
+const SMALL_BODY = 32 * 1024
+
 /** More than Node takes of a request before its body. */
 const LONGEST_ADDRESS = 64 * 1024
 
@@ -81,6 +84,7 @@ function routeOptions(route: Route): RouteOptions {
     method: route.method,
     url: route.url,
     attachValidation: ownRules,
+    ...(route.archives ? {} : { bodyLimit: SMALL_BODY }),
     ...(route.archives ? { preValidation: refuseTooMany } : {}),
     config: { charge: route.charge ?? 'api', auth: route.auth ?? 'required' },
     schema: {

@@ -29,11 +29,12 @@ export function answerUnrouted(
     },
     handler: () => undefined,
   })
-  app.options(
-    EVERYTHING,
-    { schema: { hide: true }, config: { charge: 'none', auth: 'none' } },
-    (request, reply) => preflight(reply, allowed(request)),
-  )
+  app.options(EVERYTHING, {
+    schema: { hide: true },
+    config: { charge: 'none', auth: 'none' },
+    onRequest: (request, reply) => preflight(reply, allowed(request)),
+    handler: () => undefined,
+  })
 }
 
 /**
@@ -68,7 +69,7 @@ function refusal({ method }: FastifyRequest, reply: FastifyReply, allow: string 
   return new Failure('METHOD_NOT_ALLOWED', `${method} is not known here; allowed: ${allow}`)
 }
 
-function preflight(reply: FastifyReply, allow: string | undefined): FastifyReply {
+async function preflight(reply: FastifyReply, allow: string | undefined): Promise<FastifyReply> {
   if (allow === undefined) throw new Failure('NOT_FOUND', 'There is no such route; /docs lists them all')
   return reply
     .code(204)
