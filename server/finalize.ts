@@ -46,15 +46,15 @@ export class Finalizing {
   async finalize(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeAnswer> {
     const { store, blobs, clock } = this.#options
     const live = request.live ?? true
-    const site = await store.read.sites.bySlug(slug)
-    if (!site) throw noSuchSite()
-    if (site.owner_id === null) unexpired(alive(site), clock())
-    else ownedSite(site, signedIn(caller), clock())
+    const site = finalizable(await store.read.sites.bySlug(slug), caller, clock())
     // Before the version: while that is pending, no other finalize has cleared them.
     const arrived = await store.read.versions.arrivalsOf(request.versionId)
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
     const settled = version.state === 'pending' ? await this.#settle(site, version, arrived) : undefined
-    const answer = await store.write('durable', (tx) => this.#commit(tx, slug, version.id, settled, live))
+    const answer = await store.write('durable', async (tx) => {
+      const current = finalizable(await tx.sites.bySlug(slug), caller, clock())
+      return this.#commit(tx, current, version.id, settled, live)
+    })
     this.#after(`finalize ${version.id}`, async () => {
       await blobs.discard(version.id)
       await this.#options.versions.prune(slug)
@@ -91,14 +91,14 @@ export class Finalizing {
   /** The one transaction that makes a version ready and, if wanted, live. What was decided before is checked again. */
   async #commit(
     tx: Writing,
-    slug: string,
+    site: SiteRow,
     versionId: string,
     settled: Settled | undefined,
     live: boolean,
   ): Promise<FinalizeAnswer> {
     const { addresses, clock } = this.#options
     const now = clock()
-    const site = unexpired(alive(await tx.sites.bySlug(slug)), now)
+    const { slug } = site
     const version = versionOf(await tx.versions.byId(versionId), slug)
     const isLive = site.live_version_id === versionId
     const replayed = isLive || (version.state === 'ready' && !live)
@@ -133,9 +133,10 @@ async function keepDraft(tx: Writing, slug: string, now: number): Promise<void> 
   await tx.changed(slug)
 }
 
-function alive(site: SiteRow | undefined): SiteRow {
+/** The site when the caller may finalize its versions: an anonymous one's are for whoever knows their id. */
+function finalizable(site: SiteRow | undefined, caller: Caller, now: number): SiteRow {
   if (!site || site.gone_reason === 'deleted') throw noSuchSite()
-  return site
+  return site.owner_id === null ? unexpired(site, now) : ownedSite(site, signedIn(caller), now)
 }
 
 function refuseMissing(files: readonly StoredFile[], numbers: readonly number[]): void {
