@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, globSync, readdirSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -6,7 +7,12 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Bytes } from '../client/sdk/slipway.ts'
 import type { CreateAnswer } from '../client/wire.ts'
-import { Api, blobFolder, refused } from './api/api.ts'
+import { Addresses } from '../server/address.ts'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { Guesses } from '../server/edge/guesses.ts'
+import { Finalizing } from '../server/finalize.ts'
+import { makeLog } from '../server/log.ts'
+import { Api, blobFolder, MINUTE, refused } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
 
 // What one client can do to all others: each of these took something that it should not have had.
@@ -110,6 +116,93 @@ test('a file that is put while its version is finalized is late, not an error of
   await refused(late, 'UPLOAD_EXPIRED')
 })
 
+describe('a body that nobody asked for', () => {
+  const large = 'Content-Type: application/json\r\nContent-Length: 2000000\r\n\r\n'
+
+  test('is not taken in by a preflight, which costs nothing', async () => {
+    const socket = await send(`OPTIONS /api/v1/publish HTTP/1.1\r\nHost: localhost\r\n${large}{`)
+    assert.match(await heard(socket), /^HTTP\/1\.1 204 /)
+  })
+
+  test('is not taken in by a finalize, which is charged only afterwards', async () => {
+    const socket = await send(`POST /api/v1/publish/a/finalize HTTP/1.1\r\nHost: localhost\r\n${large}{`)
+    assert.match(await heard(socket), /^HTTP\/1\.1 413 /)
+  })
+
+  test('but the longest that is meant is', async () => {
+    const { key, client } = await api.account()
+    const { slug } = await api.publish(client, { 'a.txt': 'a' })
+    const [title, description, password] = [200, 500, 200].map((length) => '\u{1f600}'.repeat(length))
+    const change = JSON.stringify({ title, description, password })
+    const body = change.replace(/[\ud800-\udfff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
+    const headers = { 'content-type': 'application/json' }
+    const { status, json } = await api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, {
+      key,
+      headers,
+      body,
+    })
+    assert.deepEqual([status, json.description], [200, description])
+  })
+})
+
+test('who claims a site while an anonymous version is finalized owns what is live from then on', async () => {
+  const { client } = await api.account()
+  const { slug, claimToken } = await api.publish(api.anonymous, { 'a.txt': 'old' })
+  const { upload } = await api.update(api.anonymous, slug, { 'a.txt': 'new' }, { claimToken: claimToken! })
+  await api.upload(upload, { 'a.txt': 'new' })
+  const house = await api.inside()
+  const { blobs } = house
+  const { clock, versions } = house.sweepOptions
+  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const claimedMeanwhile: Blobs = {
+    ...blobs,
+    async settle(batch, received) {
+      await client.claim(slug, claimToken!)
+      return blobs.settle(batch, received)
+    },
+  }
+  const finalizing = new Finalizing({ ...house, blobs: claimedMeanwhile, versions, addresses, clock, log })
+  const { versionId } = upload
+  const stranger = { account: undefined, address: '127.0.0.1' }
+  await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })
+  assert.notEqual((await client.details(slug)).currentVersionId, versionId)
+})
+
+test('requests that come all at once on one connection open one large file at a time', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
+  const bytes = noise(400_000)
+  const { slug } = await api.publish(api.anonymous, { 'big.bin': bytes })
+  const host = `Host: ${slug}.localhost:${api.port}\r\n`
+  const get = `GET /big.bin HTTP/1.1\r\n${host}`
+  const socket = await send(`${`${get}\r\n`.repeat(99)}${get}Connection: close\r\n\r\n`)
+  let most = 0
+  let came = 0
+  socket.on('data', (chunk: Buffer) => {
+    most = Math.max(most, openBlobs())
+    came += chunk.length
+  })
+  socket.resume()
+  await once(socket, 'close')
+  assert.ok(came > 100 * bytes.length)
+  assert.ok(most > 0 && most < 5, `${most} were open`)
+})
+
+test('right passwords are work too: so many a minute, and then no more', async () => {
+  const house = await api.inside()
+  const guesses = new Guesses({ store: house.store, clock: () => api.clock.now })
+  const guess = async (address: string) => {
+    const leave = await guesses.begin(address, 'a-site')
+    if ('windows' in leave) await guesses.right(leave)
+    return 'windows' in leave
+  }
+  for (let times = 0; times < 60; times++) assert.ok(await guess('192.0.2.1'))
+  assert.equal(await guess('192.0.2.1'), false)
+  assert.equal(await guess('192.0.2.2'), true)
+  api.pass(MINUTE)
+  assert.equal(await guess('192.0.2.1'), true)
+})
+
 interface Pending {
   version: { slug: string; versionId: string }
   put(bytes: Bytes): Promise<unknown>
@@ -145,6 +238,14 @@ function send(bytes: string): Promise<Socket> {
     socket.pause()
     socket.write(bytes)
   })
+}
+
+/** The first bytes that come back; the connection ends then. */
+async function heard(socket: Socket): Promise<string> {
+  socket.resume()
+  const [bytes] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer]
+  socket.destroy()
+  return bytes.toString()
 }
 
 /** Resolves once it is so; fails the test when that takes five seconds. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Addresses } from '../address.ts'
@@ -133,7 +134,13 @@ export class Edge {
     const bytes = file && this.#bodies.warm(file)
     if (!file || bytes || visit.request.method === 'HEAD') send(visit, answer, bytes)
     else
-      this.#wait(visit, this.#bodies.open(file), (body) => this.#read(visit, { place, answer, file }, body))
+      this.#wait(visit, this.#open(visit, file), (body) => this.#read(visit, { place, answer, file }, body))
+  }
+
+  /** Requests may come all at once on one connection; their files are opened one after another, as they are sent. */
+  async #open({ response }: Visit, file: ServedFile): Promise<Buffer | Readable | undefined> {
+    if (!response.socket && !response.destroyed) await once(response, 'socket')
+    return this.#bodies.open(file)
   }
 
   #read(visit: Visit, { place, answer, file }: Reading, body: Buffer | Readable | undefined): void {

@@ -1,9 +1,12 @@
 import { network } from '../limits/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
 
-/** Wrong passwords that are taken (contract, "Serving", 7): by address a minute, by site an hour. */
-const A_MINUTE = { most: 5, milliseconds: 60_000 }
-const AN_HOUR = { most: 100, milliseconds: 3_600_000 }
+/**
+ * Wrong passwords that are taken (contract, "Serving", 7): by address a minute, by site an hour. Right ones cost as much
+ * work, and everybody can have a site to be right at.
+ */
+const A_MINUTE = { most: 5, mostRight: 60, milliseconds: 60_000 }
+const AN_HOUR = { most: 100, mostRight: Number.POSITIVE_INFINITY, milliseconds: 3_600_000 }
 
 /** A counter of guesses within one window. */
 interface Window {
@@ -11,6 +14,7 @@ interface Window {
   start: number
   end: number
   most: number
+  mostRight: number
 }
 
 /** Leave for one guess. */
@@ -57,18 +61,18 @@ export class Guesses {
   }
 }
 
-function windowOf(key: string, { most, milliseconds }: typeof A_MINUTE, now: number): Window {
+function windowOf(key: string, { milliseconds, ...limits }: typeof A_MINUTE, now: number): Window {
   const start = Math.floor(now / milliseconds) * milliseconds
-  return { key, start, end: start + milliseconds, most }
+  return { key, start, end: start + milliseconds, ...limits }
 }
 
 /** The window that stays full longest, if one is. */
 async function firstFull({ counters }: Queries, windows: readonly Window[]): Promise<Window | undefined> {
   for (const window of windows.toReversed()) {
-    const { key, start, most } = window
-    const wrong =
-      (await counters.value(`guess:${key}`, start)) - (await counters.value(`right:${key}`, start))
-    if (wrong >= most) return window
+    const { key, start, most, mostRight } = window
+    const right = await counters.value(`right:${key}`, start)
+    const wrong = (await counters.value(`guess:${key}`, start)) - right
+    if (wrong >= most || right >= mostRight) return window
   }
   return undefined
 }
