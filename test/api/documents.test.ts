@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Api, targetOf } from './api.ts'
+import { manifestOf } from './content.ts'
+import type { ApiDocument, Operation } from './document.ts'
+
+let api: Api
+let document: ApiDocument
+before(async () => {
+  api = await Api.start()
+  document = api.conformance!.document
+})
+after(() => api[Symbol.asyncDispose]())
+
+/** Every route of spec 4 and of the contract. */
+const ROUTES = `
+POST /api/auth/agent/request-code
+POST /api/auth/agent/verify-code
+POST /api/auth/session
+DELETE /api/auth/session
+GET /api/v1/me
+POST /api/v1/me/key
+POST /api/v1/publish
+PUT /api/v1/publish/{slug}
+GET /api/v1/publish/{slug}
+DELETE /api/v1/publish/{slug}
+POST /api/v1/publish/{slug}/finalize
+POST /api/v1/publish/{slug}/uploads/refresh
+PATCH /api/v1/publish/{slug}/metadata
+POST /api/v1/publish/{slug}/duplicate
+POST /api/v1/publish/{slug}/claim
+GET /api/v1/publish/{slug}/versions
+POST /api/v1/publish/{slug}/versions/{versionId}/restore
+DELETE /api/v1/publish/{slug}/versions/{versionId}
+GET /api/v1/publish/{slug}/files/{*}
+GET /api/v1/publish/{slug}/archive
+PUT /api/v1/_upload/{*}
+GET /api/v1/publishes
+GET /api/v1/domains
+POST /api/v1/domains
+GET /api/v1/domains/{domain}
+DELETE /api/v1/domains/{domain}`
+  .trim()
+  .split('\n')
+
+function operations(): [name: string, operation: Operation][] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  )
+}
+
+describe('the OpenAPI document', () => {
+  test('is one of version 3.1, and says what it describes and where', () => {
+    assert.match(document.openapi, /^3\.1\.\d+$/)
+    assert.equal(typeof document.info.title, 'string')
+    assert.equal(typeof document.info.version, 'string')
+    assert.deepEqual(document.servers, [{ url: api.baseUrl }])
+  })
+
+  test('has every route of the spec and the contract', () => {
+    const known = new Set(operations().map(([name]) => name))
+    for (const route of ROUTES) assert.ok(known.has(route), route)
+  })
+
+  test('names methods and places that OpenAPI knows, each with a summary and answers', () => {
+    for (const [name, { summary, tags, responses, parameters = [] }] of operations()) {
+      assert.match(name, /^(GET|PUT|POST|DELETE|PATCH) \/api\//)
+      assert.ok(summary && tags?.length, `${name} says what it is for`)
+      const statuses = Object.keys(responses)
+      assert.ok(
+        statuses.some((status) => /^2\d\d$/.test(status)),
+        `${name} says what success is`,
+      )
+      for (const status of statuses) assert.match(status, /^([1-5]\d\d|[45]XX|default)$/, name)
+      for (const { description } of Object.values(responses)) assert.equal(typeof description, 'string', name)
+      for (const parameter of parameters) assert.match(parameter.in, /^(path|query|header|cookie)$/, name)
+    }
+  })
+
+  test('has a parameter for each place in a path, and no other', () => {
+    for (const [name, { parameters = [] }] of operations()) {
+      const places = [...name.matchAll(/\{([^}]+)\}/g)].map(([, place]) => place!)
+      const declared = parameters.filter((parameter) => parameter.in === 'path')
+      assert.deepEqual(declared.map((parameter) => parameter.name).sort(), places.sort(), name)
+      for (const { required } of declared) assert.equal(required, true, name)
+      const all = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+      assert.equal(new Set(all).size, all.length, `${name} has no parameter twice`)
+    }
+  })
+
+  test('has only schemas that are JSON Schema 2020-12', () => {
+    const ajv = new Ajv2020({ strict: false })
+    const valid = (schema: object, name: string) =>
+      assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`)
+    for (const [name, { parameters = [], requestBody, responses }] of operations()) {
+      for (const parameter of parameters) valid(parameter.schema, `${name} ${parameter.name}`)
+      for (const { schema } of Object.values(requestBody?.content ?? {})) if (schema) valid(schema, name)
+      for (const [status, { content = {} }] of Object.entries(responses)) {
+        for (const { schema } of Object.values(content)) valid(schema, `${name} ${status}`)
+      }
+    }
+  })
+
+  test('says which calls need a key, which may have one and which look at none', async () => {
+    const schemes = Object.keys(document.components.securitySchemes)
+    for (const [name, operation] of operations()) {
+      const security = (operation.security ?? document.security) as Record<string, unknown>[]
+      for (const way of security)
+        for (const scheme of Object.keys(way)) assert.ok(schemes.includes(scheme), name)
+      const needsKey = security.length > 0 && security.every((way) => Object.keys(way).length > 0)
+      const [method, path] = name.split(' ') as [string, string]
+      const target = path
+        .replace('{slug}', 'no-such-site-234567')
+        .replace('{*}', 'a')
+        .replace(/\{\w+\}/g, 'x')
+      const without = await api.ask(method, target)
+      if (needsKey) assert.equal(without.status, 401, name)
+      const withWrong = await api.ask(method, target, { key: 'sl_live_wrong' })
+      assert.equal(withWrong.status === 401, security.length > 0, `${name} with a wrong key`)
+    }
+  })
+
+  test('describes errors in one way', () => {
+    const [, first] = operations()[0]!
+    const error = first.responses['4XX']
+    for (const [name, { responses }] of operations()) {
+      assert.deepEqual(responses['4XX'], error, name)
+      assert.deepEqual(responses['5XX'], error, name)
+    }
+    const schema = error!.content!['application/json']!.schema as { required: string[] }
+    assert.deepEqual(schema.required.toSorted(), ['code', 'error', 'status'])
+  })
+
+  test('asks for nothing in a manifest that the spec does not, and for all that it does', () => {
+    const { requestBody } = document.paths['/api/v1/publish']!.post!
+    const ajv = new Ajv2020({ strict: false })
+    const takes = ajv.compile(requestBody!.content['application/json']!.schema)
+    assert.ok(takes({ files: manifestOf({ 'index.html': 'x' }) }))
+    assert.ok(
+      takes({ files: [{ path: 'a', size: 1, contentType: 'text/plain', more: 1 }], more: 1, viewer: {} }),
+    )
+    for (const left of ['path', 'size', 'contentType']) {
+      const [entry] = manifestOf({ 'index.html': 'x' })
+      assert.equal(takes({ files: [{ ...entry, [left]: undefined }] }), false, left)
+    }
+    assert.equal(takes({}), false)
+    const types = Object.keys(requestBody!.content).sort()
+    assert.deepEqual(types, ['application/gzip', 'application/json', 'application/x-tar', 'application/zip'])
+  })
+
+  test('describes every success as it is answered', async () => {
+    await everyCall()
+    const documented = operations().flatMap(([name, { responses }]) =>
+      Object.keys(responses)
+        .filter((status) => /^2/.test(status))
+        .map((status) => `${name} ${status}`),
+    )
+    // Every answer is held to its schema as it comes; here each must have come.
+    const seen = api.conformance!.seen
+    assert.deepEqual(
+      documented.filter((name) => !seen.has(name)),
+      [],
+    )
+  })
+
+  test('may be read by pages of any origin, without a key', async () => {
+    const answer = await api.ask('GET', '/api/openapi.json', {
+      headers: { origin: 'https://elsewhere.example' },
+    })
+    assert.equal(answer.headers['access-control-allow-origin'], '*')
+    assert.match(answer.headers['content-type']!, /^application\/json/)
+  })
+})
+
+/** Succeeds once with everything that the API can do. */
+async function everyCall(): Promise<void> {
+  const contents = { 'index.html': 'home', 'a.txt': 'a' }
+  const { email, client, key } = await api.account()
+  await client.me()
+  const { slug, versionId } = await api.publish(client, contents)
+  const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
+  await client.refresh(slug, upload)
+  await api.publish(client, { 'index.html': 'new' }, { slug })
+  await client.list()
+  await client.details(slug)
+  await client.setMetadata(slug, { title: 'T' })
+  await client.versions(slug)
+  await client.restore(slug, versionId)
+  await client.deleteVersion(slug, upload.versionId)
+  for (const what of ['files/a.txt', 'archive'])
+    await api.ask('GET', `/api/v1/publish/${slug}/${what}`, { key })
+  await client.addDomain('www.example.com', slug)
+  await client.domains()
+  await client.checkDomain('www.example.com')
+  await client.removeDomain('www.example.com')
+  const { slug: copy } = await client.duplicate(slug)
+  await client.delete(copy)
+  const anonymous = await api.publish(api.anonymous, contents)
+  await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
+  await client.claim(anonymous.slug, anonymous.claimToken!)
+  await client.newKey()
+  await api.anonymous.requestCode(email)
+  await api.anonymous.signIn(email, await api.running.mailedCode(email))
+  await api.anonymous.signOut()
+}
+
+describe('the pages about the API', () => {
+  test('have the reference of every route at /docs', async () => {
+    const { status, headers, text } = await api.ask('GET', '/docs')
+    assert.equal(status, 200)
+    assert.match(headers['content-type']!, /^text\/html/)
+    for (const [name, { summary }] of operations()) {
+      const [method, path] = name.replace('{*}', '{path}').split(' ') as [string, string]
+      assert.ok(text.includes(`<b>${method}</b> <span>${path}</span>`), name)
+      assert.ok(text.includes(summary!.split("'")[0]!), name)
+    }
+    assert.doesNotMatch(text, /undefined|\[object Object\]|\{\*\}/)
+  })
+
+  test('say at / how to publish here', async () => {
+    const { status, text } = await api.ask('GET', '/')
+    assert.equal(status, 200)
+    assert.ok(text.includes(api.baseUrl))
+  })
+
+  test('are fresh, cannot be framed, and run nothing that is not ours', async () => {
+    for (const target of ['/', '/docs', '/claim']) {
+      const { headers } = await api.ask('GET', target)
+      assert.match(`${headers['content-security-policy']}`, /default-src 'none'/)
+      assert.match(`${headers['content-security-policy']}`, /frame-ancestors 'none'/)
+      assert.doesNotMatch(`${headers['content-security-policy']}`, /unsafe/)
+      const again = await api.ask('GET', target, { headers: { 'if-none-match': `${headers.etag}` } })
+      assert.equal(again.status, 304)
+      assert.equal(again.body.length, 0)
+    }
+  })
+
+  test('answer that the service is well at /health', async () => {
+    const { status, json } = await api.ask('GET', '/health')
+    assert.equal(status, 200)
+    assert.deepEqual(json, { status: 'ok' })
+  })
+})
+
+test('the addresses in an answer are whole, so that a client needs to know only one', async () => {
+  const { upload } = await api.create(api.anonymous, { 'index.html': 'x' })
+  for (const url of [upload.finalizeUrl, upload.uploads[0]!.url]) {
+    assert.ok(url.startsWith(`${api.baseUrl}/api/v1/`))
+    assert.notEqual(targetOf(url), url)
+  }
+})
+
+test('addresses take scheme, host and port of the service’s own, wherever it is', async () => {
+  await using far = await Api.start({
+    BASE_URL: 'https://slipway.example.com:8443/',
+    SITE_DOMAIN: 'sites.example.net',
+  })
+  const { json } = await far.ask('POST', '/api/v1/publish', {
+    json: { files: manifestOf({ 'index.html': 'x' }) },
+  })
+  const { slug, siteUrl, upload, claimUrl } = json
+  assert.equal(siteUrl, `https://${slug}.sites.example.net:8443/`)
+  assert.equal(upload.finalizeUrl, `https://slipway.example.com:8443/api/v1/publish/${slug}/finalize`)
+  assert.ok(upload.uploads[0].url.startsWith(`https://slipway.example.com:8443/api/v1/_upload/${slug}/`))
+  assert.ok(claimUrl.startsWith(`https://slipway.example.com:8443/claim?slug=${slug}&token=`))
+})
