@@ -179,9 +179,14 @@ export class Accounts {
       return { account, isNewUser: !known }
     })
     if (outcome.account) return outcome
-    if (outcome.locked)
-      await this.#mail.send(lockLetter({ to: email, hours: LOCK_SECONDS / 3600, baseUrl: this.#baseUrl }))
+    if (outcome.locked) await this.#tellOfLock(email)
     throw new Failure('INVALID_CODE', 'The code is wrong, used or no longer valid; request a new one')
+  }
+
+  /** Whoever guesses learns nothing from a letter that cannot be sent; the mail room has logged it. */
+  async #tellOfLock(email: string): Promise<void> {
+    const letter = lockLetter({ to: email, hours: LOCK_SECONDS / 3600, baseUrl: this.#baseUrl })
+    await this.#mail.send(letter).catch(() => undefined)
   }
 
   #hashOfCode(email: string, code: string): string {

@@ -26,11 +26,17 @@ interface Settled {
 }
 
 /** The second half of a publish: what was uploaded becomes durable, then live (spec 4.5, contract "Finalize"). */
-export class Finalizing {
+export class Finalizing implements AsyncDisposable {
   readonly #options: FinalizingOptions
+  readonly #running = new Set<Promise<unknown>>()
 
   constructor(options: FinalizingOptions) {
     this.#options = options
+  }
+
+  /** Waits for the work that follows answers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#running)
   }
 
   /** Whether finalizing this version completes a publish that was admitted, which is never refused for its rate. */
@@ -101,7 +107,9 @@ export class Finalizing {
     const { slug } = site
     const version = versionOf(await tx.versions.byId(versionId), slug)
     const isLive = site.live_version_id === versionId
-    const replayed = isLive || (version.state === 'ready' && !live)
+    // A version that was live before comes back by a restore, not by a finalize that is sent again late.
+    const wasLive = isLive || version.published_at !== null
+    const replayed = wasLive || (version.state === 'ready' && !live)
     if (!replayed) {
       refuseOtherBase(site, version.base_version_id)
       if (version.state === 'pending') {
@@ -114,16 +122,19 @@ export class Finalizing {
       if (live) await makeLive(tx, site, version, now)
       else await keepDraft(tx, slug, now)
     }
-    const after = live && !isLive ? { ...site, live_version_id: versionId } : site
-    const previousVersionId = isLive ? site.previous_version_id : site.live_version_id
+    const after = live && !replayed ? { ...site, live_version_id: versionId } : site
+    const previousVersionId = wasLive ? site.previous_version_id : site.live_version_id
     return finalizeAnswer(addresses, after, versionId, { previousVersionId, replayed })
   }
 
   /** Work that follows an answer: its failure is logged, and a sweep does it again. */
   #after(what: string, work: () => Promise<unknown>): void {
-    work().catch((error: unknown) =>
-      this.#options.log.warn('clean-up failed; a sweep will do it', { what, error }),
-    )
+    const running = work()
+      .catch((error: unknown) =>
+        this.#options.log.warn('clean-up failed; a sweep will do it', { what, error }),
+      )
+      .finally(() => this.#running.delete(running))
+    this.#running.add(running)
   }
 }
 

@@ -14,6 +14,7 @@ import { Edge } from './edge/edge.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { RateLimits } from './limits/limits.ts'
+import { Turns } from './limits/turns.ts'
 import { Listener } from './listener.ts'
 import type { Log } from './log.ts'
 import { folderMail } from './mail/folder.ts'
@@ -81,6 +82,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   stack.use(engines.store)
   const { store, blobs } = engines
   const rooms = furnish(config, baseUrl, engines, { clock, log })
+  stack.use(rooms.finalizing)
   stack.use(new Scheduler(rooms.sweepOptions, sweeps))
 
   const addressOf = callerAddress(config.trustedProxies)
@@ -103,7 +105,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     baseUrl,
     version: surroundings.version,
     manifestBytes: config.manifestBytes,
-    uploadsAtOnce: config.uploadsAtOnce,
+    uploads: new Turns({ running: config.uploadsAtOnce, waiting: 0 }),
     addressOf,
     log,
     healthy: async () => {

@@ -7,7 +7,7 @@ import { Api } from './api/api.ts'
 
 test('a finalize that is overtaken by another of the same version says that it is live', async () => {
   await using api = await Api.start()
-  await using house = await api.inside()
+  const house = await api.inside()
   const contents = { 'index.html': 'home', 'about.html': 'about' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload
@@ -33,4 +33,21 @@ test('a finalize that is overtaken by another of the same version says that it i
   })
   const answer = await overtaken.finalize(caller, slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
+})
+
+test('a finalize that is sent again late does not bring an older version back', async () => {
+  await using api = await Api.start()
+  const site = (text: string) => {
+    const bytes = new TextEncoder().encode(text)
+    return {
+      files: [{ path: 'index.html', size: bytes.length, contentType: 'text/html', open: () => bytes }],
+    }
+  }
+  const first = await api.anonymous.publish(site('first'))
+  const { slug, claimToken } = first
+  const second = await api.anonymous.publish({ ...site('second'), slug, claimToken: claimToken! })
+
+  const again = await api.anonymous.finalize(slug, { versionId: first.versionId })
+  assert.deepEqual([again.currentVersionId, again.replayed], [second.versionId, true])
+  assert.equal((await api.visit(first.siteUrl)).text, 'second')
 })

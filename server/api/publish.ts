@@ -16,11 +16,12 @@ export function create({
   staging,
   publishing,
   archives,
-}: Pick<Rooms, 'staging' | 'publishing' | 'archives'>): RouteHandlerMethod {
+  uploads,
+}: Pick<Rooms, 'staging' | 'publishing' | 'archives' | 'uploads'>): RouteHandlerMethod {
   return async (request, reply) => {
     const kind = archiveKind(request.headers['content-type'])
     const answer = kind
-      ? await archives.create(request.caller, archiveOf(request, kind))
+      ? await uploads.take(() => archives.create(request.caller, archiveOf(request, kind)))
       : await publishing.create(request.caller, manifestOf(request, staging))
     reply.code(201)
     return answer
@@ -32,11 +33,12 @@ export function update({
   staging,
   publishing,
   archives,
-}: Pick<Rooms, 'staging' | 'publishing' | 'archives'>): RouteHandlerMethod {
+  uploads,
+}: Pick<Rooms, 'staging' | 'publishing' | 'archives' | 'uploads'>): RouteHandlerMethod {
   return (request) => {
     const kind = archiveKind(request.headers['content-type'])
     return kind
-      ? archives.update(request.caller, slugOf(request), archiveOf(request, kind))
+      ? uploads.take(() => archives.update(request.caller, slugOf(request), archiveOf(request, kind)))
       : publishing.update(request.caller, slugOf(request), manifestOf(request, staging))
   }
 }

@@ -3,6 +3,7 @@ import type { Archives } from '../archive-publish.ts'
 import type { Domains } from '../domain.ts'
 import type { Finalizing } from '../finalize.ts'
 import type { RateLimits } from '../limits/limits.ts'
+import type { Turns } from '../limits/turns.ts'
 import type { Publishing } from '../publish.ts'
 import type { Sites } from '../site.ts'
 import type { Staging } from '../stage.ts'
@@ -19,6 +20,6 @@ export interface Rooms {
   versions: Versions
   domains: Domains
   limits: RateLimits
-  /** Uploads that are taken at the same time; one more is UNAVAILABLE. */
-  uploadsAtOnce: number
+  /** Bounds the uploads and archives that are read at the same time. */
+  uploads: Turns
 }

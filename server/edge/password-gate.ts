@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Signer } from '../key.ts'
+import { Turns } from '../limits/turns.ts'
 import { isPassword } from '../password.ts'
 import type { Store } from '../store/store.ts'
 import type { Answer } from './answer.ts'
@@ -8,7 +9,6 @@ import { Guesses } from './guesses.ts'
 import { PASSWORD_PATH, passwordPage, refusedForm } from './pages.ts'
 import type { Site } from './places.ts'
 import { samePlace, type Target } from './target.ts'
-import { Turns } from './turns.ts'
 
 interface PasswordGateOptions {
   store: Store

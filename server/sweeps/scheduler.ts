@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Span, Sweep, SweepOptions } from './sweeps.ts'
 
-/** Counts of one sweep since the process started. */
-export interface SweepCount {
-  runs: number
-  failures: number
-}
-
 /** How much more than its interval a scheduled run looks back, so that a late one misses nothing (milliseconds). */
 const LOOK_BACK = 86_400_000
 
@@ -19,13 +13,13 @@ export class Scheduler implements AsyncDisposable {
   readonly #holder = randomUUID()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<unknown>>()
-  readonly counts = new Map<string, SweepCount>()
+  /** Failures of each sweep since the process started. */
+  readonly #failures = new Map<string, number>()
   #stopped = false
 
   constructor(options: SweepOptions, table: readonly Sweep[]) {
     this.#options = options
     for (const sweep of table) {
-      this.counts.set(sweep.name, { runs: 0, failures: 0 })
       this.#plan(sweep, firstDelay(sweep))
     }
   }
@@ -51,18 +45,17 @@ export class Scheduler implements AsyncDisposable {
 
   async #turn(sweep: Sweep): Promise<void> {
     const { clock, log, store } = this.#options
-    const count = this.counts.get(sweep.name)!
     try {
       const now = clock()
       const until = now + sweep.every * 900
       const fence = await store.write('soft', (tx) => tx.leases.take(sweep.name, this.#holder, now, until))
       if (fence === undefined) return
-      count.runs++
       const gone = await sweep.run(this.#options, { since: now - sweep.every * 1000 - LOOK_BACK })
       if (gone > 0) log.info('swept', { sweep: sweep.name, gone })
     } catch (error) {
-      count.failures++
-      log.error('a sweep failed; it runs again at its next turn', { sweep: sweep.name, error })
+      const failures = (this.#failures.get(sweep.name) ?? 0) + 1
+      this.#failures.set(sweep.name, failures)
+      log.error('a sweep failed; it runs again at its next turn', { sweep: sweep.name, failures, error })
     }
   }
 }
