@@ -96,7 +96,7 @@ const settings = {
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,
     [1, 100_000],
-    'Uploads and archives a process takes at the same time.',
+    'Uploads and archives a process takes at the same time; one address a quarter of them.',
   ),
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Least level that is logged.'),
 } as const

@@ -14,7 +14,7 @@ import { Edge } from './edge/edge.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { RateLimits } from './limits/limits.ts'
-import { Turns } from './limits/turns.ts'
+import { Shares } from './limits/shares.ts'
 import { Listener } from './listener.ts'
 import type { Log } from './log.ts'
 import { folderMail } from './mail/folder.ts'
@@ -105,7 +105,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     baseUrl,
     version: surroundings.version,
     manifestBytes: config.manifestBytes,
-    uploads: new Turns({ running: config.uploadsAtOnce, waiting: 0 }),
+    uploads: new Shares({ all: config.uploadsAtOnce, each: Math.ceil(config.uploadsAtOnce / 4) }),
     addressOf,
     log,
     healthy: async () => {

@@ -5,6 +5,7 @@ import { type ArchiveKind, archiveKind } from '../archive/archive.ts'
 import type { ArchiveRequest } from '../archive-publish.ts'
 import { invalid, type Problem } from '../failure.ts'
 import { MOST_FILES, tooManyFiles } from '../file.ts'
+import { network } from '../limits/limits.ts'
 import type { Staging } from '../stage.ts'
 import { charge } from './admission.ts'
 import { schemaProblems } from './failures.ts'
@@ -21,7 +22,9 @@ export function create({
   return async (request, reply) => {
     const kind = archiveKind(request.headers['content-type'])
     const answer = kind
-      ? await uploads.take(() => archives.create(request.caller, archiveOf(request, kind)))
+      ? await uploads.take(network(request.caller.address), () =>
+          archives.create(request.caller, archiveOf(request, kind)),
+        )
       : await publishing.create(request.caller, manifestOf(request, staging))
     reply.code(201)
     return answer
@@ -38,7 +41,9 @@ export function update({
   return (request) => {
     const kind = archiveKind(request.headers['content-type'])
     return kind
-      ? uploads.take(() => archives.update(request.caller, slugOf(request), archiveOf(request, kind)))
+      ? uploads.take(network(request.caller.address), () =>
+          archives.update(request.caller, slugOf(request), archiveOf(request, kind)),
+        )
       : publishing.update(request.caller, slugOf(request), manifestOf(request, staging))
   }
 }

@@ -3,7 +3,7 @@ import type { Archives } from '../archive-publish.ts'
 import type { Domains } from '../domain.ts'
 import type { Finalizing } from '../finalize.ts'
 import type { RateLimits } from '../limits/limits.ts'
-import type { Turns } from '../limits/turns.ts'
+import type { Shares } from '../limits/shares.ts'
 import type { Publishing } from '../publish.ts'
 import type { Sites } from '../site.ts'
 import type { Staging } from '../stage.ts'
@@ -21,5 +21,5 @@ export interface Rooms {
   domains: Domains
   limits: RateLimits
   /** Bounds the uploads and archives that are read at the same time. */
-  uploads: Turns
+  uploads: Shares
 }

@@ -26,8 +26,13 @@ export class Turns {
 
   #wait(): Promise<void> {
     if (this.#line.length >= this.#waiting) {
-      throw new Failure('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 1 })
+      throw busy()
     }
     return new Promise((resolve) => this.#line.push(resolve))
   }
+}
+
+/** What somebody is told for whom there is no room now. */
+export function busy(): Failure {
+  return new Failure('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 1 })
 }
