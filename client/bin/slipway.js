@@ -1,6 +1,9 @@
 #!/usr/bin/env node
-import { createRequire } from 'node:module'
-import { main } from '../dist/cli/main.js'
+import module, { createRequire } from 'node:module'
+
+// Newer than Node 18: with a warm cache nothing has to be compiled again.
+module.enableCompileCache?.()
+const { main } = await import('../dist/cli/main.js')
 
 const { version } = createRequire(import.meta.url)('../package.json')
 const { argv, env, stdin, stdout, stderr } = process
