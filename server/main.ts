@@ -77,17 +77,20 @@ async function serve(config: Config, log: Log, run?: string): Promise<number> {
   const { Siblings } = await import('./workers.ts')
   const siblings = new Siblings(() => stop('supervisor'))
   onSignals(() => undefined)
-  const service = await startService(config, {
-    log,
-    version,
-    run,
-    tellSiblings: (slugs) => siblings.tell(slugs),
-  })
-  releaseStartMemory()
-  siblings.ready(service)
-  const code = await end(service, await stopped, log)
-  cluster.worker?.disconnect()
-  return code
+  try {
+    const service = await startService(config, {
+      log,
+      version,
+      run,
+      tellSiblings: (slugs) => siblings.tell(slugs),
+    })
+    releaseStartMemory()
+    siblings.ready(service)
+    return await end(service, await stopped, log)
+  } finally {
+    // Its line to the supervisor would keep it alive, also when it could not start.
+    cluster.worker?.disconnect()
+  }
 }
 
 async function end(service: AsyncDisposable, reason: string, log: Log): Promise<number> {

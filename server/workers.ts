@@ -36,6 +36,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   let ready = 0
   let pause = FIRST_PAUSE
   let everReady = false
+  let exitCode = 0
 
   cluster.setupPrimary({ args: options.args })
   for (let index = 0; index < options.workers; index++) start()
@@ -59,13 +60,20 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 
   /** A worker that never got ready would not get ready the next time either. */
   function leave(code: number): void {
+    exitCode = code
+    stop()
+  }
+
+  function stop(): void {
     stopping = true
-    for (const worker of workers()) worker.kill()
-    end(code)
+    endAfterTheLast()
+    for (const worker of workers()) {
+      if (worker.isConnected()) worker.send({ kind: 'stop' } satisfies Message)
+    }
   }
 
   function endAfterTheLast(): void {
-    if (workers().length === 0) end(0)
+    if (workers().length === 0) end(exitCode)
   }
 
   function hear(worker: Worker, message: Message): void {
@@ -98,16 +106,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     if (change.from.isConnected()) change.from.send({ kind: 'told', id: change.id } satisfies Message)
   }
 
-  return {
-    ended,
-    stop() {
-      stopping = true
-      endAfterTheLast()
-      for (const worker of workers()) {
-        if (worker.isConnected()) worker.send({ kind: 'stop' } satisfies Message)
-      }
-    },
-  }
+  return { ended, stop }
 }
 
 function workers(): Worker[] {
