@@ -13,7 +13,7 @@ interface Setting<T> {
 const settings = {
   host: text('SLIPWAY_HOST', 'localhost', 'Where HTTP listens; localhost means both loopback addresses.'),
   port: whole('SLIPWAY_PORT', 8080, [0, 65535], 'The port of HTTP; 0 takes a free one.'),
-  baseUrl: address('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
+  baseUrl: origin('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
   siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
   proxyHost: hostName('SLIPWAY_PROXY_HOST', '', 'What custom domains point to, {proxy_host}.'),
   data: text('SLIPWAY_DATA', './data', 'Folder of the database, blobs, letters and the secret.'),
@@ -25,7 +25,7 @@ const settings = {
     ),
     secret: true,
   },
-  mailFrom: text('SLIPWAY_MAIL_FROM', '', 'Sender of letters.'),
+  mailFrom: sender('SLIPWAY_MAIL_FROM', 'Sender of letters.'),
   trustedProxies: whole(
     'SLIPWAY_TRUSTED_PROXIES',
     0,
@@ -149,15 +149,9 @@ export function settingRows(): { name: string; fallback: string; means: string }
 const FOR_CLIENTS = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD'])
 
 function complete(values: Values): Config {
-  const { baseUrl, siteDomain } = values
-  if (baseUrl && new URL(baseUrl).pathname !== '/') {
-    throw new ConfigError(
-      `SLIPWAY_BASE_URL=${JSON.stringify(baseUrl)} is not allowed: it must not have a path`,
-    )
-  }
+  const { siteDomain } = values
   return Object.freeze({
     ...values,
-    baseUrl: baseUrl.replace(/\/$/, ''),
     data: resolve(values.data),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
@@ -192,7 +186,33 @@ function whole(
   }
 }
 
-function address(name: string, means: string, schemes = ['http:', 'https:']): Setting<string> {
+/** The address of a service as a whole; without the slash at its end. */
+function origin(name: string, means: string): Setting<string> {
+  const { read, ...setting } = address(name, means, ['http:', 'https:'])
+  return {
+    ...setting,
+    read(given) {
+      const url = new URL(read(given))
+      if (url.href !== `${url.origin}/`) throw new Error('it must not have a path, a query, a # or a user')
+      return given.replace(/\/$/, '')
+    },
+  }
+}
+
+function sender(name: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    read(given) {
+      if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
+        throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
+      return given
+    },
+  }
+}
+
+function address(name: string, means: string, schemes: string[]): Setting<string> {
   return {
     name,
     fallback: '',

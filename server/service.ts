@@ -7,7 +7,7 @@ import { Archives } from './archive-publish.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { callerAddress } from './caller-address.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError } from './config.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
 import { Domains } from './domain.ts'
 import { Edge } from './edge/edge.ts'
@@ -147,13 +147,23 @@ export async function openHouse(
 /** The only place that picks engines. */
 async function openEngines(config: Config, surroundings: Surroundings): Promise<Engines> {
   const { log, clock = Date.now, run = randomBytes(8).toString('hex') } = surroundings
-  const folder = prepareDataFolder(config.data, config.secret)
+  const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const store = await sqliteStore({ file: folder.database, clock })
-  const blobs = diskBlobs({ folder: folder.blobs, run })
+  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, run }))
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
   return { folder, store, blobs, mail }
+}
+
+function inDataFolder<T>({ data }: Config, prepare: () => T): T {
+  try {
+    return prepare()
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_DATA=${JSON.stringify(data)} is not allowed: it must be a folder that can be written (${(error as Error).message})`,
+    )
+  }
 }
 
 /** Builds every room over its engines. */

@@ -33,16 +33,12 @@ const CHANGES_KEPT_MILLISECONDS = 10 * 60_000
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, clock, pollMilliseconds = 200, busyMilliseconds = BUSY_MILLISECONDS } = options
-  mkdirSync(dirname(file), { recursive: true })
   const patience = () => performance.now() + busyMilliseconds
-  const writer = await connect(file, patience())
-  const reader = await connect(file, patience())
+  const { writer, reader } = await open(file, patience())
   // A reader meets a lock only while another process mends what a killed one left, which takes milliseconds.
   reader.exec(`PRAGMA busy_timeout = ${busyMilliseconds}`)
   const writing = kyselyOver(writer)
   const reading = kyselyOver(reader, explained)
-  await lock(writer, patience())
-  await migrate(writing)
 
   const listeners = new Set<Forget>()
   const tell = async (slugs: readonly string[] | undefined, own: boolean) => {
@@ -164,6 +160,22 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
 /** Pages of 4 KiB that gather in the log before they are copied to the file: 16 MiB. */
 const CHECKPOINT_PAGES = 4096
+
+/** Two connections to tables that are up to date. */
+async function open(file: string, until: number): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    const writer = await connect(file, until)
+    await lock(writer, until)
+    await migrate(kyselyOver(writer))
+    return { writer, reader: await connect(file, until) }
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
 
 async function connect(file: string, until: number): Promise<DatabaseSync> {
   const db = new DatabaseSync(file, { timeout: 0 })
