@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { type Config, ConfigError, readConfig, settingRows } from '../../server/config.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { needs } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { Program, run } from './program.ts'
+
+/** Text that can stand for anything: what is wrong with it shows when it is used. */
+const ANY_TEXT = ['HOST', 'DATA']
+
+const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
+
+const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }> = {
+  PORT: { values: [...NO_NUMBERS, '65536'], allowed: /a whole number from 0 to 65535/ },
+  BASE_URL: {
+    values: [
+      'slipway.example',
+      'ftp://slipway.example',
+      'http://',
+      'https://slipway.example/path',
+      'https://slipway.example/?query',
+      'https://slipway.example/#part',
+      'https://somebody@slipway.example/',
+      'http://slipway.example:65536',
+    ],
+    allowed: /http:\/\/ or https:\/\/|it must not have/,
+  },
+  SITE_DOMAIN: {
+    values: ['https://sites.example', 'sites.example:8080', '.example', 'a_b.example', 'a b', '-a.example'],
+    allowed: /a host name, without a scheme or a port/,
+  },
+  PROXY_HOST: { values: ['https://proxy.example', 'proxy.example.'], allowed: /a host name/ },
+  SMTP_URL: {
+    values: [
+      'mail.example',
+      'http://user:hush@mail.example',
+      'smtp://',
+      'smtp://user:hush@mail.example:99999',
+    ],
+    allowed: /smtp:\/\/ or smtps:\/\//,
+    secret: true,
+  },
+  MAIL_FROM: {
+    values: ['Slipway', 'a@', '@b', 'Slipway <a@b.example', 'a@b.example\nBcc: c@d.example'],
+    allowed: /an address, or a name and an address/,
+  },
+  TRUSTED_PROXIES: { values: [...NO_NUMBERS, '33'], allowed: /from 0 to 32/ },
+  SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
+  WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
+  RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  RATE_FREE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  RATE_HOBBY: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  ANONYMOUS_LIFETIME: { values: [...NO_NUMBERS, '0', '31536001'], allowed: /from 1 to 31536000/ },
+  ANONYMOUS_FILE_BYTES: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1099511627776/ },
+  ANONYMOUS_SITE_BYTES: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 17592186044416/ },
+  FILE_BYTES: { values: [...NO_NUMBERS, '5G'], allowed: /from 1 to 1099511627776/ },
+  SITE_BYTES: { values: [...NO_NUMBERS, '10 GiB'], allowed: /from 1 to 17592186044416/ },
+  MANIFEST_BYTES: { values: [...NO_NUMBERS, '1023'], allowed: /from 1024 to 268435456/ },
+  VERSIONS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
+  PENDING_LIFETIME: { values: [...NO_NUMBERS, '59'], allowed: /from 60 to 31536000/ },
+  BLOB_GRACE: { values: [...NO_NUMBERS, '31536001'], allowed: /from 0 to 31536000/ },
+  DRAIN_SECONDS: { values: [...NO_NUMBERS, '3601'], allowed: /from 0 to 3600/ },
+  CACHE_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
+  UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
+  LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
+}
+
+test('every setting has its wrong values here', () => {
+  const names = settingRows().map(({ name }) => name.replace('SLIPWAY_', ''))
+  assert.deepEqual(names.filter((name) => !ANY_TEXT.includes(name)).sort(), Object.keys(wrong).sort())
+})
+
+for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
+  test(`a wrong SLIPWAY_${name} is refused in one line with what is allowed`, () => {
+    for (const value of values) {
+      const [line = '', ...more] = refusal({ [`SLIPWAY_${name}`]: value })
+      assert.deepEqual(more, [], value)
+      const shown = secret ? '(hidden)' : JSON.stringify(value)
+      assert.ok(line.startsWith(`SLIPWAY_${name}=${shown} is not allowed: `), line)
+      assert.match(line, allowed)
+      if (secret) assert.doesNotMatch(line, /hush|xxx/)
+    }
+  })
+}
+
+test('values at the edge of what is allowed are taken, and an empty one is none', () => {
+  const edges: [string, string, (config: Config) => unknown][] = [
+    ['PORT', '0', (config) => config.port === 0],
+    ['PORT', '65535', (config) => config.port === 65_535],
+    ['PORT', '', (config) => config.port === 8080],
+    ['SECRET', 'x'.repeat(32), (config) => config.secret.length === 32],
+    ['BASE_URL', 'https://slipway.example/', (config) => config.baseUrl === 'https://slipway.example'],
+    ['BASE_URL', 'http://[::1]:8080', (config) => config.baseUrl === 'http://[::1]:8080'],
+    ['SITE_DOMAIN', 'Sites.Example', (config) => config.siteDomain === 'sites.example'],
+    ['SITE_DOMAIN', 'sites.example', (config) => config.proxyHost === 'domains.sites.example'],
+    ['SITE_DOMAIN', 'sites.example', (config) => config.mailFrom.includes('@sites.example')],
+    ['SMTP_URL', 'smtps://user:pass@mail.example:465', (config) => config.smtpUrl !== ''],
+    ['MAIL_FROM', 'a@b.example', (config) => config.mailFrom === 'a@b.example'],
+    ['MAIL_FROM', 'Grüße, Inc. <a@b.example>', (config) => config.mailFrom.startsWith('Grüße')],
+    ['BLOB_GRACE', '0', (config) => config.blobGrace === 0],
+    ['LOG', 'silent', (config) => config.log === 'silent'],
+  ]
+  for (const [name, value, isRight] of edges) {
+    const config = readConfig({ [`SLIPWAY_${name}`]: value })
+    assert.ok(isRight(config), `${name}=${value}`)
+    assert.ok(Object.isFrozen(config))
+  }
+})
+
+test('a misspelt setting is named, with what was meant and without its value', () => {
+  for (const [name, meant] of [
+    ['SLIPWAY_PORTS', /did you mean SLIPWAY_PORT\?/],
+    ['SLIPWAY_SMTP', /did you mean SLIPWAY_SMTP_URL\?/],
+    ['SLIPWAY_ANONYMOUS', /did you mean SLIPWAY_ANONYMOUS_LIFETIME\?/],
+    ['SLIPWAY_SEKRET', /slipway-server settings/],
+    ['SLIPWAY_port', /slipway-server settings/],
+  ] as const) {
+    const [line = '', ...more] = refusal({ [name]: 'hush' })
+    assert.deepEqual(more, [])
+    assert.match(line, new RegExp(`^${name} is not a setting`))
+    assert.match(line, meant)
+    assert.doesNotMatch(line, /hush/)
+  }
+})
+
+test('settings of the client, and variables of others, are none of the server’s business', () => {
+  readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
+})
+
+test('all that is wrong is told at once', () => {
+  const lines = refusal({
+    SLIPWAY_PORT: 'x',
+    SLIPWAY_BASE_URL: 'https://slipway.example/path',
+    SLIPWAY_LOG: 'y',
+    SLIPWAY_PROT: '1',
+  })
+  assert.deepEqual(lines.map((line) => /SLIPWAY_\w+/.exec(line)?.[0]).sort(), [
+    'SLIPWAY_BASE_URL',
+    'SLIPWAY_LOG',
+    'SLIPWAY_PORT',
+    'SLIPWAY_PROT',
+  ])
+})
+
+test('a wrong setting stops the start: the lines, exit code 1, and nothing else', async () => {
+  const { code, said, complained } = await run([], { PORT: 'eighty', SECRET: 'hush' })
+  assert.deepEqual([code, said], [1, []])
+  assert.equal(
+    complained,
+    'slipway-server: SLIPWAY_PORT="eighty" is not allowed: it must be a whole number from 0 to 65535\n' +
+      'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
+  )
+})
+
+test('a host that is not of this machine stops the start in a sentence', async () => {
+  for (const HOST of ['192.0.2.1', 'no-such-host.invalid', 'not a host']) {
+    const { code, said, complained } = await run([], { HOST, PORT: '0' })
+    assert.deepEqual([code, said], [1, []], complained)
+    assert.equal(complained, `slipway-server: SLIPWAY_HOST=${HOST} is not an address of this machine.\n`)
+  }
+})
+
+test('a port in use stops the start in a sentence, with one process or several', async () => {
+  await using folder = await memoryFolder()
+  await using first = await Program.serve({ DATA: folder.path })
+  for (const WORKERS of ['1', '2']) {
+    const { code, said, complained } = await run([], { DATA: folder.path, PORT: String(first.port), WORKERS })
+    assert.deepEqual([code, said], [1, []], complained)
+    assert.match(
+      complained,
+      new RegExp(`^slipway-server: Port ${first.port} is in use[^\\n]*SLIPWAY_PORT\\.\\n$`),
+    )
+  }
+})
+
+test('a data folder that cannot be one stops the start in a sentence', async () => {
+  await using folder = await memoryFolder()
+  const file = join(folder.path, 'file')
+  await writeFile(file, '')
+  const damaged = join(folder.path, 'damaged')
+  await mkdir(damaged)
+  await writeFile(join(damaged, 'slipway.db'), 'x'.repeat(5000))
+  for (const [DATA, why] of [
+    [file, /is not a folder|SLIPWAY_DATA/],
+    [join(file, 'below'), /SLIPWAY_DATA/],
+    [damaged, /database/],
+  ] as const) {
+    for (const args of [[], ['sweep', 'all']]) {
+      const { code, said, complained } = await run(args, { DATA, PORT: '0' })
+      assert.deepEqual([code, said], [1, []], complained)
+      assert.match(complained, /^slipway-server: [^\n]+\n$/)
+      assert.match(complained, why)
+    }
+  }
+})
+
+test(
+  'a data folder on a disk that is read-only stops the start in a sentence',
+  needs('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(2 ** 20)
+    await disk.readOnly(true)
+    const { code, complained } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
+    assert.equal(code, 1)
+    assert.match(complained, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
+  },
+)
+
+test('data of a newer version stops the start in a sentence, with one process or several', async () => {
+  await using folder = await memoryFolder()
+  await run(['sweep', 'sign-ins'], { DATA: folder.path })
+  {
+    using database = new DatabaseSync(join(folder.path, 'slipway.db'))
+    database.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
+  }
+  for (const WORKERS of ['1', '2']) {
+    const { code, said, complained } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
+    assert.deepEqual([code, said], [1, []], complained)
+    for (const line of complained.trimEnd().split('\n'))
+      assert.match(line, /newer Slipway.*999-of-the-future/)
+  }
+})
+
+test('what is not understood is answered with the help and exit code 2', async () => {
+  for (const [args, sentence] of [
+    [['fly'], /There is no command fly/],
+    [['sweep'], /There is no sweep/],
+    [['sweep', 'everything'], /There is no sweep everything; there are .*blobs/],
+    [['account'], /account plan EMAIL free\|hobby/],
+    [['account', 'plan', 'a@b.test', 'golden'], /account plan EMAIL free\|hobby/],
+  ] as const) {
+    const { code, said, complained } = await run([...args])
+    assert.deepEqual([code, said], [2, []])
+    assert.match(complained, sentence)
+    assert.match(complained, /slipway-server help/)
+  }
+})
+
+test('help, version, settings and sweeps say what they are asked for', async () => {
+  const settings = await run(['settings'])
+  for (const { name } of settingRows()) assert.ok(settings.said.some((line) => line.startsWith(`${name} `)))
+  assert.match((await run(['version'])).said.join(), /^\d+\.\d+\.\d+$/)
+  assert.match((await run(['help'])).said.join('\n'), /sweep NAME/)
+  assert.match((await run(['sweeps'])).said.join('\n'), /^blobs +every +300 s/m)
+})
+
+function refusal(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.message.split('\n')
+  }
+  assert.fail(`${JSON.stringify(environment)} was taken`)
+}
