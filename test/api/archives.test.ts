@@ -68,24 +68,21 @@ async function serves(siteUrl: string, contents: Contents): Promise<void> {
   }
 }
 
-/** Every file in the folders of the service that bytes can lie in. */
-async function bytesKept(): Promise<string[]> {
+/** The files below folders of the service, as they are now. */
+async function filesIn(...folders: string[]): Promise<string[]> {
   const found = await Promise.all(
-    ['blobs', 'spool'].map((name) => readdir(join(api.data, name), { recursive: true, withFileTypes: true })),
+    folders.map((name) => readdir(join(api.data, name), { recursive: true, withFileTypes: true })),
   )
   const files = found.flat().filter((entry) => entry.isFile())
-  return files.map((entry) => join(entry.parentPath, entry.name).slice(api.data.length + 1)).sort()
+  return files.map((entry) => join(entry.parentPath, entry.name).slice(api.data.length + 1))
 }
 
-/** The same once all is put away: what follows an answer may still be under way. */
+/** All bytes that are kept, once none are under way any more: what follows an answer may take a moment. */
 async function bytesAtRest(): Promise<Set<string>> {
-  const isUnderWay = (path: string) => path.startsWith('blobs/staged/') || path.startsWith('spool/')
-  let kept = await bytesKept()
-  for (let round = 0; kept.some(isUnderWay) && round < 1000; round++) {
+  for (let round = 0; round < 500 && (await filesIn('blobs/staged', 'spool')).length > 0; round++) {
     await setImmediate()
-    kept = await bytesKept()
   }
-  return new Set(kept)
+  return new Set(await filesIn('blobs', 'spool'))
 }
 
 /** What the database knows that could belong to an archive. */
@@ -305,6 +302,23 @@ describe('an archive as an update', () => {
     assert.equal(late.status, 409)
     assert.deepEqual(late.json.details, { currentVersionId: right.json.versionId })
     assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('wins or loses as a whole when several are based on the same version, and nothing waits afterwards', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
+    const names = ['one', 'two', 'three', 'four']
+    const query = { slug, query: `?baseVersionId=${versionId}`, key: owner.key }
+    const answers = await Promise.all(
+      names.map((name) => send('tar', make('tar', { 'index.html': name }), query)),
+    )
+    const winners = names.filter((_, at) => answers[at]!.status === 200)
+    assert.equal(winners.length, 1)
+    assert.equal((await api.visit(siteUrl)).text, winners[0])
+    for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
+    assert.equal((await owner.client.details(slug)).pendingVersionId, null)
+    assert.equal((await owner.client.versions(slug)).versions.length, 2)
+    await bytesAtRest()
+    assert.deepEqual(await filesIn('blobs/staged', 'spool'), [])
   })
 
   test('of an anonymous site needs its claim token, and does not move its end', async () => {

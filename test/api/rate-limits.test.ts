@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import type { Answer } from './answer.ts'
-import { Api, HOUR, MINUTE, refused, targetOf } from './api.ts'
-import { entryOf, manifestOf } from './content.ts'
-
-const RATES = { RATE_ANONYMOUS: '5', RATE_FREE: '60', RATE_HOBBY: '200', RATE_SIGN_IN: '60' }
+import { Api, HOUR, targetOf } from './api.ts'
+import {
+  exhaust,
+  limitOf,
+  manifest,
+  newAddress,
+  nextHour,
+  publishFrom,
+  RATES,
+  remainingOf,
+  resetOf,
+} from './counted-requests.ts'
 
 let api: Api
 before(async () => {
@@ -16,36 +20,10 @@ before(async () => {
 after(() => api[Symbol.asyncDispose]())
 beforeEach(() => nextHour(api))
 
-/** A quarter past the next hour: nobody has asked for anything yet. */
-function nextHour({ clock }: Api): void {
-  clock.now = (Math.floor(clock.now / HOUR) + 1) * HOUR + 15 * MINUTE
-}
-
-const manifest = { files: manifestOf({ 'index.html': 'hello' }) }
-
-/** A publish without a key, from an address, through one proxy. */
-function publishFrom(address: string, on = api): Promise<Answer> {
-  return on.ask('POST', '/api/v1/publish', { headers: { 'x-forwarded-for': address }, json: manifest })
-}
-
-const limitOf = ({ headers }: Answer) => Number(headers['x-ratelimit-limit'])
-const remainingOf = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining'])
-const resetOf = ({ headers }: Answer) => Number(headers['x-ratelimit-reset'])
-
-async function remainingFor(address: string, on = api): Promise<number> {
-  const answer = await on.ask('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
-  on.pass(2000)
+async function remainingFor(address: string): Promise<number> {
+  const answer = await api.ask('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
+  api.pass(2000)
   return remainingOf(answer)
-}
-
-let hosts = 0
-/** An address that nobody has used. */
-const newAddress = () => `198.51.${100 + Math.floor(++hosts / 250)}.${hosts % 250}`
-
-/** Uses up what an address has. */
-async function exhaust(address: string): Promise<void> {
-  for (let round = 0; round < 5; round++) assert.equal((await publishFrom(address)).status, 201)
-  assert.equal((await publishFrom(address)).status, 429)
 }
 
 describe('without a key', () => {
@@ -53,14 +31,14 @@ describe('without a key', () => {
     const address = newAddress()
     const end = (Math.floor(api.clock.now / HOUR) + 1) * HOUR
     for (const remaining of [4, 3, 2, 1, 0]) {
-      const answer = await publishFrom(address)
+      const answer = await publishFrom(api, address)
       assert.equal(answer.status, 201)
       assert.equal(limitOf(answer), 5)
       assert.equal(remainingOf(answer), remaining)
       assert.equal(resetOf(answer), end / 1000)
     }
     for (let round = 0; round < 3; round++) {
-      const answer = await publishFrom(address)
+      const answer = await publishFrom(api, address)
       assert.equal(answer.status, 429)
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
@@ -72,13 +50,13 @@ describe('without a key', () => {
 
   test('the hour is the one on the clock, to the millisecond', async () => {
     const address = newAddress()
-    await exhaust(address)
+    await exhaust(api, address)
     api.clock.now = (Math.floor(api.clock.now / HOUR) + 1) * HOUR - 1
-    const late = await publishFrom(address)
+    const late = await publishFrom(api, address)
     assert.equal(late.status, 429)
     assert.equal(late.headers['retry-after'], '1')
     api.pass()
-    const early = await publishFrom(address)
+    const early = await publishFrom(api, address)
     assert.equal(early.status, 201)
     assert.equal(remainingOf(early), 4)
     assert.equal(resetOf(early), resetOf(late) + 3600)
@@ -86,17 +64,17 @@ describe('without a key', () => {
 
   test('no more than five are let through when twenty come at once', async () => {
     const address = newAddress()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => publishFrom(address)))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publishFrom(api, address)))
     assert.equal(answers.filter(({ status }) => status === 201).length, 5)
     assert.equal(answers.filter(({ status }) => status === 429).length, 15)
   })
 
   test('a refused publish makes no site', async () => {
     const address = newAddress()
-    await exhaust(address)
+    await exhaust(api, address)
     const house = await api.inside()
     const before = await house.store.read.sites.abandoned(api.clock.now + 1, 1000)
-    await publishFrom(address)
+    await publishFrom(api, address)
     assert.equal((await house.store.read.sites.abandoned(api.clock.now + 1, 1000)).length, before.length)
   })
 })
@@ -111,8 +89,8 @@ describe('an address', () => {
   ]
   for (const [one, other] of same) {
     test(`${one} counts with ${other}`, async () => {
-      await exhaust(one)
-      assert.equal((await publishFrom(other)).status, 429)
+      await exhaust(api, one)
+      assert.equal((await publishFrom(api, other)).status, 429)
     })
   }
 
@@ -124,8 +102,8 @@ describe('an address', () => {
   ]
   for (const [one, other] of apart) {
     test(`${one} counts apart from ${other}`, async () => {
-      await exhaust(one)
-      assert.equal((await publishFrom(other)).status, 201)
+      await exhaust(api, one)
+      assert.equal((await publishFrom(api, other)).status, 201)
     })
   }
 
@@ -201,7 +179,7 @@ describe('with a key', () => {
   test('accounts and addresses count apart', async () => {
     const address = newAddress()
     const [one, other] = [await api.account(), await api.account()]
-    await exhaust(address)
+    await exhaust(api, address)
     for (const { key } of [one, other]) {
       const answer = await api.ask('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
       assert.equal(remainingOf(answer), 59)
@@ -249,7 +227,7 @@ describe('what counts', () => {
   test('is not an upload, however many there are and however they end', async () => {
     const address = newAddress()
     const headers = { 'x-forwarded-for': address }
-    const created = await publishFrom(address)
+    const created = await publishFrom(api, address)
     const [target] = created.json.upload.uploads
     for (let round = 0; round < 20; round++) {
       const upload = { headers: { ...headers, ...target.headers }, body: round % 2 ? 'hello' : 'wrong' }
@@ -289,8 +267,8 @@ describe('an admitted publish', () => {
     const address = newAddress()
     const headers = { 'x-forwarded-for': address }
     const created = []
-    for (let round = 0; round < 5; round++) created.push((await publishFrom(address)).json)
-    assert.equal((await publishFrom(address)).status, 429)
+    for (let round = 0; round < 5; round++) created.push((await publishFrom(api, address)).json)
+    assert.equal((await publishFrom(api, address)).status, 429)
     for (const { slug, siteUrl, upload } of created) {
       const finalize = () =>
         api.ask('POST', `/api/v1/publish/${slug}/finalize`, {
@@ -353,12 +331,12 @@ describe('signing in', () => {
       assert.equal(answer.status, 429)
       assert.equal(answer.headers['retry-after'], `${45 * 60}`)
     }
-    assert.equal((await publishFrom(address)).status, 201)
+    assert.equal((await publishFrom(api, address)).status, 201)
   })
 
   test('is open to an address that has used up its publishes', async () => {
     const address = newAddress()
-    await exhaust(address)
+    await exhaust(api, address)
     const answer = await call(address)
     assert.equal(answer.status, 200)
     assert.equal(remainingOf(answer), 59)
@@ -378,48 +356,4 @@ describe('signing in', () => {
     assert.equal(answer.json.code, 'RATE_LIMITED')
     assert.equal(answer.headers['retry-after'], `${45 * 60}`)
   })
-})
-
-describe('the count', () => {
-  test('is one over all processes on a machine, and outlives them', async () => {
-    const DATA = await mkdtemp(join(tmpdir(), 'slipway-two-'))
-    try {
-      const settings = { ...RATES, TRUSTED_PROXIES: '1', DATA }
-      const address = '203.0.113.77'
-      {
-        await using one = await Api.start(settings)
-        await using other = await Api.start(settings)
-        for (const [at, service] of [one, other, one, other].entries()) {
-          const answer = await publishFrom(address, service)
-          assert.equal(remainingOf(answer), 4 - at)
-        }
-      }
-      await using later = await Api.start(settings)
-      assert.equal((await publishFrom(address, later)).status, 201)
-      assert.equal((await publishFrom(address, later)).status, 429)
-    } finally {
-      await rm(DATA, { recursive: true })
-    }
-  })
-
-  test('of an hour that is over is forgotten', async () => {
-    const address = newAddress()
-    await exhaust(address)
-    api.pass(3 * HOUR)
-    await api.sweep('sign-ins')
-    const house = await api.inside()
-    const window = Math.floor((api.clock.now - 3 * HOUR) / HOUR) * HOUR
-    assert.equal(await house.store.read.counters.value(`address:${address}`, window), 0)
-  })
-})
-
-test('the SDK is told how long to wait', async () => {
-  const { client } = await api.account()
-  const files = [entryOf('a.txt', 'a')]
-  const failures = Array.from({ length: 61 }, () => client.create({ files }))
-  const outcomes = await Promise.allSettled(failures)
-  const rejected = outcomes.filter(({ status }) => status === 'rejected')
-  assert.equal(rejected.length, 1)
-  const error = await refused(client.create({ files }), 'RATE_LIMITED')
-  assert.equal(error.retryAfterSeconds, 45 * 60)
 })

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import type { Answer } from './answer.ts'
+import { type Api, HOUR, MINUTE } from './api.ts'
+import { manifestOf } from './content.ts'
+
+export const RATES = { RATE_ANONYMOUS: '5', RATE_FREE: '60', RATE_HOBBY: '200', RATE_SIGN_IN: '60' }
+
+/** A quarter past the next hour: nobody has asked for anything yet. */
+export function nextHour({ clock }: Api): void {
+  clock.now = (Math.floor(clock.now / HOUR) + 1) * HOUR + 15 * MINUTE
+}
+
+export const manifest = { files: manifestOf({ 'index.html': 'hello' }) }
+
+/** A publish without a key, from an address, through one proxy. */
+export function publishFrom(api: Api, address: string): Promise<Answer> {
+  return api.ask('POST', '/api/v1/publish', { headers: { 'x-forwarded-for': address }, json: manifest })
+}
+
+export const limitOf = ({ headers }: Answer) => Number(headers['x-ratelimit-limit'])
+export const remainingOf = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining'])
+export const resetOf = ({ headers }: Answer) => Number(headers['x-ratelimit-reset'])
+
+let hosts = 0
+/** An address that nobody has used. */
+export const newAddress = () => `198.51.${100 + Math.floor(++hosts / 250)}.${hosts % 250}`
+
+/** Uses up what an address has. */
+export async function exhaust(api: Api, address: string): Promise<void> {
+  for (let round = 0; round < 5; round++) assert.equal((await publishFrom(api, address)).status, 201)
+  assert.equal((await publishFrom(api, address)).status, 429)
+}

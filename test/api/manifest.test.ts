@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api } from './api.ts'
+import { sha256 } from './content.ts'
+
+const MIB = 2 ** 20
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start({
+    ANONYMOUS_FILE_BYTES: `${2 * MIB}`,
+    ANONYMOUS_SITE_BYTES: `${3 * MIB}`,
+    FILE_BYTES: `${2 ** 30}`,
+    SITE_BYTES: `${1.5 * 2 ** 30}`,
+  })
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const PAGE = { path: 'index.html', size: 5, contentType: 'text/html' }
+
+/** What a manifest of these entries is answered with. */
+function send(files: unknown, more: object = {}, key: string | undefined = owner.key) {
+  return api.ask('POST', '/api/v1/publish', { key, json: { files, ...more } })
+}
+
+/** A manifest entry, and the field of it that must be named as wrong; none when it must be accepted. */
+type EntryCase = [sentence: string, entry: unknown, wrong?: 'path' | 'size' | 'contentType' | 'hash' | '']
+
+const HASH = sha256('hello')
+const EMOJI = '😀'
+
+const entries: EntryCase[] = [
+  ['a path of 500 characters', { ...PAGE, path: 'a'.repeat(500) }],
+  ['a path of 501 characters', { ...PAGE, path: 'a'.repeat(501) }, 'path'],
+  ['a path of 500 characters outside the basic plane', { ...PAGE, path: EMOJI.repeat(500) }],
+  ['a path of 501 characters outside the basic plane', { ...PAGE, path: EMOJI.repeat(501) }, 'path'],
+  ['a path of 500 characters of two bytes', { ...PAGE, path: 'ü'.repeat(500) }],
+  ['a path of a million characters', { ...PAGE, path: 'a/'.repeat(500_000) }, 'path'],
+  ['an empty path', { ...PAGE, path: '' }, 'path'],
+  ['no path', { size: 5, contentType: 'text/html' }, 'path'],
+  ['a path that is null', { ...PAGE, path: null }, 'path'],
+  ['a path that is a number', { ...PAGE, path: 7 }, 'path'],
+  ['a path that is a list', { ...PAGE, path: ['a'] }, 'path'],
+  ['a path from the root', { ...PAGE, path: '/index.html' }, 'path'],
+  ['a path of a slash', { ...PAGE, path: '/' }, 'path'],
+  ['a path to another host', { ...PAGE, path: '//evil.example/a' }, 'path'],
+  ['a path with an empty segment', { ...PAGE, path: 'a//b' }, 'path'],
+  ['a path that ends with a slash', { ...PAGE, path: 'a/' }, 'path'],
+  ["a path that is '..'", { ...PAGE, path: '..' }, 'path'],
+  ["a path that begins with a '..' segment", { ...PAGE, path: '../a' }, 'path'],
+  ["a path with a '..' segment", { ...PAGE, path: 'a/../b' }, 'path'],
+  ["a path that ends with a '..' segment", { ...PAGE, path: 'a/..' }, 'path'],
+  ['a name with two dots in it', { ...PAGE, path: 'notes..txt' }],
+  ['a name that begins with two dots', { ...PAGE, path: '..notes/a' }],
+  ['a name that ends with two dots', { ...PAGE, path: 'a../b' }],
+  ['a name of three dots', { ...PAGE, path: '.../a' }],
+  ["a path that is '.'", { ...PAGE, path: '.' }, 'path'],
+  ["a path with a '.' segment", { ...PAGE, path: './index.html' }, 'path'],
+  ['a hidden name', { ...PAGE, path: '.well-known/acme' }],
+  ['a backslash', { ...PAGE, path: 'a\\b' }, 'path'],
+  ['a null byte', { ...PAGE, path: 'a\u0000b' }, 'path'],
+  ['a null byte at the end', { ...PAGE, path: 'index.html\u0000' }, 'path'],
+  ['a line break', { ...PAGE, path: 'a\nb' }, 'path'],
+  ['a carriage return', { ...PAGE, path: 'a\rb' }, 'path'],
+  ['a tab', { ...PAGE, path: 'a\tb' }, 'path'],
+  ['an escape', { ...PAGE, path: 'a\u001bb' }, 'path'],
+  ['a delete', { ...PAGE, path: 'a\u007fb' }, 'path'],
+  ['a control character of Latin 1', { ...PAGE, path: 'a\u0085b' }, 'path'],
+  ['half a character', { ...PAGE, path: 'a\ud83d' }, 'path'],
+  ['a space', { ...PAGE, path: 'a b.html' }],
+  ['a percent sign', { ...PAGE, path: '100%25.html' }],
+  ['a name of every kind of letter', { ...PAGE, path: 'ü/日本/😀.html' }],
+  ['a decomposed letter', { ...PAGE, path: 'u\u0308.html' }],
+  ['a size of one byte', { ...PAGE, size: 1 }],
+  ['a size of 0', { ...PAGE, size: 0 }, 'size'],
+  ['a size of -1', { ...PAGE, size: -1 }, 'size'],
+  ['a size of 1.5', { ...PAGE, size: 1.5 }, 'size'],
+  ['a size written 5.0', { ...PAGE, size: 5.0 }],
+  ['a size that is a string', { ...PAGE, size: '5' }, 'size'],
+  ['a size that is true', { ...PAGE, size: true }, 'size'],
+  ['a size that is null', { ...PAGE, size: null }, 'size'],
+  ['a size that is a list', { ...PAGE, size: [5] }, 'size'],
+  ['no size', { path: 'a', contentType: 'text/html' }, 'size'],
+  ['a size of 2^53', { ...PAGE, size: 2 ** 53 }, 'size'],
+  ['a size of 1e300', { ...PAGE, size: 1e300 }, 'size'],
+  ['a size over the limit of a file', { ...PAGE, size: 2 ** 30 + 1 }, 'size'],
+  ['no content type', { path: 'a', size: 5 }, 'contentType'],
+  ['a content type that is null', { ...PAGE, contentType: null }, 'contentType'],
+  ['a content type that is a number', { ...PAGE, contentType: 1 }, 'contentType'],
+  ['an empty content type', { ...PAGE, contentType: '' }, 'contentType'],
+  ['a content type without a slash', { ...PAGE, contentType: 'html' }, 'contentType'],
+  ['a content type without a subtype', { ...PAGE, contentType: 'text/' }, 'contentType'],
+  ['a content type without a type', { ...PAGE, contentType: '/html' }, 'contentType'],
+  ['a content type with two slashes', { ...PAGE, contentType: 'text/html/x' }, 'contentType'],
+  ['a content type with a space in it', { ...PAGE, contentType: 'text/ht ml' }, 'contentType'],
+  [
+    'a content type with a line break',
+    { ...PAGE, contentType: 'text/html\r\nSet-Cookie: a=b' },
+    'contentType',
+  ],
+  ['a content type with a letter beyond ASCII', { ...PAGE, contentType: 'text/hütte' }, 'contentType'],
+  ['two content types', { ...PAGE, contentType: 'text/html, text/plain' }, 'contentType'],
+  ['a parameter without a value', { ...PAGE, contentType: 'text/html; charset' }, 'contentType'],
+  [
+    'a parameter with a line break in its quotes',
+    { ...PAGE, contentType: 'text/html; a="\n"' },
+    'contentType',
+  ],
+  ['a content type with a charset', { ...PAGE, contentType: 'text/html; charset=utf-8' }],
+  ['a content type with a charset and no space', { ...PAGE, contentType: 'text/html;charset=UTF-8' }],
+  ['a content type with a quoted parameter', { ...PAGE, contentType: 'text/html; a="b; c"; d=e' }],
+  ['a content type with a suffix', { ...PAGE, contentType: 'image/svg+xml' }],
+  ['a content type of a vendor', { ...PAGE, contentType: 'application/vnd.ms-excel.sheet.1' }],
+  ['a content type in capitals', { ...PAGE, contentType: 'TEXT/HTML' }],
+  ['a content type of 255 characters', { ...PAGE, contentType: `text/${'x'.repeat(250)}` }],
+  ['a content type of 256 characters', { ...PAGE, contentType: `text/${'x'.repeat(251)}` }, 'contentType'],
+  ['a hash', { ...PAGE, hash: HASH }],
+  ['a hash of 63 characters', { ...PAGE, hash: HASH.slice(1) }, 'hash'],
+  ['a hash of 65 characters', { ...PAGE, hash: `${HASH}0` }, 'hash'],
+  ['a hash in capitals', { ...PAGE, hash: 'A'.repeat(64) }, 'hash'],
+  ['a hash with a letter that is not hex', { ...PAGE, hash: `${HASH.slice(1)}g` }, 'hash'],
+  ['a hash with a line break behind it', { ...PAGE, hash: `${HASH}\n` }, 'hash'],
+  ['a hash with its name before it', { ...PAGE, hash: `sha256:${HASH}` }, 'hash'],
+  ['an empty hash', { ...PAGE, hash: '' }, 'hash'],
+  ['a hash that is a number', { ...PAGE, hash: 5 }, 'hash'],
+  ['fields nobody knows', { ...PAGE, mode: 0o644, mtime: null, known: true, __proto__x: {} }],
+  ['a file that is a string', 'index.html', ''],
+  ['a file that is null', null, ''],
+  ['a file that is a list', [PAGE], ''],
+  ['a file that is a number', 5, ''],
+]
+
+describe('a manifest entry', () => {
+  for (const [sentence, entry, wrong] of entries) {
+    if (wrong === undefined) {
+      test(`with ${sentence} is accepted`, async () => {
+        const answer = await send([entry])
+        assert.equal(answer.status, 201, answer.text)
+        assert.equal(answer.json.upload.uploads.length, 1)
+      })
+    } else {
+      test(`with ${sentence} is refused, and so named`, async () => {
+        const { status, json, text } = await send([{ ...PAGE, path: 'before' }, entry])
+        assert.equal(status, 400, text)
+        assert.equal(json.code, 'VALIDATION_ERROR')
+        const field = wrong === '' ? 'files[1]' : `files[1].${wrong}`
+        const fields = json.details.map((detail: { field: string }) => detail.field)
+        // A size beyond all measure is too much for the whole site, too.
+        assert.deepEqual(
+          fields.filter((name: string) => name !== 'files'),
+          [field],
+        )
+        assert.ok(json.error.startsWith(`${field}: `), json.error)
+        assert.ok(json.error.length < 400, 'one sentence')
+      })
+    }
+  }
+})
+
+describe('a manifest', () => {
+  const pages = (...paths: string[]) => paths.map((path) => ({ ...PAGE, path }))
+  const many = (count: number) => pages(...Array.from({ length: count }, (_, number) => `${number}.html`))
+  const cases: [sentence: string, files: unknown, wrong?: string[]][] = [
+    ['without files', undefined, ['files']],
+    ['with no file', [], ['files']],
+    ['whose files are null', null, ['files']],
+    ['whose files are an object', { 0: PAGE }, ['files']],
+    ['whose files are a text', 'index.html', ['files']],
+    ['of 1,000 files', many(1000)],
+    ['of 1,001 files', many(1001), ['files']],
+    ['of a million entries that are none', Array(800_000).fill(0), ['files']],
+    ['with a path twice', pages('a.html', 'b.html', 'a.html'), ['files[2].path']],
+    ['with a path three times', pages('a', 'a', 'a'), ['files[1].path', 'files[2].path']],
+    ['with a path in two writings of Unicode', pages('\u00fc.html', 'u\u0308.html'), ['files[1].path']],
+    ['with a file that is a folder too', pages('a', 'a/b'), ['files[0].path']],
+    ['with a folder that is a file too', pages('a/b/c', 'a/b'), ['files[1].path']],
+    ['with a file that is a folder in another writing', pages('\u00fc', 'u\u0308/b'), ['files[0].path']],
+    ['with names that begin alike', pages('a', 'ab', 'a.b', 'a-b/c')],
+    ['with names that differ in case', pages('README', 'readme', 'Readme/a')],
+    ['with a name like a folder elsewhere', pages('a/b', 'b/a', 'c/a/b')],
+  ]
+  for (const [sentence, files, wrong] of cases) {
+    test(`${sentence} is ${wrong ? 'refused' : 'accepted'}`, async () => {
+      const { status, json, text } = await send(files)
+      if (!wrong) return assert.equal(status, 201, text)
+      assert.equal(status, 400, text)
+      assert.equal(json.code, 'VALIDATION_ERROR')
+      assert.deepEqual(
+        json.details.map((detail: { field: string }) => detail.field),
+        wrong,
+      )
+    })
+  }
+
+  test('tells all that is wrong at once, in the order of the files', async () => {
+    const { json } = await send(
+      [
+        { path: '/a', size: 0, contentType: 'x', hash: 'X' },
+        PAGE,
+        { path: 'b\\', size: 5, contentType: 'text/html' },
+        { ...PAGE },
+        { path: 'd', size: 5, contentType: 'text/html' },
+        { path: 'd/e', size: 5, contentType: 'text/html' },
+      ],
+      {
+        title: 5,
+        ogImagePath: 7,
+        spaMode: 'yes',
+        baseVersionId: 1,
+        viewer: { description: [], ttlSeconds: 1 },
+      },
+    )
+    assert.deepEqual(
+      json.details.map((detail: { field: string }) => detail.field).sort(),
+      [
+        'baseVersionId',
+        'files[0].contentType',
+        'files[0].hash',
+        'files[0].path',
+        'files[0].size',
+        'files[2].path',
+        'files[3].path',
+        'files[4].path',
+        'ogImagePath',
+        'spaMode',
+        'title',
+        'viewer.description',
+        'viewer.ttlSeconds',
+      ].sort(),
+    )
+  })
+
+  test('that is wrong in a thousand places names the first twenty and says how many there are', async () => {
+    const files = Array.from({ length: 1000 }, (_, number) => ({ ...PAGE, path: `${number}`, size: 0 }))
+    const { json } = await send(files)
+    assert.equal(json.details.length, 20)
+    assert.deepEqual(
+      json.details.map((detail: { field: string }) => detail.field),
+      Array.from({ length: 20 }, (_, number) => `files[${number}].size`),
+    )
+    assert.match(json.error, /999/)
+  })
+
+  test('that is refused leaves nothing behind', async () => {
+    const account = await api.account()
+    const answer = await send([PAGE, PAGE], {}, account.key)
+    assert.equal(answer.status, 400)
+    assert.deepEqual((await account.client.list()).publishes, [])
+  })
+
+  test('may be written with fields nobody knows, everywhere', async () => {
+    const answer = await send([{ ...PAGE, x: 1 }], { x: { y: [] }, viewer: { x: 1 }, files2: [] })
+    assert.equal(answer.status, 201, answer.text)
+  })
+})
