@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, HOUR } from './api.ts'
+import { bytesAtRest, filesIn, keepsNothing, make, send, TYPES } from './archive-requests.ts'
+
+const MIB = 2 ** 20
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start({ ANONYMOUS_FILE_BYTES: `${2 * MIB}`, ANONYMOUS_SITE_BYTES: `${3 * MIB}` })
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+describe('an archive as an update', () => {
+  const old = { 'index.html': 'old', 'old.txt': 'old' }
+  const fresh = make('tar.gz', { 'index.html': 'new' })
+
+  test('takes the place of the whole version at once', async () => {
+    const first = await api.publish(owner.client, old, { title: 'T' })
+    const { slug, siteUrl } = first
+    const { status, json } = await send(api, 'tar.gz', fresh, { slug, key: owner.key })
+    assert.equal(status, 200)
+    assert.equal(json.previousVersionId, first.versionId)
+    assert.equal(json.currentVersionId, json.versionId)
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+    assert.equal((await owner.client.details(slug)).title, 'T')
+    assert.equal((await owner.client.details(slug)).files.length, 1)
+  })
+
+  test('may be kept as a draft', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, old)
+    const { json } = await send(api, 'tar.gz', fresh, { slug, query: '?live=false', key: owner.key })
+    assert.equal((await api.visit(siteUrl)).text, 'old')
+    assert.equal((await api.visit(json.previewUrl)).text, 'new')
+    await owner.client.restore(slug, json.versionId)
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('is refused when another version is live than the one it was based on, and keeps nothing', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
+    const query = (base: string) => ({ slug, query: `?baseVersionId=${base}`, key: owner.key })
+    const right = await send(api, 'tar.gz', fresh, query(versionId))
+    assert.equal(right.status, 200)
+    const late = await keepsNothing(api, owner, () =>
+      send(api, 'zip', make('zip', { 'late.txt': 'late' }), query(versionId)),
+    )
+    assert.equal(late.status, 409)
+    assert.deepEqual(late.json.details, { currentVersionId: right.json.versionId })
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('wins or loses as a whole when several are based on the same version, and nothing waits afterwards', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
+    const names = ['one', 'two', 'three', 'four']
+    const query = { slug, query: `?baseVersionId=${versionId}`, key: owner.key }
+    const answers = await Promise.all(
+      names.map((name) => send(api, 'tar', make('tar', { 'index.html': name }), query)),
+    )
+    const winners = names.filter((_, at) => answers[at]!.status === 200)
+    assert.equal(winners.length, 1)
+    assert.equal((await api.visit(siteUrl)).text, winners[0])
+    for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
+    assert.equal((await owner.client.details(slug)).pendingVersionId, null)
+    assert.equal((await owner.client.versions(slug)).versions.length, 2)
+    await bytesAtRest(api)
+    assert.deepEqual(await filesIn(api, 'blobs/staged', 'spool'), [])
+  })
+
+  test('of an anonymous site needs its claim token, and does not move its end', async () => {
+    const site = await api.publish(api.anonymous, old)
+    const { slug, siteUrl, claimToken, expiresAt } = site
+    api.pass(HOUR)
+    const options = { contentType: TYPES['tar.gz'], slug, claimToken: claimToken! }
+    const answer = await owner.client.publishArchive(fresh, options)
+    assert.equal(answer.claimToken, undefined)
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+    assert.equal((await api.anonymous.claimPreview(slug, claimToken!)).expiresAt, expiresAt)
+    const wrongly = [
+      ['', 401, 'UNAUTHORIZED'],
+      ['?claimToken=', 403, 'INVALID_CLAIM_TOKEN'],
+      ['?claimToken=x', 403, 'INVALID_CLAIM_TOKEN'],
+      [`?claimToken=${claimToken}&claimToken=x`, 400, 'VALIDATION_ERROR'],
+    ] as const
+    for (const [query, status, code] of wrongly) {
+      const refusal = await keepsNothing(api, owner, () => send(api, 'tar.gz', fresh, { slug, query }))
+      assert.equal(refusal.status, status, query)
+      assert.equal(refusal.json.code, code)
+    }
+    api.clock.now = Date.parse(expiresAt!)
+    const late = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
+    assert.equal(late.json.code, 'SITE_EXPIRED')
+  })
+
+  test('is for the owner alone, and refused before its bytes are taken', async () => {
+    const { slug } = await api.publish(owner.client, old)
+    const stranger = await api.account()
+    const body = () =>
+      Readable.from(
+        (async function* () {
+          for (let piece = 0; piece < 50; piece++) yield randomBytes(64 * 1024)
+        })(),
+      )
+    const theirs = await keepsNothing(api, owner, () => send(api, 'tar', body(), { slug, key: stranger.key }))
+    assert.equal(theirs.json.code, 'NOT_FOUND')
+    const nobodys = await keepsNothing(api, owner, () => send(api, 'tar', body(), { slug }))
+    assert.equal(nobodys.json.code, 'UNAUTHORIZED')
+    const missing = await send(api, 'tar', body(), { slug: 'no-such-site-234567', key: owner.key })
+    assert.equal(missing.json.code, 'NOT_FOUND')
+  })
+
+  const queries: [string, string[]][] = [
+    ['?live=no', ['live']],
+    ['?spaMode=yes', ['spaMode']],
+    ['?live=&spaMode=1', ['live', 'spaMode']],
+    [`?title=${'t'.repeat(201)}`, ['title']],
+    [`?description=${'d'.repeat(501)}`, ['description']],
+    ['?title=a&title=b', ['title']],
+    ['?ttlSeconds=59', ['ttlSeconds']],
+    ['?ttlSeconds=soon', ['ttlSeconds']],
+    ['?ttlSeconds=', ['ttlSeconds']],
+    ['?ogImagePath=nowhere.png', ['ogImagePath']],
+    ['?ogImagePath=index.html', ['ogImagePath']],
+    ['?baseVersionId=a&baseVersionId=b', ['baseVersionId']],
+  ]
+  for (const [query, fields] of queries) {
+    test(`is refused for what it says: ${query.slice(0, 40)}`, async () => {
+      const { slug } = await api.publish(owner.client, old)
+      const answer = await keepsNothing(api, owner, () =>
+        send(api, 'tar.gz', fresh, { slug, query, key: owner.key }),
+      )
+      assert.equal(answer.status, 400, answer.text)
+      assert.deepEqual(answer.json.details.map(({ field }: { field: string }) => field).sort(), fields)
+    })
+  }
+})
