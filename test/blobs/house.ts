@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { readConfig } from '../../server/config.ts'
 import { makeLog } from '../../server/log.ts'
 import { type House, openHouse } from '../../server/service.ts'
 import { runByHand } from '../../server/sweeps/scheduler.ts'
 import { type SweepOptions, sweeps } from '../../server/sweeps/sweeps.ts'
 import { type RunningService, startTestService } from '../service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 
 export const silence = makeLog({ level: 'silent', text: false, write: () => undefined })
 
@@ -20,13 +17,11 @@ export interface ServiceAndHouse extends AsyncDisposable {
 }
 
 /**
- * Starts both on a data folder in memory: what survives a power cut is not asked where this is used, so no disk needs
- * to turn for it. `settings` are environment variables without `SLIPWAY_`.
+ * Starts both on a data folder in memory. `settings` are environment variables without `SLIPWAY_`.
  */
 export async function startServiceAndHouse(settings: Record<string, string>): Promise<ServiceAndHouse> {
   await using started = new AsyncDisposableStack()
-  const data = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'slipway-test-'))
-  started.defer(() => rm(data, { recursive: true, force: true }))
+  const { path: data } = started.use(await memoryFolder())
   const service = started.use(await startTestService({ ...settings, DATA: data }))
   const given = Object.entries({ ...settings, DATA: data }).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const house = started.use(

@@ -1,0 +1,60 @@
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { type AnonymousExtras, Slipway, type UpdateAnswer } from '../../client/sdk/slipway.ts'
+import { received } from '../blobs/bytes.ts'
+import type { Program } from './program.ts'
+
+/** A version that waits for its finalize; with the extras of an anonymous site that is new. */
+type Staged = UpdateAnswer & Partial<AnonymousExtras> & { versionId: string }
+
+export type Files = Record<string, string | Buffer>
+
+/** Somebody who publishes to a service in another process. */
+export class Publisher implements Disposable {
+  readonly client: Slipway
+  readonly #transport = nodeTransport()
+
+  constructor({ baseUrl }: { baseUrl: string }, key?: string) {
+    this.client = new Slipway({ baseUrl, send: this.#transport.send, ...(key === undefined ? {} : { key }) })
+  }
+
+  /** Signs in with the code that the service prints when it has no mail server. */
+  static async signIn(program: Program, email: string): Promise<Publisher & { key: string }> {
+    using nobody = new Publisher(program)
+    const from = program.said.length
+    await nobody.client.requestCode(email)
+    const line = JSON.parse(await program.until(new RegExp(`"to":"${email}"`), from)) as { code: string }
+    const { apiKey } = await nobody.client.verifyCode(email, line.code)
+    return Object.assign(new Publisher(program, apiKey), { key: apiKey })
+  }
+
+  /** A new site, or a new version of one: everything but the finalize. */
+  async stage(files: Files, slug?: string): Promise<Staged> {
+    const request = { files: manifest(files) }
+    const staged = slug ? await this.client.update(slug, request) : await this.client.create(request)
+    for (const target of staged.upload.uploads) await this.client.upload(target, bytes(files[target.path]!))
+    return { ...staged, versionId: staged.upload.versionId }
+  }
+
+  async publish(files: Files, slug?: string) {
+    const staged = await this.stage(files, slug)
+    const { versionId } = await this.client.finalize(staged.slug, staged)
+    return { slug: staged.slug, versionId }
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport.close()
+  }
+}
+
+export function manifest(files: Files) {
+  return Object.entries(files).map(([path, content]) => ({
+    path,
+    size: bytes(content).length,
+    contentType: path.endsWith('.html') ? 'text/html' : 'text/plain',
+    hash: received(bytes(content)).hash,
+  }))
+}
+
+function bytes(content: string | Buffer): Buffer {
+  return Buffer.from(content as string)
+}
