@@ -60,6 +60,8 @@ export class HeldRequest implements Disposable {
   private constructor(asked: ClientRequest, body: Buffer) {
     this.#request = asked
     this.#body = body
+    // Whoever waits for the answer hears of it; whoever does not need not care.
+    asked.on('error', () => undefined)
   }
 
   /** Sends some bytes more. */
