@@ -61,10 +61,12 @@ export class Api implements AsyncDisposable {
 
   /** Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. */
   static async start(settings: Record<string, string> = {}): Promise<Api> {
-    const api = new Api(await startTestService(settings), settings)
+    await using stack = new AsyncDisposableStack()
+    const api = stack.use(new Api(await startTestService(settings), settings))
     api.clock.now = Math.floor(Date.now() / HOUR) * HOUR + 10 * MINUTE
     const { json } = await api.ask('GET', '/api/openapi.json')
     api.conformance = new Conformance(json as ApiDocument)
+    stack.move()
     return api
   }
 
