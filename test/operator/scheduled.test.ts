@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mock, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { readConfig } from '../../server/config.ts'
+import { type LogFields, makeLog } from '../../server/log.ts'
+import { openHouse } from '../../server/service.ts'
+import { Scheduler } from '../../server/sweeps/scheduler.ts'
+import { type Sweep, type SweepOptions, sweeps } from '../../server/sweeps/sweeps.ts'
+import { bytesOf } from '../blobs/bytes.ts'
+import { startTestService } from '../service.ts'
+import { siteRow, versionRow } from '../store/rows.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { Publisher } from './publisher.ts'
+
+// Sweeps by their schedule: the timers are the test's, and so is the clock.
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+test('an expired site’s bytes go within the hour, by the schedule alone', async () => {
+  await using data = await memoryFolder()
+  const published = Date.now()
+  {
+    await using service = await startTestService({ DATA: data.path, ANONYMOUS_LIFETIME: '3600' })
+    using publisher = new Publisher(service)
+    await publisher.publish({ 'index.html': 'for an hour', 'more.txt': bytesOf('more', 300_000) })
+  }
+  await using town = await startSchedules(data.path, published)
+  await town.pass(HOUR - MINUTE)
+  assert.equal((await filesIn(data.path)).length, 2, 'until then they are there')
+  await town.pass(MINUTE + HOUR)
+  assert.deepEqual(await filesIn(data.path), [])
+})
+
+test('each sweep does its work by the schedule', async () => {
+  await using data = await memoryFolder()
+  await using town = await startSchedules(data.path, 10 * DAY)
+  const { store } = town
+  await store.write('durable', async (tx) => {
+    await tx.sites.insert(siteRow('expired', { expires_at: 1, live_version_id: 'v', created_at: town.now }))
+    await tx.sites.insert(siteRow('abandoned', { created_at: town.now - 2 * DAY }))
+    await tx.sites.insert(siteRow('crowded', { live_version_id: 'v19', updated_at: town.now }))
+    for (let number = 0; number < 20; number++) await tx.versions.insert(versionRow(`v${number}`, 'crowded'))
+    await tx.versions.insert(versionRow('p', 'crowded', { state: 'pending', created_at: town.now - 2 * DAY }))
+    await tx.signIns.putCode({ email: 'a@b.test', code_hash: 'x', wrong_tries: 0, expires_at: town.now - 1 })
+    await tx.counters.add('old', town.now - 3 * HOUR)
+  })
+  await town.pass(2 * HOUR)
+  const { read } = store
+  assert.equal((await read.sites.bySlug('expired'))?.gone_reason, 'expired')
+  assert.equal((await read.sites.bySlug('abandoned'))?.gone_reason, 'abandoned')
+  assert.equal((await read.versions.bySlug('crowded')).length, 10)
+  assert.equal(await read.signIns.code('a@b.test'), undefined)
+  assert.equal(await read.counters.value('old', 10 * DAY - 3 * HOUR), 0)
+})
+
+test('of several processes one runs each sweep, as often as the schedule says', async () => {
+  await using data = await memoryFolder()
+  const counted = new Map<string, number>()
+  const table = sweeps.map(
+    (sweep): Sweep => ({
+      ...sweep,
+      async run() {
+        counted.set(sweep.name, (counted.get(sweep.name) ?? 0) + 1)
+        return 0
+      },
+    }),
+  )
+  await using town = await startSchedules(data.path, 10 * DAY, { schedulers: 3, table })
+  await town.pass(DAY)
+  for (const { name, every } of sweeps) {
+    const turns = DAY / SECOND / every
+    const runs = counted.get(name) ?? 0
+    // A lease is over a tenth of the interval before the next turn of whoever had it.
+    assert.ok(runs <= turns / 0.9 + 1, `${name} ran ${runs} times in ${turns} intervals`)
+    assert.ok(runs >= Math.max(1, turns * 0.9), `${name} ran ${runs} times in ${turns} intervals`)
+  }
+})
+
+test('a sweep that fails is logged and runs again at its next turn; the others go on', async () => {
+  await using data = await memoryFolder()
+  let tries = 0
+  let others = 0
+  const table: Sweep[] = [
+    {
+      name: 'failing',
+      every: 60,
+      means: '',
+      run: async () => {
+        if (++tries < 3) throw new Error('not now')
+        return 7
+      },
+    },
+    { name: 'other', every: 60, means: '', run: async () => ++others },
+  ]
+  await using town = await startSchedules(data.path, 10 * DAY, { table })
+  await town.pass(10 * MINUTE)
+  assert.ok(tries >= 9 && others >= 9, `${tries} tries, ${others} runs of the other`)
+  const failures = town.log.filter(({ message }) => message.includes('a sweep failed'))
+  assert.deepEqual(
+    failures.map(({ level, sweep, error }) => [level, sweep, String(error).split('\n')[0]]),
+    Array(2).fill(['error', 'failing', 'Error: not now']),
+  )
+  assert.ok(
+    town.log.some(({ message, sweep, gone }) => message === 'swept' && sweep === 'failing' && gone === 7),
+  )
+})
+
+test('who stops waits for the sweep that runs', async () => {
+  await using data = await memoryFolder()
+  const held = Promise.withResolvers<number>()
+  const begun = Promise.withResolvers<void>()
+  let ended = false
+  const run = async () => {
+    begun.resolve()
+    await held.promise
+    ended = true
+    return 0
+  }
+  await using town = await startSchedules(data.path, DAY, {
+    table: [{ name: 'slow', every: 10, means: '', run }],
+  })
+  town.tick(10 * SECOND)
+  await begun.promise
+  const stopping = town.stop()
+  await turn()
+  held.resolve(0)
+  await stopping
+  assert.ok(ended)
+})
+
+interface Line extends LogFields {
+  level: string
+  message: string
+}
+
+/** Schedulers of as many processes on one data folder, with timers and a clock that only the test moves. */
+async function startSchedules(
+  data: string,
+  now: number,
+  { schedulers = 1, table = sweeps }: { schedulers?: number; table?: readonly Sweep[] } = {},
+) {
+  await using started = new AsyncDisposableStack()
+  const log: Line[] = []
+  const clock = { now }
+  const house = started.use(
+    await openHouse(readConfig({ SLIPWAY_DATA: data }), {
+      log: makeLog({ level: 'info', text: false, write: (line) => void log.push(JSON.parse(line)) }),
+      version: 'test',
+      clock: () => clock.now,
+    }),
+  )
+  const { store } = house
+  const running = new Set<Promise<unknown>>()
+  const watched = table.map((sweep) => watchedBy(running, sweep))
+  mock.timers.enable({ apis: ['setTimeout'] })
+  started.defer(() => mock.timers.reset())
+  const all = Array.from({ length: schedulers }, () =>
+    started.use(new Scheduler(house.sweepOptions, watched)),
+  )
+  const tick = (milliseconds: number) => {
+    clock.now += milliseconds
+    mock.timers.tick(milliseconds)
+  }
+  const owned = started.move()
+  return {
+    store,
+    log,
+    get now() {
+      return clock.now
+    },
+    tick,
+    /** Lets time pass in small steps, each until nothing runs any more. */
+    async pass(milliseconds: number) {
+      for (let left = milliseconds; left > 0; left -= 5 * SECOND) {
+        tick(Math.min(left, 5 * SECOND))
+        // Writes follow one another, so those that take a lease come before this one.
+        await store.write('soft', async () => undefined)
+        await turn()
+        await Promise.allSettled(running)
+      }
+    },
+    async stop() {
+      for (const scheduler of all) await scheduler[Symbol.asyncDispose]()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function watchedBy(running: Set<Promise<unknown>>, sweep: Sweep): Sweep {
+  const run = (...given: [SweepOptions, { since: number }]) => {
+    const turn = sweep.run(...given)
+    running.add(turn)
+    void turn.catch(() => undefined).finally(() => running.delete(turn))
+    return turn
+  }
+  return { ...sweep, run }
+}
+
+async function filesIn(data: string): Promise<string[]> {
+  const entries = await readdir(join(data, 'blobs'), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name)
+}
