@@ -155,9 +155,7 @@ async function condemnUnnamed({ store, blobs, clock }: SweepOptions): Promise<nu
   const look = async (hashes: string[]) => {
     if ((await store.read.blobNames.unnamedAmong(hashes)).length === 0) return
     found += await store.write('soft', async (tx) => {
-      const unnamed = await tx.blobNames.unnamedAmong(hashes)
-      await tx.blobNames.condemn(unnamed, clock())
-      return unnamed.length
+      return tx.blobNames.condemn(await tx.blobNames.unnamedAmong(hashes), clock())
     })
   }
   let piece: string[] = []

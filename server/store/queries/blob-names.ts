@@ -60,15 +60,18 @@ export function blobNamesOver(db: Kysely<Schema>) {
       return unnamed
     },
 
-    /** Marks blobs for deletion from `now` on; the first mark stays. */
-    async condemn(hashes: readonly string[], now: number): Promise<void> {
+    /** Marks blobs for deletion from `now` on; the first mark stays. Answers how many had none yet. */
+    async condemn(hashes: readonly string[], now: number): Promise<number> {
+      let marked = 0
       for (const piece of pieces(hashes)) {
-        await db
+        const { numInsertedOrUpdatedRows } = await db
           .insertInto('condemned_blobs')
           .values(piece.map((hash) => ({ hash, since: now })))
           .onConflict((c) => c.doNothing())
-          .execute()
+          .executeTakeFirst()
+        marked += Number(numInsertedOrUpdatedRows)
       }
+      return marked
     },
 
     /** Blobs condemned before `before`, oldest first. */
