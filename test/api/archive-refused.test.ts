@@ -85,7 +85,10 @@ describe('nothing is kept of an archive that', () => {
     ],
     [
       'lies about a checksum',
-      [['zip', zip([good, { ...part('lie', 'truth'), crc32: 1 }])]],
+      [
+        ['zip', zip([good, { ...part('lie', 'truth'), crc32: 1 }])],
+        ['zip', zip([good, { ...part('lie', Buffer.alloc(600_000, 'truth')), crc32: 1 }])],
+      ],
       'VALIDATION_ERROR',
     ],
     [

@@ -314,6 +314,14 @@ describe('a duplicate', () => {
     assert.equal((await api.visit(copy.siteUrl)).text, 'changed')
   })
 
+  test('of a site that was claimed has nothing of its claim token', async () => {
+    const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
+    await owner.client.claim(slug, claimToken!)
+    const copy = await owner.client.duplicate(slug)
+    await refused(api.anonymous.claimPreview(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
+    await refused(owner.client.claim(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
+  })
+
   test('is of the live version, not of one that waits', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
     await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false })
