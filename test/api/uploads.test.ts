@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -108,6 +110,19 @@ describe('an upload', () => {
     const body = JSON.stringify('x'.repeat(3 * MIB))
     const { target } = await waitingFor(entryOf('large.json', body))
     assert.equal((await put(target, body)).status, 200)
+  })
+
+  test('may ask first whether it is welcome, as curl does with large files', async () => {
+    const bytes = randomBytes(400 * KIB)
+    const { target } = await waitingFor(entryOf('a.bin', bytes))
+    const url = target.url.replace('localhost', '127.0.0.1')
+    const headers = { ...target.headers, 'Content-Length': bytes.length, Expect: '100-continue' }
+    const outgoing = request(url, { method: 'PUT', headers, agent: false })
+    outgoing.on('continue', () => outgoing.end(bytes))
+    outgoing.flushHeaders()
+    const [incoming] = await once(outgoing, 'response')
+    incoming.resume()
+    assert.equal(incoming.statusCode, 200)
   })
 
   test('needs no key, and looks at none', async () => {
