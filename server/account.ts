@@ -11,7 +11,7 @@ import { Failure, invalid } from './failure.ts'
 import { hashOfSecret, newApiKey, newCode, newSessionToken, readCode, Signer, sameSecret } from './key.ts'
 import { codeLetter, lockLetter } from './mail/letters.ts'
 import type { Mail } from './mail/mail.ts'
-import type { AccountRow } from './store/schema.ts'
+import type { AccountRow, CodeRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 import { iso } from './time.ts'
 
@@ -57,25 +57,17 @@ export class Accounts {
   async requestCode(typed: string): Promise<RequestCodeAnswer> {
     const email = readEmail(typed)
     const code = newCode()
-    const send = await this.#store.write('durable', async (tx) => {
-      const now = this.#clock()
-      const window = Math.floor(now / HOUR) * HOUR
-      if ((await tx.counters.add(`codes:${email}`, window)) > CODES_AN_HOUR)
-        throw tooManyCodes(window + HOUR, now)
-      if (await isLocked(tx, email, now)) return false
-      const expiresAt = now + CODE_SECONDS * 1000
-      await tx.signIns.putCode({
-        email,
-        code_hash: this.#hashOfCode(email, code),
-        wrong_tries: 0,
-        expires_at: expiresAt,
-      })
-      return true
-    })
-    if (send)
-      await this.#mail.send(
-        codeLetter({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl }),
-      )
+    const code_hash = this.#hashOfCode(email, code)
+    const issued = await this.#store.write('durable', (tx) => issue(tx, { email, code_hash }, this.#clock()))
+    if (issued) {
+      const letter = codeLetter({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      try {
+        await this.#mail.send(letter)
+      } catch (error) {
+        await this.#store.write('durable', (tx) => takeBack(tx, issued))
+        throw error
+      }
+    }
     return {
       message: 'A code is on its way, if the address can receive mail',
       email,
@@ -208,6 +200,36 @@ function readEmail(typed: string): string {
 
 function newAccount(email: string, now: number): AccountRow {
   return { id: randomUUID(), email, plan: 'free', key_hash: null, created_at: now }
+}
+
+/** A code that waits for its letter, and what it stands in place of. */
+interface IssuedCode {
+  row: CodeRow
+  before: CodeRow | undefined
+  window: number
+}
+
+/** Undefined when the address is locked: then there is no code and no letter. */
+async function issue(
+  tx: Writing,
+  code: Pick<CodeRow, 'email' | 'code_hash'>,
+  now: number,
+): Promise<IssuedCode | undefined> {
+  const window = Math.floor(now / HOUR) * HOUR
+  if ((await tx.counters.add(`codes:${code.email}`, window)) > CODES_AN_HOUR)
+    throw tooManyCodes(window + HOUR, now)
+  if (await isLocked(tx, code.email, now)) return undefined
+  const before = await tx.signIns.code(code.email)
+  const row = { ...code, wrong_tries: 0, expires_at: now + CODE_SECONDS * 1000 }
+  await tx.signIns.putCode(row)
+  return { row, before, window }
+}
+
+/** No letter, no code: the one before holds again, and nothing is counted. */
+async function takeBack(tx: Writing, { row, before, window }: IssuedCode): Promise<void> {
+  await tx.counters.takeBack(`codes:${row.email}`, window)
+  if ((await tx.signIns.code(row.email))?.code_hash !== row.code_hash) return
+  await (before ? tx.signIns.putCode(before) : tx.signIns.dropCode(row.email))
 }
 
 /** Answers whether this try locked the address. */

@@ -20,6 +20,16 @@ export function countersOver(db: Kysely<Schema>) {
       return row.requests
     },
 
+    /** One that was added does not count after all. */
+    async takeBack(caller: string, windowStart: number): Promise<void> {
+      await db
+        .updateTable('counters')
+        .set((e) => ({ requests: e('requests', '-', 1) }))
+        .where('caller', '=', caller)
+        .where('window_start', '=', windowStart)
+        .execute()
+    },
+
     async value(caller: string, windowStart: number): Promise<number> {
       const row = await db
         .selectFrom('counters')
