@@ -314,6 +314,18 @@ function signIns(promises: Promises): void {
     assert.equal(await count(), 1)
   })
 
+  promises('what is taken back from a counter does not count', async (open) => {
+    const { read, write } = await open()
+    const add = (caller: string) => write('soft', (tx) => tx.counters.add(caller, 0))
+    assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
+    await write('soft', async (tx) => {
+      await tx.counters.takeBack('one', 0)
+      await tx.counters.takeBack('one', 3600)
+      await tx.counters.takeBack('nobody', 0)
+    })
+    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('nobody', 0)], [2, 2, 0])
+  })
+
   promises('a session is its account until its time is over', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
