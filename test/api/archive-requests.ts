@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type Dirent, existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -39,11 +40,16 @@ export function send(
   return api.ask(method!, path + query, { key, body, headers: { 'content-type': type } })
 }
 
-/** The files below folders of the service, as they are now. */
+/** The files below folders of the service, as they are now. A folder that goes during the look is looked for again. */
 export async function filesIn({ data }: Api, ...folders: string[]): Promise<string[]> {
-  const found = await Promise.all(
-    folders.map((name) => readdir(join(data, name), { recursive: true, withFileTypes: true })),
-  )
+  const look = (name: string): Promise<Dirent[]> =>
+    readdir(join(data, name), { recursive: true, withFileTypes: true }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT' || !existsSync(join(data, name))) throw error
+        return look(name)
+      },
+    )
+  const found = await Promise.all(folders.map(look))
   const files = found.flat().filter((entry) => entry.isFile())
   return files.map((entry) => join(entry.parentPath, entry.name).slice(data.length + 1))
 }

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
 import { request } from 'node:http'
-import { connect } from 'node:net'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import type { FileEntry, UploadTarget } from '../../client/wire.ts'
-import type { Answer } from './answer.ts'
-import { type Account, Api, HOUR, refused, targetOf } from './api.ts'
+import { type Account, Api, HOUR, targetOf } from './api.ts'
 import { entryOf, sha256 } from './content.ts'
-import { numbers } from './random.ts'
+import { nothingOf, send, type Waiting, waiting } from './one-upload.ts'
 
 const KIB = 2 ** 10
 const MIB = 2 ** 20
@@ -25,40 +20,10 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-interface Waiting {
-  slug: string
-  siteUrl: string
-  versionId: string
-  target: UploadTarget
-}
-
-/** A site that waits for one file. */
-async function waitingFor(entry: FileEntry): Promise<Waiting> {
-  const { slug, siteUrl, upload } = await owner.client.create({ files: [entry] })
-  return { slug, siteUrl, versionId: upload.versionId, target: upload.uploads[0]! }
-}
-
-function put(target: UploadTarget, body: string | Buffer | Readable, headers = {}): Promise<Answer> {
-  return api.ask('PUT', targetOf(target.url), { body, headers: { ...target.headers, ...headers } })
-}
-
-/** Nothing of the file is there: neither for finalize nor on the disk. */
-async function nothingCame({ slug, versionId }: Waiting): Promise<void> {
-  const error = await refused(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
-  assert.equal((error.details as { count: number }).count, 1)
-  await noBytesOf(versionId)
-}
-
-/** The disk has no bytes of a version; a request that was cut off may still be under way. */
-async function noBytesOf(versionId: string): Promise<void> {
-  const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
-  let left = await staged()
-  for (let round = 0; left.length > 0 && round < 10_000; round++) {
-    await setImmediate()
-    left = await staged()
-  }
-  assert.deepEqual(left, [])
-}
+const waitingFor = (entry: FileEntry) => waiting(owner, entry)
+const put = (target: UploadTarget, body: string | Buffer | Readable, headers = {}) =>
+  send(api, target, body, headers)
+const nothingCame = (upload: Waiting) => nothingOf(api, owner, upload)
 
 describe('an upload', () => {
   for (const size of [1, 4096, 256 * KIB, 256 * KIB + 1, 3 * MIB + 7]) {
@@ -340,69 +305,5 @@ describe('bytes that are not what the manifest said', () => {
     assert.equal((await put(target, 'wrong', { 'content-type': 'text/html' })).status, 400)
     await owner.client.finalize(slug, { versionId })
     assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
-  })
-})
-
-describe('an upload that is cut off', () => {
-  /** The upload as it goes over the wire. */
-  function onTheWire({ target }: Waiting, bytes: Buffer, chunked: boolean): Buffer {
-    const head = [
-      `PUT ${targetOf(target.url)} HTTP/1.1`,
-      'Host: localhost',
-      `Content-Type: ${target.headers['Content-Type']}`,
-      chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`,
-    ].join('\r\n')
-    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`)
-    const body = chunked ? Buffer.concat([size, bytes, Buffer.from('\r\n0\r\n\r\n')]) : bytes
-    return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body])
-  }
-
-  /** Sends these bytes and lets the connection break. */
-  function breakAfter(bytes: Buffer): Promise<void> {
-    return new Promise((resolve) => {
-      const socket = connect({ port: api.port, host: '127.0.0.1' })
-      socket.on('error', () => undefined)
-      socket.on('close', () => resolve())
-      socket.write(bytes, () => socket.resetAndDestroy())
-    })
-  }
-
-  for (const chunked of [false, true]) {
-    test(`at any byte leaves nothing ${chunked ? 'of its pieces' : 'behind'}`, async () => {
-      const bytes = Buffer.from('every byte of this counts')
-      const waiting = await waitingFor(entryOf('a.txt', bytes))
-      const wire = onTheWire(waiting, bytes, chunked)
-      for (let at = 1; at < wire.length; at++) {
-        const answer = await api.cutOff(wire.subarray(0, at))
-        assert.doesNotMatch(answer, /^HTTP\/1\.1 2/, `cut off after ${at} of ${wire.length} bytes`)
-      }
-      await nothingCame(waiting)
-      assert.equal((await put(waiting.target, bytes)).status, 200)
-    })
-  }
-
-  test('by a broken connection leaves nothing behind, however large it is', async (context) => {
-    const bytes = randomBytes(600 * KIB)
-    const waiting = await waitingFor(entryOf('a.bin', bytes))
-    const wire = onTheWire(waiting, bytes, false)
-    const next = numbers(context)
-    for (let round = 0; round < 40; round++) await breakAfter(wire.subarray(0, 1 + next(wire.length - 1)))
-    await nothingCame(waiting)
-    assert.equal((await put(waiting.target, bytes)).status, 200)
-    await owner.client.finalize(waiting.slug, { versionId: waiting.versionId })
-    assert.deepEqual((await api.visit(waiting.siteUrl, '/a.bin')).body, bytes)
-  })
-
-  test('leaves the ones beside it alone', async () => {
-    const [first, second] = [randomBytes(400 * KIB), randomBytes(400 * KIB)]
-    const { slug, siteUrl, upload } = await owner.client.create({
-      files: [entryOf('1', first), entryOf('2', second)],
-    })
-    const [one, other] = upload.uploads
-    const waiting = { slug, siteUrl, versionId: upload.versionId, target: one! }
-    const wire = onTheWire(waiting, first, false)
-    await Promise.all([breakAfter(wire.subarray(0, 300 * KIB)), put(other!, second)])
-    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
-    assert.deepEqual(error.details, { missing: ['1'], count: 1 })
   })
 })

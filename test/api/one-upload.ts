@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { FileEntry, UploadTarget } from '../../client/wire.ts'
+import type { Answer } from './answer.ts'
+import { type Account, type Api, refused, targetOf } from './api.ts'
+
+export interface Waiting {
+  slug: string
+  siteUrl: string
+  versionId: string
+  target: UploadTarget
+}
+
+/** A site that waits for one file. */
+export async function waiting(owner: Account, entry: FileEntry): Promise<Waiting> {
+  const { slug, siteUrl, upload } = await owner.client.create({ files: [entry] })
+  return { slug, siteUrl, versionId: upload.versionId, target: upload.uploads[0]! }
+}
+
+export function send(
+  api: Api,
+  target: UploadTarget,
+  body: string | Buffer | Readable,
+  headers = {},
+): Promise<Answer> {
+  return api.ask('PUT', targetOf(target.url), { body, headers: { ...target.headers, ...headers } })
+}
+
+/** Nothing of the file is there: neither for finalize nor on the disk. */
+export async function nothingOf(api: Api, owner: Account, { slug, versionId }: Waiting): Promise<void> {
+  const error = await refused(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+  assert.equal((error.details as { count: number }).count, 1)
+  await noBytesOf(api, versionId)
+}
+
+/** The disk has no bytes of a version; a request that was cut off may still be under way. */
+export async function noBytesOf(api: Api, versionId: string): Promise<void> {
+  const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
+  let left = await staged()
+  for (let round = 0; left.length > 0 && round < 10_000; round++) {
+    await setImmediate()
+    left = await staged()
+  }
+  assert.deepEqual(left, [])
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, refused, targetOf } from './api.ts'
+import { entryOf } from './content.ts'
+import { nothingOf, send, type Waiting, waiting } from './one-upload.ts'
+import { numbers } from './random.ts'
+
+const KIB = 2 ** 10
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+describe('an upload that is cut off', () => {
+  /** The upload as it goes over the wire. */
+  function onTheWire({ target }: Waiting, bytes: Buffer, chunked: boolean): Buffer {
+    const head = [
+      `PUT ${targetOf(target.url)} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Type: ${target.headers['Content-Type']}`,
+      chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`,
+    ].join('\r\n')
+    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`)
+    const body = chunked ? Buffer.concat([size, bytes, Buffer.from('\r\n0\r\n\r\n')]) : bytes
+    return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body])
+  }
+
+  /** Sends these bytes and lets the connection break. */
+  function breakAfter(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect({ port: api.port, host: '127.0.0.1' })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve())
+      socket.write(bytes, () => socket.resetAndDestroy())
+    })
+  }
+
+  for (const chunked of [false, true]) {
+    test(`at any byte leaves nothing ${chunked ? 'of its pieces' : 'behind'}`, async () => {
+      const bytes = Buffer.from('every byte of this counts')
+      const upload = await waiting(owner, entryOf('a.txt', bytes))
+      const wire = onTheWire(upload, bytes, chunked)
+      for (let at = 1; at < wire.length; at++) {
+        const answer = await api.cutOff(wire.subarray(0, at))
+        assert.doesNotMatch(answer, /^HTTP\/1\.1 2/, `cut off after ${at} of ${wire.length} bytes`)
+      }
+      await nothingOf(api, owner, upload)
+      assert.equal((await send(api, upload.target, bytes)).status, 200)
+    })
+  }
+
+  test('by a broken connection leaves nothing behind, however large it is', async (context) => {
+    const bytes = randomBytes(600 * KIB)
+    const upload = await waiting(owner, entryOf('a.bin', bytes))
+    const wire = onTheWire(upload, bytes, false)
+    const next = numbers(context)
+    for (let round = 0; round < 40; round++) await breakAfter(wire.subarray(0, 1 + next(wire.length - 1)))
+    await nothingOf(api, owner, upload)
+    assert.equal((await send(api, upload.target, bytes)).status, 200)
+    await owner.client.finalize(upload.slug, { versionId: upload.versionId })
+    assert.deepEqual((await api.visit(upload.siteUrl, '/a.bin')).body, bytes)
+  })
+
+  test('leaves the ones beside it alone', async () => {
+    const [first, second] = [randomBytes(400 * KIB), randomBytes(400 * KIB)]
+    const { slug, siteUrl, upload } = await owner.client.create({
+      files: [entryOf('1', first), entryOf('2', second)],
+    })
+    const [one, other] = upload.uploads
+    const cut = { slug, siteUrl, versionId: upload.versionId, target: one! }
+    const wire = onTheWire(cut, first, false)
+    await Promise.all([breakAfter(wire.subarray(0, 300 * KIB)), send(api, other!, second)])
+    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.deepEqual(error.details, { missing: ['1'], count: 1 })
+  })
+})
