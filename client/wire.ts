@@ -95,6 +95,18 @@ export interface FinalizeAnswer {
   previewUrl: string
   /** Present when the version was already finalized like this. */
   replayed?: true
+  /** What was odd in the files and does not break the site, such as a line of `_redirects` that cannot be read. */
+  warnings?: PublishWarning[]
+}
+
+/** Something odd in a published file. */
+export interface PublishWarning {
+  /** The file's path. */
+  file: string
+  /** From 1; absent when it is about the whole file. */
+  line?: number
+  /** One sentence for a person. */
+  message: string
 }
 
 /** One request with a zip, tar or tar.gz as its body. */

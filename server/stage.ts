@@ -179,6 +179,10 @@ function pendingVersion(
     base_version_id: base ?? null,
     created_at: now,
     published_at: null,
+    rules: null,
+    warnings: null,
+    front: null,
+    encoded: 0,
   }
 }
 

@@ -374,4 +374,8 @@ const emptyVersion = {
   viewer: '{}',
   base_version_id: null,
   published_at: null,
+  rules: null,
+  warnings: null,
+  front: null,
+  encoded: 0 as const,
 }

@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../sdk/publish.ts'
+import type { PublishWarning } from '../wire.ts'
 import type { Values, Workplace } from './command.ts'
 import type { Order, Outcome, Watch } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
@@ -63,10 +63,8 @@ function uploaded({ published, files }: Ending): string {
   return `${count(published.uploaded, 'file')} (${size(published.uploadedBytes)}) uploaded, the rest was there already`
 }
 
-function inWords(warning: PublishWarning): string {
-  if (typeof warning === 'string') return warning
-  const where = [warning.file, warning.line].filter((part) => part !== undefined).join(':')
-  return where ? `${where}: ${warning.message}` : warning.message
+function inWords({ file, line, message }: PublishWarning): string {
+  return `${line === undefined ? file : `${file}:${line}`}: ${message}`
 }
 
 function summary({ published, site, files, live }: Ending) {

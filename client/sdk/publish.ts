@@ -48,11 +48,7 @@ export interface Progress {
   bytesDone: number
 }
 
-/** Something odd that the server found in the files, such as a broken line in `_redirects`. */
-export type PublishWarning = string | { file?: string; line?: number; message: string }
-
 export interface Published extends FinalizeAnswer, Partial<AnonymousExtras> {
-  warnings?: PublishWarning[]
   /** Files uploaded by this call; the rest of the site was there already. */
   uploaded: number
   uploadedBytes: number

@@ -32,7 +32,7 @@ import { type Patience, realPatience } from './retry.ts'
 import { type Bytes, fetchTransport, type Outgoing, type Payload, type Send } from './transport.ts'
 
 export type * from '../wire.ts'
-export type { Progress, Published, PublishOptions, PublishWarning, Staged } from './publish.ts'
+export type { Progress, Published, PublishOptions, Staged } from './publish.ts'
 export { isSlipwayError, SlipwayError } from './slipway-error.ts'
 export type { Bytes, Incoming, Outgoing, Payload, Send } from './transport.ts'
 export type { PublishFile } from './upload.ts'

@@ -1,18 +1,37 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Encoding } from '../encoding.ts'
 import { precondition } from './conditional.ts'
 import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages.ts'
 import type { Outcome } from './resolve.ts'
 import type { FolderRedirect, ServedFile } from './table.ts'
 import type { Target } from './target.ts'
 
-/** A whole answer, but for the bytes of a file, which are still to be fetched. */
+/** Bytes that are kept among the blobs. */
+export interface Content {
+  /** The file they are of, for the log. */
+  path: string
+  /** Of the blob, as published. */
+  hash: string
+  /** Bytes of the whole blob, or of its encoding. */
+  size: number
+  /** The encoding that is kept beside the blob; absent for its own bytes. */
+  encoding?: Encoding
+  /** The part that is wanted, both ends included. */
+  range?: { start: number; end: number }
+}
+
+/**
+ * A whole answer, but for bytes that are still to be fetched. It never changes, and what can be known ahead is the same
+ * object each time: a lane may remember what it made of one.
+ */
 export interface Answer {
-  status: number
-  /** Header lines, name after value, ready for `writeHead`. */
-  headers: readonly string[]
-  body?: Buffer
-  /** The file whose bytes are the body. */
-  file?: ServedFile
+  readonly status: number
+  /** Header lines, name before value, with `Content-Length`; without what belongs to the connection, and without `Date`. */
+  readonly headers: readonly string[]
+  /** The body, when it is in memory anyway. */
+  readonly body?: Buffer
+  /** The bytes that are the body. */
+  readonly content?: Content
 }
 
 /** What a GET gets for an outcome; a HEAD gets the same without the body. Pure. */
@@ -20,14 +39,17 @@ export function answerTo(outcome: Outcome, target: Target, headers: IncomingHttp
   if (outcome.kind === 'file') return fileAnswer(outcome, headers)
   if (outcome.kind === 'redirect') return redirectAnswer(outcome, target.query)
   if (outcome.kind === 'malformed') return MALFORMED
-  if (outcome.page) return { status: 404, headers: outcome.page.headers, file: outcome.page.file }
+  if (outcome.page) {
+    const { headers, file } = outcome.page
+    return { status: 404, headers, content: file }
+  }
   return outcome.asset ? NO_ASSET : NO_PAGE
 }
 
 function fileAnswer(file: ServedFile, headers: IncomingHttpHeaders): Answer {
   const status = precondition(headers, file)
   if (status === 304) return { status, headers: file.notModified }
-  return status === 200 ? { status, headers: file.ok, file } : PRECONDITION_FAILED
+  return status === 200 ? { status, headers: file.ok, content: file } : PRECONDITION_FAILED
 }
 
 /** Permanent, as at every web server; the query goes along. */

@@ -6,7 +6,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { Failure } from '../failure.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/store.ts'
-import { type Answer, answerTo } from './answer.ts'
+import { type Answer, answerTo, type Content } from './answer.ts'
 import { Bodies, streamBody } from './bodies.ts'
 import { Hosts } from './host.ts'
 import { Budget } from './kept.ts'
@@ -24,7 +24,6 @@ import {
 import { PasswordGate } from './password-gate.ts'
 import { type Place, Places, type Site } from './places.ts'
 import { resolve } from './resolve.ts'
-import type { ServedFile } from './table.ts'
 import { readTarget, type Target } from './target.ts'
 
 interface EdgeOptions {
@@ -58,7 +57,7 @@ interface Visit {
 interface Reading {
   place: Place
   answer: Answer
-  file: ServedFile
+  content: Content
 }
 
 /**
@@ -130,23 +129,30 @@ export class Edge {
   }
 
   #deliver(visit: Visit, place: Place, answer: Answer): void {
-    const { file } = answer
-    const bytes = file && this.#bodies.warm(file)
-    if (!file || bytes || visit.request.method === 'HEAD') send(visit, answer, bytes)
+    const { content } = answer
+    const bytes = content && this.#bodies.warm(content)
+    if (!content || bytes || visit.request.method === 'HEAD') send(visit, answer, bytes)
     else
-      this.#wait(visit, this.#open(visit, file), (body) => this.#read(visit, { place, answer, file }, body))
+      this.#wait(visit, this.#open(visit, content), (body) =>
+        this.#read(visit, { place, answer, content }, body),
+      )
   }
 
   /** Requests may come all at once on one connection; their files are opened one after another, as they are sent. */
-  async #open({ response }: Visit, file: ServedFile): Promise<Buffer | Readable | undefined> {
+  async #open({ response }: Visit, content: Content): Promise<Buffer | Readable | undefined> {
     if (!response.socket && !response.destroyed) await once(response, 'socket')
-    return this.#bodies.open(file)
+    return this.#bodies.open(content)
   }
 
-  #read(visit: Visit, { place, answer, file }: Reading, body: Buffer | Readable | undefined): void {
+  #read(visit: Visit, { place, answer, content }: Reading, body: Buffer | Readable | undefined): void {
     const damaged = (error: unknown) => {
       const slug = place.kind === 'site' ? place.slug : undefined
-      this.#log.error('a published file cannot be read', { slug, path: file.path, hash: file.hash, error })
+      this.#log.error('a published file cannot be read', {
+        slug,
+        path: content.path,
+        hash: content.hash,
+        error,
+      })
     }
     if (body === undefined) {
       damaged(new Error('the blob is missing or has another length'))
@@ -154,7 +160,7 @@ export class Edge {
     } else if (Buffer.isBuffer(body)) send(visit, answer, body)
     else {
       visit.response.writeHead(answer.status, headersFor(visit.request, answer))
-      streamBody(body, visit.response, { size: file.size, failed: damaged })
+      streamBody(body, visit.response, { size: content.size, failed: damaged })
     }
   }
 

@@ -3,6 +3,7 @@ import { accountsOver } from './queries/accounts.ts'
 import { blobNamesOver } from './queries/blob-names.ts'
 import { countersOver } from './queries/counters.ts'
 import { domainsOver } from './queries/domains.ts'
+import { encodingsOver } from './queries/encodings.ts'
 import { leasesOver } from './queries/leases.ts'
 import { signInsOver } from './queries/sign-ins.ts'
 import { sitesOver } from './queries/sites.ts'
@@ -18,6 +19,7 @@ export function queriesOver(db: Kysely<Schema>): Queries {
     sites: sitesOver(db),
     versions: versionsOver(db),
     blobNames: blobNamesOver(db),
+    encodings: encodingsOver(db),
     domains: domainsOver(db),
     counters: countersOver(db),
     leases: leasesOver(db),

@@ -15,6 +15,7 @@ export interface Schema {
   arrivals: ArrivalRow
   blob_names: BlobNameRow
   condemned_blobs: CondemnedBlobRow
+  encodings: EncodingRow
   domains: DomainRow
   counters: CounterRow
   changes: ChangeRow
@@ -88,6 +89,14 @@ export interface VersionRow {
   base_version_id: string | null
   created_at: number
   published_at: number | null
+  /** JSON of `SiteRules`: what finalize read in `_redirects` and `_headers`; null when the version has neither. */
+  rules: string | null
+  /** JSON of `PublishWarning[]`: what finalize found odd; null when nothing was. */
+  warnings: string | null
+  /** JSON of `Front`: the root document with the site's metadata in its head; null when it is served as published. */
+  front: string | null
+  /** 1 once the encodings of all its files were prepared. */
+  encoded: 0 | 1
 }
 
 /** A file of a pending version whose bytes have come. */
@@ -108,6 +117,17 @@ export interface BlobNameRow {
 export interface CondemnedBlobRow {
   hash: string
   since: number
+}
+
+/**
+ * The encodings of a blob that are kept beside it, by their size in bytes; null where it would not have shrunk. A blob
+ * without a row was not tried yet, or is of a type that does not shrink.
+ */
+export interface EncodingRow {
+  hash: string
+  br: number | null
+  zstd: number | null
+  gzip: number | null
 }
 
 export interface DomainRow {

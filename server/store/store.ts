@@ -2,6 +2,7 @@ import type { Accounts } from './queries/accounts.ts'
 import type { BlobNames } from './queries/blob-names.ts'
 import type { Counters } from './queries/counters.ts'
 import type { Domains } from './queries/domains.ts'
+import type { Encodings } from './queries/encodings.ts'
 import type { Leases } from './queries/leases.ts'
 import type { SignIns } from './queries/sign-ins.ts'
 import type { Sites } from './queries/sites.ts'
@@ -14,6 +15,7 @@ export interface Queries {
   sites: Sites
   versions: Versions
   blobNames: BlobNames
+  encodings: Encodings
   domains: Domains
   counters: Counters
   leases: Leases

@@ -210,7 +210,10 @@ describe('what the server says', () => {
     await using all = await SiteDesk.start()
     all.peer.misbehave = ({ path }, _request, response) => {
       if (!path.endsWith('/finalize')) return false
-      const warnings = ['A plain one', { file: '_redirects', line: 3, message: 'has no target' }]
+      const warnings = [
+        { file: '_headers', message: 'is too long' },
+        { file: '_redirects', line: 3, message: 'has no target' },
+      ]
       answer(response, 200, {
         slug: 'site-1',
         siteUrl: 'http://site-1.sites.test/',
@@ -220,7 +223,7 @@ describe('what the server says', () => {
       return true
     }
     const { stderr } = await all.publish()
-    assert.match(stderr, /Careful: A plain one\nCareful: _redirects:3: has no target\n/)
+    assert.match(stderr, /Careful: _headers: is too long\nCareful: _redirects:3: has no target\n/)
   })
 
   it('when nothing answers, the next step is said', async () => {

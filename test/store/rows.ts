@@ -37,6 +37,10 @@ export function versionRow(id: string, slug: string, change: Partial<VersionRow>
     base_version_id: null,
     created_at: 1000,
     published_at: null,
+    rules: null,
+    warnings: null,
+    front: null,
+    encoded: 0,
     ...change,
   }
 }

@@ -3,8 +3,8 @@ import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
 
 export type Versions = ReturnType<typeof versionsOver>
 
-/** A version without its manifest. */
-export type VersionHead = Omit<VersionRow, 'files'>
+/** A version without what is only needed to serve it. */
+export type VersionHead = Omit<VersionRow, 'files' | 'rules' | 'warnings' | 'front'>
 
 const head = [
   'id',
@@ -16,6 +16,7 @@ const head = [
   'base_version_id',
   'created_at',
   'published_at',
+  'encoded',
 ] as const
 
 /** Rows a statement may insert at once: under every engine's limit of parameters. */
