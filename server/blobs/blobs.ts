@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Encoding } from '../encoding.ts'
 
 /** What a caller says of bytes before they arrive. */
 export interface Expected {
@@ -15,6 +16,14 @@ export interface Received {
   size: number
 }
 
+/** Which of a blob's bytes are wanted. */
+export interface Wanted {
+  /** These encoded bytes in place of the blob's own. */
+  encoding?: Encoding | undefined
+  /** From `start` to `end`, both included. */
+  range?: { start: number; end: number } | undefined
+}
+
 /**
  * The bytes of files, named by their SHA-256, immutable.
  *
@@ -22,11 +31,14 @@ export interface Received {
  * where nobody can read them. `settle` makes a batch's bytes durable and readable by hash. Between the two
  * the caller records in the store that they came; the store's rules then keep them from collection.
  *
- * - Atomic: a hash is either readable with exactly its bytes or not there. Nothing half-written is ever seen.
- * - Idempotent: receiving or settling the same bytes again changes nothing.
- * - Durable: what `settle` did not report missing survives a power cut in the next millisecond. After a
- *   failed flush nothing is reported as settled, and the bytes have to be received anew.
- * - Races: any number of processes may receive, settle and read at once. `remove` may only be called for a
+ * Beside a blob, under the same hash, its encodings may be kept: they go when it goes.
+ *
+ * - Atomic: a hash, or an encoding of it, is either readable with exactly its bytes or not there. Nothing half-written is
+ *   ever seen.
+ * - Idempotent: receiving, settling or keeping the same bytes again changes nothing.
+ * - Durable: what `settle` did not report missing and what `keepEncoding` kept survives a power cut in the next
+ *   millisecond. After a failed flush nothing is reported as settled or kept, and the bytes have to come anew.
+ * - Races: any number of processes may receive, settle, keep and read at once. `remove` may only be called for a
  *   hash that the store, within a transaction, says nobody names.
  * - A full disk is INSUFFICIENT_STORAGE, other trouble of the engine UNAVAILABLE; neither leaves anything behind.
  */
@@ -46,16 +58,19 @@ export interface Blobs {
   /** Batches that still hold bytes, with the time (milliseconds) of their last change. */
   batches(): AsyncIterable<{ batch: string; changedAt: number }>
 
-  /** All bytes of a blob, or undefined when it is not there. For small blobs. */
-  bytes(hash: string): Promise<Buffer | undefined>
+  /** Keeps these bytes beside a blob as an encoding of it, durable and readable; they replace what was kept before. */
+  keepEncoding(hash: string, encoding: Encoding, bytes: Buffer): Promise<void>
 
-  /** A stream of a blob's bytes, or of `start` to `end` (both included); undefined when it is not there. */
-  read(hash: string, range?: { start: number; end: number }): Promise<Readable | undefined>
+  /** All bytes of a blob or of an encoding of it, or undefined when that is not there. For what fits into memory. */
+  bytes(hash: string, encoding?: Encoding): Promise<Buffer | undefined>
 
-  /** Deletes a blob; a missing one is fine. */
+  /** A stream of a blob's bytes; undefined when they are not there. */
+  read(hash: string, wanted?: Wanted): Promise<Readable | undefined>
+
+  /** Deletes a blob and its encodings; a missing one is fine. */
   remove(hash: string): Promise<void>
 
-  /** Every settled blob, in no order. */
+  /** Every hash under which something is settled or kept, once, in no order. */
   list(): AsyncIterable<string>
 
   /** Rejects with UNAVAILABLE when bytes could not be kept now. */

@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { ENCODINGS, type Encoding } from '../encoding.ts'
 import { diskFailed, Failure, storageFailure } from '../failure.ts'
 import type { Blobs, Expected, Received } from './blobs.ts'
 import { inParallel } from './in-parallel.ts'
@@ -27,7 +28,10 @@ const SMALL = 256 * 1024
 const PARALLEL = 16
 
 interface DiskOptions {
-  /** Everything lives below this folder, which must be one file system: `staged/<batch>/` and `<first two of hash>/<hash>`. */
+  /**
+   * Everything lives below this folder, which must be one file system: `staged/<batch>/`, `<first two of hash>/<hash>`
+   * and beside the latter `<hash>.br`.
+   */
   folder: string
   /**
    * Names this run of the service; processes that share it trust each other's staged bytes. Those of an earlier
@@ -41,7 +45,8 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   prepare(folder)
   const staged = join(folder, 'staged')
   const batchFolder = (batch: string) => join(staged, batch)
-  const place = (hash: string) => join(folder, hash.slice(0, 2), hash)
+  const place = (hash: string, encoding?: Encoding) =>
+    join(folder, hash.slice(0, 2), encoding ? `${hash}.${encoding}` : hash)
   let flushFailure: unknown
 
   async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
@@ -78,6 +83,16 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
     } catch (error) {
       await unlink(path).catch(() => undefined)
       throw error
+    } finally {
+      await handle.close()
+    }
+  }
+
+  async function writeFlushed(path: string, bytes: Buffer): Promise<void> {
+    const handle = await open(path, 'wx')
+    try {
+      await writeWhole(handle, bytes)
+      await flush(handle)
     } finally {
       await handle.close()
     }
@@ -158,20 +173,37 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
       }
     },
 
-    bytes: (hash) => readFile(place(hash)).catch(absent),
+    keepEncoding: (hash, encoding, bytes) =>
+      reported(async () => {
+        refuseAfterFailedFlush()
+        // A batch of its own: what a killed process leaves in it goes with all uploads that nobody waits for.
+        const batch = batchFolder(`encoding.${randomUUID()}`)
+        await mkdir(batch)
+        try {
+          const path = join(batch, hash)
+          await writeFlushed(path, bytes)
+          await rename(path, place(hash, encoding))
+        } finally {
+          await rm(batch, { recursive: true, force: true })
+        }
+        await flushFolders([hash])
+      }),
 
-    async read(hash, range) {
-      const handle = await open(place(hash)).catch(absent)
+    bytes: (hash, encoding) => readFile(place(hash, encoding)).catch(absent),
+
+    async read(hash, { encoding, range } = {}) {
+      const handle = await open(place(hash, encoding)).catch(absent)
       return handle && createReadStream('', { fd: handle, ...range })
     },
 
     async remove(hash) {
-      await rm(place(hash), { force: true })
+      for (const encoding of [undefined, ...ENCODINGS]) await rm(place(hash, encoding), { force: true })
     },
 
     async *list() {
       for (const shard of shards()) {
-        for (const name of await readdir(join(folder, shard))) yield name
+        const names = await readdir(join(folder, shard))
+        yield* new Set(names.map((name) => name.slice(0, 64)))
       }
     },
 

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Blobs, Expected, Received } from '../../server/blobs/blobs.ts'
+import type { Blobs, Expected, Received, Wanted } from '../../server/blobs/blobs.ts'
 
 /** Bytes that differ for every name, as many as asked for; the same for the same name. */
 export function bytesOf(name: string | number, size: number): Buffer {
@@ -41,12 +41,8 @@ export async function keep(
   return came.hash
 }
 
-export async function readAll(
-  blobs: Blobs,
-  hash: string,
-  range?: { start: number; end: number },
-): Promise<Buffer | undefined> {
-  const body = await blobs.read(hash, range)
+export async function readAll(blobs: Blobs, hash: string, wanted?: Wanted): Promise<Buffer | undefined> {
+  const body = await blobs.read(hash, wanted)
   return body && buffer(body)
 }
 

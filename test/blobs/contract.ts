@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { Blobs, Expected, Received } from '../../server/blobs/blobs.ts'
 import { bodyOf, bytesOf, cutOff, keep, readAll, received } from './bytes.ts'
+import { keepingEncodings } from './encodings-contract.ts'
 
 /** Where the blobs of one test live; each `open` is a process of a run of the service. */
 export interface BlobPlace extends AsyncDisposable {
@@ -11,7 +12,7 @@ export interface BlobPlace extends AsyncDisposable {
   unsettled(): Promise<string[]>
 }
 
-type Promises = (sentence: string, check: (blobs: Blobs, place: BlobPlace) => Promise<void>) => void
+export type Promises = (sentence: string, check: (blobs: Blobs, place: BlobPlace) => Promise<void>) => void
 
 /** What server/blobs/blobs.ts promises; every engine passes all of it. */
 export function blobsContract(engine: string, fresh: () => Promise<BlobPlace>): void {
@@ -24,6 +25,7 @@ export function blobsContract(engine: string, fresh: () => Promise<BlobPlace>): 
   refusing(promises)
   settling(promises)
   keeping(promises)
+  keepingEncodings(promises)
 }
 
 /** Around the sizes at which an engine may go another way. */
@@ -53,7 +55,9 @@ function receiving(promises: Promises): void {
       [65_535, 65_536],
       [199_999, 199_999],
     ] as const) {
-      assert.ok((await readAll(blobs, hash, { start, end }))?.equals(bytes.subarray(start, end + 1)))
+      assert.ok(
+        (await readAll(blobs, hash, { range: { start, end } }))?.equals(bytes.subarray(start, end + 1)),
+      )
     }
   })
 

@@ -157,6 +157,54 @@ test('a full disk is INSUFFICIENT_STORAGE and leaves nothing half-written', need
   }
 })
 
+test(
+  'on a full disk no encoding is kept, what was kept stays, and there is room again later',
+  needs('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(4 * 2 ** 20)
+    const folder = join(disk.folder, 'blobs')
+    const blobs = diskBlobs({ folder, run: 'this-run' })
+    const hash = await keep(blobs, bytesOf('before', 2000))
+    await blobs.keepEncoding(hash, 'br', bytesOf('br', 1000))
+    await disk.fill(8192)
+    for (const encoding of ['br', 'zstd'] as const)
+      await assert.rejects(blobs.keepEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
+    assert.deepEqual(await readdir(join(folder, 'staged')), ['a-batch'])
+    assert.ok((await blobs.bytes(hash, 'br'))?.equals(bytesOf('br', 1000)))
+    assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
+    await disk.clear()
+    await blobs.keepEncoding(hash, 'zstd', LARGE)
+    assert.ok((await blobs.bytes(hash, 'zstd'))?.equals(LARGE))
+  },
+)
+
+test('an encoding and its folder are flushed before it is kept', needs('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  const hash = await keep(blobs, SMALL)
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+  await blobs.keepEncoding(hash, 'br', LARGE)
+  const lines = await strace.stop()
+  const shard = join(place.folder, hash.slice(0, 2))
+  assertInOrder(lines, [
+    ['sync(', `<${join(place.folder, 'staged')}`],
+    ['rename', `"${join(shard, `${hash}.br`)}"`],
+    ['sync(', `<${shard}>`],
+  ])
+})
+
+test('after a failed flush no encoding is kept either', needs('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  const hash = await keep(blobs, SMALL)
+  {
+    await using _ = await attachStrace(process.pid, ['-e', 'inject=fsync,fdatasync:error=EIO'])
+    await assert.rejects(blobs.keepEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+  }
+  assert.equal(await blobs.bytes(hash, 'br'), undefined)
+  await assert.rejects(blobs.keepEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+})
+
 test('a disk that became read-only is UNAVAILABLE, and says so when asked', needs('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), run: 'this-run' })
