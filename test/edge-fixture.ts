@@ -10,6 +10,8 @@ import { Addresses } from '../server/address.ts'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
 import { Edge } from '../server/edge/edge.ts'
+import { serveVisit } from '../server/edge/http-lane.ts'
+import { Budget } from '../server/edge/kept.ts'
 import { Failure } from '../server/failure.ts'
 import type { StoredFile } from '../server/file.ts'
 import { newId } from '../server/key.ts'
@@ -119,7 +121,12 @@ export class EdgeFixture {
     return fixture
   }
 
-  async #start({ folder, siteDomain = 'sites.test', baseUrl, cacheBytes }: FixtureOptions): Promise<void> {
+  async #start({
+    folder,
+    siteDomain = 'sites.test',
+    baseUrl,
+    cacheBytes = 2 ** 26,
+  }: FixtureOptions): Promise<void> {
     const clock = () => this.clock.now
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
@@ -141,14 +148,14 @@ export class EdgeFixture {
       log,
       secret: 'a secret that only this test knows of',
       addressOf: () => this.address,
-      ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      budget: new Budget(cacheBytes),
     })
     real.onChange((slugs) => this.edge.forget(slugs))
     await this.#listen()
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((request, response) => this.edge.handle(request, response))
+    const server = createServer((request, response) => serveVisit(this.edge, request, response))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     this.port = (server.address() as AddressInfo).port

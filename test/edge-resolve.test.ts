@@ -65,7 +65,7 @@ function outcome(path: string): string {
   if (found.kind === 'file') return found.path
   if (found.kind === 'redirect') return `→ ${found.location}`
   if (found.kind === 'malformed') return '400'
-  if (found.page) return `404 ${found.page.file.path}`
+  if (found.page) return `404 ${found.page.content!.path}`
   return found.asset ? '404 text' : '404 plain'
 }
 

@@ -1,10 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Encoding } from '../encoding.ts'
+import type { Asked, VisitHeaders } from './asked.ts'
 import { precondition } from './conditional.ts'
 import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages.ts'
-import type { Outcome } from './resolve.ts'
-import type { FolderRedirect, ServedFile } from './table.ts'
-import type { Target } from './target.ts'
+import { resolve } from './resolve.ts'
+import type { FolderRedirect, ServedFile, Table } from './table.ts'
 
 /** Bytes that are kept among the blobs. */
 export interface Content {
@@ -34,25 +33,23 @@ export interface Answer {
   readonly content?: Content
 }
 
-/** What a GET gets for an outcome; a HEAD gets the same without the body. Pure. */
-export function answerTo(outcome: Outcome, target: Target, headers: IncomingHttpHeaders): Answer {
+/** What a GET gets at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
+export function answerTo(table: Table, { target, headers }: Asked, _now: number): Answer {
+  const outcome = resolve(table, target.path)
   if (outcome.kind === 'file') return fileAnswer(outcome, headers)
   if (outcome.kind === 'redirect') return redirectAnswer(outcome, target.query)
   if (outcome.kind === 'malformed') return MALFORMED
-  if (outcome.page) {
-    const { headers, file } = outcome.page
-    return { status: 404, headers, content: file }
-  }
-  return outcome.asset ? NO_ASSET : NO_PAGE
+  return outcome.page ?? (outcome.asset ? NO_ASSET : NO_PAGE)
 }
 
-function fileAnswer(file: ServedFile, headers: IncomingHttpHeaders): Answer {
+function fileAnswer(file: ServedFile, headers: VisitHeaders): Answer {
   const status = precondition(headers, file)
-  if (status === 304) return { status, headers: file.notModified }
-  return status === 200 ? { status, headers: file.ok, content: file } : PRECONDITION_FAILED
+  if (status === 304) return file.notModified
+  return status === 200 ? file.ok : PRECONDITION_FAILED
 }
 
 /** Permanent, as at every web server; the query goes along. */
-function redirectAnswer({ location, headers }: FolderRedirect, query: string): Answer {
-  return { status: 301, headers: ['Location', location + query, ...headers] }
+function redirectAnswer({ location, answer }: FolderRedirect, query: string): Answer {
+  if (query === '') return answer
+  return { ...answer, headers: ['Location', location + query, ...answer.headers.slice(2)] }
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { VisitHeaders } from './asked.ts'
 import { readHttpDate } from './http-date.ts'
 
 /** What a representation can be told from others by. */
@@ -13,7 +13,7 @@ interface Validators {
  * What a conditional GET or HEAD gets where an unconditional one gets 200 (RFC 9110, 13.2.2, steps 1 to 4):
  * the header with an entity tag wins over the one with a date, and a failed match over a cached copy.
  */
-export function precondition(headers: IncomingHttpHeaders, file: Validators): 200 | 304 | 412 {
+export function precondition(headers: VisitHeaders, file: Validators): 200 | 304 | 412 {
   const match = headers['if-match']
   if (match !== undefined) {
     if (!lists(match, file.etag, 'strong')) return 412

@@ -125,8 +125,14 @@ export const NOT_ALLOWED = page({
   status: 405,
   title: 'This cannot be done here',
   text: 'Sites can only be read.',
-  headers: ['Allow', 'GET, HEAD'],
+  headers: ['Allow', 'GET, HEAD, OPTIONS'],
 })
+
+/** RFC 9110, 9.3.7. */
+export const OPTIONS: Answer = {
+  status: 204,
+  headers: ['Allow', 'GET, HEAD, OPTIONS', 'Cache-Control', 'no-store'],
+}
 
 export const PRECONDITION_FAILED = page({
   status: 412,

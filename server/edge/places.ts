@@ -1,3 +1,4 @@
+import type { Addresses } from '../address.ts'
 import type { StoredFile } from '../file.ts'
 import type { SiteRow, VersionRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
@@ -40,6 +41,7 @@ interface PlacesOptions {
   store: Store
   clock: () => number
   budget: Budget
+  addresses: Addresses
 }
 
 interface VersionName {

@@ -1,10 +1,11 @@
-import type { FolderRedirect, MissingPage, ServedFile, Table } from './table.ts'
+import type { Answer } from './answer.ts'
+import type { FolderRedirect, ServedFile, Table } from './table.ts'
 
 /** What a path gets. `page` is the site's own 404 page, if it has one for that place. */
 export type Outcome =
   | ServedFile
   | FolderRedirect
-  | { kind: 'missing'; page: MissingPage | undefined; asset: boolean }
+  | { kind: 'missing'; page: Answer | undefined; asset: boolean }
   | { kind: 'malformed' }
 
 /** A missing script or style is never answered with HTML (contract, "Serving", 3). */

@@ -1,4 +1,5 @@
 import type { StoredFile } from '../file.ts'
+import type { Answer } from './answer.ts'
 
 /** A file of a version with everything that can be said of it before anybody asks. */
 export interface ServedFile {
@@ -11,10 +12,9 @@ export interface ServedFile {
   etag: string
   /** Milliseconds, whole seconds only: what `Last-Modified` says. */
   modified: number
-  /** Header lines of a 200, name after value, ready for `writeHead`. */
-  ok: readonly string[]
-  /** Header lines of a 304 (RFC 9110, 15.4.5). */
-  notModified: readonly string[]
+  ok: Answer
+  /** RFC 9110, 15.4.5. */
+  notModified: Answer
 }
 
 /** A folder was asked for without its slash. */
@@ -22,13 +22,8 @@ export interface FolderRedirect {
   kind: 'redirect'
   /** Percent-encoded, a path of the same host; the query of the request is still to be added. */
   location: string
-  headers: readonly string[]
-}
-
-/** A 404 page of the site: `file` with the header lines of an error. */
-export interface MissingPage {
-  file: ServedFile
-  headers: readonly string[]
+  /** Without a query. */
+  answer: Answer
 }
 
 /** A version as visitors see it: every name that can be asked for, and what it gets. Immutable. */
@@ -36,7 +31,7 @@ export interface Table {
   /** By decoded path without the leading slash, so `''` is the root. */
   entries: ReadonlyMap<string, ServedFile | FolderRedirect>
   /** By folder, with its slash; `''` is the root. */
-  missingPages: ReadonlyMap<string, MissingPage>
+  missingPages: ReadonlyMap<string, Answer>
   /** Length of the longest folder in `missingPages`. */
   deepest: number
   /** About what it holds in memory. */
@@ -72,7 +67,7 @@ export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Optio
 export function compile(files: readonly StoredFile[], policy: Policy): Table {
   const served = files.filter((file) => !RULES.has(file.path)).map(fileMaker(policy))
   const entries = new Map<string, ServedFile | FolderRedirect>()
-  const missingPages = new Map<string, MissingPage>()
+  const missingPages = new Map<string, Answer>()
   const add = (name: string, entry: ServedFile | FolderRedirect) => {
     for (const form of formsOf(name)) if (!entries.has(form)) entries.set(form, entry)
   }
@@ -113,8 +108,8 @@ function fileMaker({ modified, cacheControl, more }: Policy): (file: StoredFile)
       size,
       etag,
       modified: seconds,
-      ok: [...ok, ...common],
-      notModified: ['ETag', etag, ...common],
+      ok: { status: 200, headers: [...ok, ...common], content: { path, hash: hash!, size } },
+      notModified: { status: 304, headers: ['ETag', etag, ...common] },
     }
   }
 }
@@ -122,12 +117,12 @@ function fileMaker({ modified, cacheControl, more }: Policy): (file: StoredFile)
 /** A permanent redirect that is asked for again each time: another version may have a file there. */
 function redirectTo(folder: string, { cacheControl, more }: Policy): FolderRedirect {
   const location = `/${folder.split('/').map(encodeURIComponent).join('/')}`
-  const headers = ['Content-Length', '0', 'Cache-Control', cacheControl, ...more]
-  return { kind: 'redirect', location, headers }
+  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', cacheControl, ...more]
+  return { kind: 'redirect', location, answer: { status: 301, headers } }
 }
 
-function missingPage(file: ServedFile, { more }: Policy): MissingPage {
-  return { file, headers: [...file.ok.slice(0, 4), ...ERROR_HEADERS, ...more] }
+function missingPage({ ok }: ServedFile, { more }: Policy): Answer {
+  return { ...ok, status: 404, headers: [...ok.headers.slice(0, 4), ...ERROR_HEADERS, ...more] }
 }
 
 function formsOf(name: string): Iterable<string> {
