@@ -138,7 +138,7 @@ function totalProblems(files: readonly unknown[], limits: FileLimits): Problem[]
 }
 
 /** A path fit for a sentence: short and without characters that would disturb it. */
-function shown(path: string): string {
+export function shown(path: string): string {
   const visible = path.replace(/[^\P{C}]/gu, '?')
   return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
 }

@@ -1,4 +1,6 @@
 import type { PublishWarning } from '../client/wire.ts'
+import { readRedirect } from './redirect-line.ts'
+import { RuleFile } from './rule-file.ts'
 
 /** One line of `_redirects`, checked: serving it can no longer fail. */
 export interface RedirectRule {
@@ -20,4 +22,34 @@ export interface RedirectRule {
 export interface ParsedRedirects {
   rules: RedirectRule[]
   warnings: PublishWarning[]
+}
+
+/** Rules of one kind that are kept: with `*` or `:name`, and without. */
+const MOST = { fixed: 2000, varying: 100 }
+
+/**
+ * Reads `_redirects`: Netlify's syntax (contract, "Serving", 2). A line that is wrong is left out and told of;
+ * never throws.
+ */
+export function parseRedirects(text: string): ParsedRedirects {
+  const file = new RuleFile('_redirects', text)
+  const rules: RedirectRule[] = []
+  const counts = { fixed: 0, varying: 0 }
+  for (const { line, text: words } of file.lines()) {
+    const rule = readRedirect(line, words)
+    if (typeof rule === 'string') {
+      file.warn(line, rule)
+      continue
+    }
+    const kind = /\*$|\/:[A-Za-z]/.test(rule.from) ? 'varying' : 'fixed'
+    counts[kind]++
+    if (counts[kind] <= MOST[kind]) rules.push(rule)
+    else if (counts[kind] === MOST[kind] + 1) file.warn(line, tooMany(kind))
+  }
+  return { rules, warnings: file.warnings }
+}
+
+function tooMany(kind: keyof typeof MOST): string {
+  const which = kind === 'fixed' ? "without '*' and ':name'" : "with '*' or ':name'"
+  return `A site can have ${MOST[kind]} redirect rules ${which}; this one and those after it are left out`
 }

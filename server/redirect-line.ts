@@ -1,0 +1,194 @@
+import { shown } from './file.ts'
+import { canonicalPath, encodePath, PathPattern } from './path-pattern.ts'
+import type { RedirectRule } from './redirect-rule.ts'
+
+const STATUSES: readonly number[] = [200, 301, 302, 303, 307, 308, 404] satisfies RedirectRule['status'][]
+
+/** Folders whose paths are not the site's own: this service's, and the one that Netlify keeps for itself. */
+const RESERVED = ['/_slipway', '/.netlify']
+
+const FULL_ADDRESS = /^https?:\/\//i
+
+/** Far more than anyone needs; without it a target could grow a path by hundreds of times. */
+const MOST_PLACEHOLDERS = 20
+
+type Source = Pick<RedirectRule, 'from'> & { host?: string; pattern: PathPattern }
+type Code = Pick<RedirectRule, 'status' | 'force'>
+
+/** Whether a target is the full address of some host. */
+export function isFullAddress(target: string): boolean {
+  return FULL_ADDRESS.test(target)
+}
+
+/** One line of `_redirects` without the white space around it, as a rule, or a sentence that says what is wrong. */
+export function readRedirect(line: number, text: string): RedirectRule | string {
+  const words = withoutComment(text.split(/\s+/))
+  const at = words.findIndex((word, index) => index > 0 && isTarget(word))
+  const source = readSource(words[0]!)
+  if (typeof source === 'string') return source
+  if (at < 0) return readForward(line, source, words.slice(1))
+  const query = readQuery(words.slice(1, at))
+  if (typeof query === 'string') return query
+  const code = readCode(words.slice(at + 1))
+  if (typeof code === 'string') return code
+  const names = new Set([...source.pattern.names, ...namesIn(query)])
+  const target = readTarget(words[at]!, names)
+  if ('problem' in target) return target.problem
+  const rule = ruleOf(line, source, query, { to: target.to, ...code })
+  return problemOf(rule, source.pattern) ?? rule
+}
+
+function withoutComment(words: string[]): string[] {
+  const at = words.findIndex((word) => word.startsWith('#'))
+  return at < 0 ? words : words.slice(0, at)
+}
+
+function isTarget(word: string): boolean {
+  return word.startsWith('/') || isFullAddress(word)
+}
+
+/** `/a/* 200` is short for `/a/* /a/:splat 200`. */
+function readForward(line: number, source: Source, words: readonly string[]): RedirectRule | string {
+  const [first] = words
+  if (first === undefined) return 'The rule has no target: write where the path leads to, after a space'
+  const code = readCode(words)
+  if (typeof code !== 'string' && code.status === 200 && source.from.endsWith('/*')) {
+    return ruleOf(line, source, [], { to: source.from.replace(/\*$/, ':splat'), ...code })
+  }
+  return `'${shown(words.at(-1)!)}' is no target: a target begins with '/', 'http://' or 'https://'`
+}
+
+function ruleOf(
+  line: number,
+  { from, host }: Source,
+  query: [string, string][],
+  { to, status, force }: Code & { to: string },
+): RedirectRule {
+  return {
+    line,
+    from,
+    ...(host !== undefined && { host }),
+    ...(query.length > 0 && { query }),
+    to,
+    status,
+    force,
+  }
+}
+
+function readSource(word: string): Source | string {
+  const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(word) ?? []
+  if (authority === undefined || rest === undefined) return readPath(word)
+  const path = readPath(rest === '' ? '/' : rest)
+  if (typeof path === 'string') return path
+  const host = readHost(authority)
+  return 'problem' in host ? host.problem : { ...path, host: host.name }
+}
+
+/** The name of a host out of a full address, lower case. */
+function readHost(authority: string): { name: string } | { problem: string } {
+  if (authority.includes('*')) return { problem: "The host of a rule cannot have a '*'" }
+  if (/:\d*$/.test(authority)) return { problem: 'A rule is for a host at every port: leave the port away' }
+  const address = /[@\\%]/.test(authority) ? null : URL.parse(`http://${authority}/`)
+  if (!address) return { problem: `'${shown(authority)}' is no name of a host` }
+  return { name: address.hostname.replace(/\.$/, '') }
+}
+
+function readPath(text: string): Source | string {
+  if (!text.startsWith('/')) return `The path '${shown(text)}' does not begin with a slash`
+  if (text.includes('?')) return "A path has no '?': write query parameters after it, as in '/a id=1 /b'"
+  if (text.includes('#')) return "A path has no '#': browsers keep what follows it to themselves"
+  const star = text.indexOf('*')
+  if (star >= 0 && star < text.length - 1) return "A '*' can only be the end of a path"
+  const from = encodePath(text)
+  const pattern = PathPattern.read(from)
+  if (typeof pattern === 'string') return `The path '${shown(text)}' ${pattern}`
+  const reserved = RESERVED.find((folder) => pattern.lead === folder || pattern.lead.startsWith(`${folder}/`))
+  if (reserved) return `Paths below '${reserved}/' cannot have rules`
+  return { from, pattern }
+}
+
+/** Names and values in plain text, however they were encoded. */
+function readQuery(words: readonly string[]): [string, string][] | string {
+  const wrong = words.find((word) => word.indexOf('=') < 1)
+  if (wrong !== undefined) {
+    return `'${shown(wrong)}' is neither a target, which begins with '/', 'http://' or 'https://', nor a query parameter, which is 'name=value' or 'name=:value'`
+  }
+  return words.flatMap((word) => [...new URLSearchParams(word)])
+}
+
+/** The names that query parameters are found under. */
+function namesIn(query: readonly [string, string][]): string[] {
+  return query.flatMap(([, value]) => (/^:[A-Za-z]\w*$/.test(value) ? [value.slice(1)] : []))
+}
+
+/** What follows the target. */
+function readCode(words: readonly string[]): Code | string {
+  const condition = words.find((word) => word.includes('='))
+  if (condition !== undefined) {
+    return `'${shown(condition)}' is a condition; conditions by country, language, role or cookie are not supported`
+  }
+  const [word = '301', more] = words
+  if (more !== undefined) return `'${shown(more)}' after the status says nothing`
+  const [, status, force] = /^(\d+)(!?)$/.exec(word) ?? []
+  if (!STATUSES.includes(Number(status))) {
+    return `The status can be ${STATUSES.slice(0, -1).join(', ')} or 404, each with or without '!', and not '${shown(word)}'`
+  }
+  return { status: Number(status) as RedirectRule['status'], force: force === '!' }
+}
+
+function readTarget(word: string, names: ReadonlySet<string>): { to: string } | { problem: string } {
+  if (/[\\\p{Cc}]/u.test(word)) return { problem: 'A target has no backslash and no control characters' }
+  if (word.startsWith('//')) {
+    return { problem: "A target that begins with '//' could be another host: write its full address" }
+  }
+  if (/%(?![0-9a-f]{2})/i.test(word)) return { problem: "A '%' in a target is written '%25'" }
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(word)?.[1] ?? ''
+  if (/[@*]|:[A-Za-z]/.test(authority)) {
+    return { problem: 'The host of a target is a fixed name: no placeholder, no user and no password' }
+  }
+  const address = URL.parse(word, 'http://the.site')
+  if (!address) return { problem: `'${shown(word)}' is no address` }
+  const placeholders = [...word.slice(authority.length).matchAll(/:([A-Za-z]\w*)/g)].map(([, name]) => name!)
+  const count = placeholders.filter((name) => names.has(name)).length
+  if (count > MOST_PLACEHOLDERS) {
+    return { problem: `A target can have at most ${MOST_PLACEHOLDERS} placeholders, not ${count}` }
+  }
+  const unknown = unknownIn(word.slice(authority.length), names)
+  if (unknown !== undefined) {
+    return { problem: `':${shown(unknown)}' in the target is nowhere in the path or the query of the rule` }
+  }
+  const { href, pathname, search, hash } = address
+  return { to: isFullAddress(word) ? href : pathname + search + hash }
+}
+
+/** The first placeholder without a meaning. In the midst of a word a colon is just a colon, as in `Talk:Home`. */
+function unknownIn(text: string, names: ReadonlySet<string>): string | undefined {
+  for (const [, name] of text.matchAll(/(?<!\w):([A-Za-z]\w*)/g)) if (!names.has(name!)) return name
+  return undefined
+}
+
+/** What is wrong with a rule whose parts are all right. */
+function problemOf(rule: RedirectRule, pattern: PathPattern): string | undefined {
+  if (rule.status !== 200 && rule.status !== 404) {
+    return leadsBack(rule, pattern) ? 'The rule would lead visitors back to itself for ever' : undefined
+  }
+  if (!isFullAddress(rule.to)) return undefined
+  return `With ${rule.status} a target is a path of this site: other servers' pages are not fetched; 301, 302, 303, 307 or 308 lead there`
+}
+
+/**
+ * Whether a redirect comes to itself again, from whatever path: it is its own target, or grows a path that no file
+ * is looked for at. Other circles show when they are asked for.
+ */
+function leadsBack({ from, host, query, to, force }: RedirectRule, pattern: PathPattern): boolean {
+  const target = new URL(to, 'http://the.site')
+  if (query || target.search || (isFullAddress(to) && target.hostname !== host)) return false
+  if (comparable(target.pathname) === comparable(from.replace(/\*$/, ':splat'))) return true
+  return (
+    force && pattern.names.size > 0 && /:[A-Za-z]/.test(target.pathname) && !!pattern.match(target.pathname)
+  )
+}
+
+function comparable(path: string): string | undefined {
+  return canonicalPath(path.length > 1 ? path.replace(/\/$/, '') : path)
+}
