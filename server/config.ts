@@ -92,6 +92,12 @@ const settings = {
     [2 ** 20, 2 ** 40],
     'Memory for warm sites, in bytes, a process.',
   ),
+  fastLane: oneOf(
+    'SLIPWAY_FAST_LANE',
+    'on',
+    ['on', 'off'],
+    "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
+  ),
   uploadsAtOnce: whole(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,

@@ -1,7 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => void
+/** Who answers. */
+export interface Doors {
+  /** Answers a request that Node's parser has read. */
+  request(request: IncomingMessage, response: ServerResponse): void
+  /** Takes connections before anything is read from them; `parse` gives one to Node's parser. */
+  lane?: Lane | undefined
+}
+
+export interface Lane {
+  accept(socket: Socket, parse: (socket: Socket) => void): void
+  /** Ends each connection as soon as nothing is under way on it. */
+  close(): void
+  /** Ends every connection now. */
+  cut(): void
+}
 
 /** Thrown when the port cannot be had: one sentence for the operator. */
 export class ListenError extends Error {
@@ -18,9 +32,10 @@ const IDLE = 60_000
 export class Listener {
   readonly port: number
   readonly #servers: Server[]
-  readonly #ready: PromiseWithResolvers<Handle>
+  readonly #ready: PromiseWithResolvers<Doors>
+  #lane: Lane | undefined
 
-  private constructor(servers: Server[], ready: PromiseWithResolvers<Handle>) {
+  private constructor(servers: Server[], ready: PromiseWithResolvers<Doors>) {
     this.#servers = servers
     this.#ready = ready
     this.port = (servers[0]!.address() as AddressInfo).port
@@ -31,7 +46,7 @@ export class Listener {
    * spreads connections over all processes that listen so: none holds those of another that dies.
    */
   static async open(host: string, port: number, { shared = false } = {}): Promise<Listener> {
-    const ready = Promise.withResolvers<Handle>()
+    const ready = Promise.withResolvers<Doors>()
     const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
     const servers: Server[] = []
     let actual = port
@@ -50,16 +65,19 @@ export class Listener {
     return new Listener(servers, ready)
   }
 
-  serve(handle: Handle): void {
-    this.#ready.resolve(handle)
+  serve(doors: Doors): void {
+    this.#lane = doors.lane
+    this.#ready.resolve(doors)
   }
 
   /** Takes no more connections, lets what is under way finish for at most `seconds`, then cuts it off. */
   async drain(seconds: number): Promise<void> {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) server.closeIdleConnections()
+    this.#lane?.close()
     const cut = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections()
+      this.#lane?.cut()
     }, seconds * 1000)
     await Promise.all(closed)
     clearTimeout(cut)
@@ -67,8 +85,8 @@ export class Listener {
 }
 
 /** Node's defaults are for trusted clients; see design.md, "Node's defaults to override". */
-function makeServer(ready: Promise<Handle>): Server {
-  let handle: Handle | undefined
+function makeServer(ready: Promise<Doors>): Server {
+  let doors: Doors | undefined
   const server = createServer(
     {
       headersTimeout: 15_000,
@@ -80,16 +98,25 @@ function makeServer(ready: Promise<Handle>): Server {
     },
     (request, response) => {
       if (!server.listening) response.setHeader('Connection', 'close')
-      if (handle) handle(request, response)
-      else void ready.then((given) => given(request, response))
+      if (doors) doors.request(request, response)
+      else void ready.then((given) => given.request(request, response))
     },
   )
   void ready.then((given) => {
-    handle = given
+    doors = given
+    if (given.lane) divert(server, given.lane)
   })
   server.maxConnections = 20_000
   server.setTimeout(IDLE)
   return server
+}
+
+/** Connections come to the lane first; those that it hands over go the way that all went before. */
+function divert(server: Server, lane: Lane): void {
+  const [parse] = server.listeners('connection') as [(this: Server, socket: Socket) => void]
+  server.removeListener('connection', parse)
+  const parsed = parse.bind(server)
+  server.on('connection', (socket) => lane.accept(socket, parsed))
 }
 
 interface Place {

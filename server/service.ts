@@ -11,6 +11,9 @@ import { type Config, ConfigError } from './config.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
 import { Domains } from './domain.ts'
 import { Edge } from './edge/edge.ts'
+import { FastLane } from './edge/fast-lane.ts'
+import { serveVisit } from './edge/http-lane.ts'
+import { Budget } from './edge/kept.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { RateLimits } from './limits/limits.ts'
@@ -86,6 +89,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   stack.use(new Scheduler(rooms.sweepOptions, sweeps))
 
   const addressOf = callerAddress(config.trustedProxies)
+  const budget = new Budget(config.cacheBytes)
   const edge = new Edge({
     store,
     blobs,
@@ -93,7 +97,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     clock,
     log,
     secret: engines.folder.secret,
-    cacheBytes: config.cacheBytes,
+    budget,
     addressOf,
   })
   store.onChange((slugs, own) => {
@@ -115,9 +119,12 @@ export async function startService(config: Config, surroundings: Surroundings): 
   })
   stack.defer(() => api.close())
 
-  listener.serve((request: IncomingMessage, response: ServerResponse) => {
-    if (edge.knows(request.headers.host)) edge.handle(request, response)
-    else api.routing(request, response)
+  listener.serve({
+    request: (request: IncomingMessage, response: ServerResponse) => {
+      if (edge.knows(request.headers.host)) serveVisit(edge, request, response)
+      else api.routing(request, response)
+    },
+    lane: config.fastLane === 'on' ? new FastLane({ edge, clock, budget }) : undefined,
   })
   const opened = stack.move()
   return {

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream'
 import type { Blobs } from '../blobs/blobs.ts'
 import { Failure } from '../failure.ts'
+import type { Content } from './answer.ts'
 import { type Budget, Kept } from './kept.ts'
-import type { ServedFile } from './table.ts'
 
 /** Files up to this many bytes are kept in memory; larger ones are streamed. */
 const SMALL = 256 * 1024
@@ -12,10 +12,8 @@ const SMALL = 256 * 1024
 /** Small files that are read at once, each into memory; further ones are streamed as if they were large. */
 const MOST_READS = 256
 
-/** Streams at once: each holds a file open and some 128 KiB. One more is turned away. */
+/** Streams at once: each holds a file open and some 512 KiB. One more is turned away. */
 const MOST_STREAMS = 2000
-
-type Named = Pick<ServedFile, 'hash' | 'size'>
 
 /** The bytes of files: from memory, else from the blobs. */
 export class Bodies {
@@ -29,28 +27,31 @@ export class Bodies {
     this.#kept = new Kept(budget)
   }
 
-  /** All bytes when they are in memory. */
-  warm({ hash }: Named): Buffer | undefined {
-    return this.#kept.get(hash)
+  /** The bytes that are wanted, when they are in memory. */
+  warm(content: Content): Buffer | undefined {
+    const bytes = this.#kept.get(nameOf(content))
+    return bytes && cut(bytes, content)
   }
 
   /**
-   * All bytes or a stream of them, which the caller has to destroy; undefined when they are not there. UNAVAILABLE
-   * when too many streams are open.
+   * The bytes that are wanted or a stream of them, which the caller has to destroy; undefined when they are not
+   * there. UNAVAILABLE when too many streams are open.
    */
-  async open(file: Named): Promise<Buffer | Readable | undefined> {
-    const { hash, size } = file
-    const reading = this.#reads.get(hash)
-    if (size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#stream(hash)
-    return this.warm(file) ?? reading ?? this.#read(file)
+  async open(content: Content): Promise<Buffer | Readable | undefined> {
+    const reading = this.#reads.get(nameOf(content))
+    if (content.size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#stream(content)
+    const bytes = this.warm(content)
+    if (bytes) return bytes
+    const whole = await (reading ?? this.#read(content))
+    return whole && cut(whole, content)
   }
 
-  async #stream(hash: string): Promise<Readable | undefined> {
+  async #stream({ hash, range, encoding }: Content): Promise<Readable | undefined> {
     if (this.#streams >= MOST_STREAMS) {
       throw new Failure('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 5 })
     }
     this.#streams++
-    const stream = await this.#blobs.read(hash).catch((error: unknown) => {
+    const stream = await this.#blobs.read(hash, { range, encoding }).catch((error: unknown) => {
       this.#streams--
       throw error
     })
@@ -59,19 +60,25 @@ export class Bodies {
     return stream
   }
 
-  #read(file: Named): Promise<Buffer | undefined> {
-    const reading = this.#load(file).finally(() => this.#reads.delete(file.hash))
-    this.#reads.set(file.hash, reading)
+  #read(content: Content): Promise<Buffer | undefined> {
+    const name = nameOf(content)
+    const reading = this.#load(content).finally(() => this.#reads.delete(name))
+    this.#reads.set(name, reading)
     return reading
   }
 
   /** Bytes of another length are as good as missing: they would not be what was published. */
-  async #load({ hash, size }: Named): Promise<Buffer | undefined> {
-    const bytes = await this.#blobs.bytes(hash)
-    if (bytes?.length !== size) return undefined
-    this.#kept.set(hash, bytes, size)
+  async #load(content: Content): Promise<Buffer | undefined> {
+    const bytes = await this.#blobs.bytes(content.hash, content.encoding)
+    if (bytes?.length !== content.size) return undefined
+    this.#kept.set(nameOf(content), bytes, content.size)
     return bytes
   }
+}
+
+/** Bytes of a body. */
+export function lengthOf({ size, range }: Content): number {
+  return range ? range.end - range.start + 1 : size
 }
 
 /**
@@ -99,4 +106,12 @@ export function streamBody(
     failed(error ?? new Error(`${sent} bytes came of ${size}`))
     response.destroy()
   })
+}
+
+function nameOf({ hash, encoding }: Content): string {
+  return encoding === undefined ? hash : `${hash}.${encoding}`
+}
+
+function cut(bytes: Buffer, { range }: Content): Buffer {
+  return range ? bytes.subarray(range.start, range.end + 1) : bytes
 }

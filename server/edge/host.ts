@@ -19,12 +19,17 @@ const NOBODY: Host = { kind: 'nobody' }
 /** An id of `newId`, two hyphens, and the slug; a slug has no two hyphens in a row. */
 const VERSION_LABEL = /^([0-9abcdefghjkmnpqrstvwxyz]{26})--(.+)$/
 
+/** Headers whose meaning is remembered: some megabytes at most. */
+const MOST_KNOWN = 20_000
+const LONGEST = 100
+
 const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 /** Reads Host headers (contract, "Serving"): without regard to case, port and a trailing dot. */
 export class Hosts {
   readonly #own: string
   readonly #below: string
+  readonly #known = new Map<string, Host>()
 
   constructor(addresses: Addresses) {
     this.#own = hostName(new URL(addresses.base).host)
@@ -34,6 +39,16 @@ export class Hosts {
   /** Addresses and single labels are the service's: they are how machines of one network reach each other. */
   read(header: string | undefined): Host {
     if (header === undefined) return SERVICE
+    const known = this.#known.get(header)
+    if (known) return known
+    const host = this.#parse(header)
+    if (header.length > LONGEST) return host
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
+    this.#known.set(header, host)
+    return host
+  }
+
+  #parse(header: string): Host {
     const name = hostName(header)
     if (name === this.#own) return SERVICE
     if (name.endsWith(this.#below)) return labelled(name.slice(0, -this.#below.length))

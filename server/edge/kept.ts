@@ -7,10 +7,16 @@ interface Entry<V> {
   used: boolean
 }
 
+/** What takes part in a budget. */
+interface Cache {
+  readonly held: number
+  evict(): void
+}
+
 /** Bytes that several caches share; when they are used up, the cache that holds most gives way. */
 export class Budget {
   readonly limit: number
-  readonly #caches: Kept<unknown>[] = []
+  readonly #caches: Cache[] = []
 
   constructor(bytes: number) {
     this.limit = bytes
@@ -20,7 +26,7 @@ export class Budget {
     return this.#caches.reduce((sum, cache) => sum + cache.held, 0)
   }
 
-  join(cache: Kept<unknown>): void {
+  join(cache: Cache): void {
     this.#caches.push(cache)
   }
 
@@ -35,9 +41,9 @@ export class Budget {
  * Values by key, within a budget of bytes. What was not used lately goes first: an entry that was used since it
  * last came up gets a second round. So using one costs a look and a mark, nothing more.
  */
-export class Kept<V> {
+export class Kept<V, K = string> {
   readonly #budget: Budget
-  readonly #entries = new Map<string, Entry<V>>()
+  readonly #entries = new Map<K, Entry<V>>()
   #held = 0
 
   constructor(budget: Budget) {
@@ -50,7 +56,7 @@ export class Kept<V> {
     return this.#held
   }
 
-  get(key: string): V | undefined {
+  get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
     entry.used = true
@@ -58,7 +64,7 @@ export class Kept<V> {
   }
 
   /** Something larger than the whole budget is not kept at all. */
-  set(key: string, value: V, bytes: number): void {
+  set(key: K, value: V, bytes: number): void {
     this.delete(key)
     const entry = { value, bytes: bytes + OVERHEAD, used: false }
     if (entry.bytes > this.#budget.limit) return
@@ -66,7 +72,7 @@ export class Kept<V> {
     this.#add(key, entry)
   }
 
-  delete(key: string): void {
+  delete(key: K): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#entries.delete(key)
@@ -82,7 +88,7 @@ export class Kept<V> {
     }
   }
 
-  #add(key: string, entry: Entry<V>): void {
+  #add(key: K, entry: Entry<V>): void {
     this.#entries.set(key, entry)
     this.#held += entry.bytes
   }

@@ -1,0 +1,188 @@
+import type { Socket } from 'node:net'
+import type { Answer } from './answer.ts'
+import { lengthOf } from './bodies.ts'
+import type { Edge } from './edge.ts'
+import { pour } from './pour.ts'
+import { isWhole, type Recognised, Recogniser } from './recogniser.ts'
+import type { Wires } from './wires.ts'
+
+/** What the connections of a lane share. */
+export interface Lane {
+  readonly edge: Edge
+  readonly wires: Wires
+  /** Whether each connection is to end after its next answer. */
+  readonly closing: boolean
+  /** Requests that were answered here. */
+  answered: number
+  /** Takes the socket of a connection that needs Node's parser, with everything on it that was not answered. */
+  handOver(connection: Connection, socket: Socket): void
+}
+
+/** Milliseconds that a client may take to its first request, and later on without a byte from or to it. */
+const FIRST = 15_000
+const IDLE = 65_000
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * A connection in the fast lane: its requests are answered one after the other as they come, until one comes that is
+ * not plain.
+ */
+export class Connection {
+  readonly #socket: Socket
+  readonly #lane: Lane
+  readonly #recogniser = new Recogniser()
+  /** What came and is not answered yet, from `#at` on. */
+  #chunk: Buffer = NOTHING
+  #at = 0
+  /** Whether an answer is under way that takes time: nothing is read meanwhile. */
+  #busy = false
+  /** Whether the client will send no more. */
+  #ended = false
+  #isNew = true
+
+  constructor(socket: Socket, lane: Lane) {
+    this.#socket = socket
+    this.#lane = lane
+    socket.setTimeout(FIRST)
+    socket.on('data', this.#onData)
+    socket.on('drain', this.#onDrain)
+    socket.on('end', this.#onEnd)
+    socket.on('timeout', this.#onTrouble)
+    socket.on('error', this.#onTrouble)
+  }
+
+  /** Ends the connection when nothing is under way. */
+  finish(): void {
+    if (!this.#busy && this.#socket.writableLength === 0) this.#socket.destroySoon()
+  }
+
+  cut(): void {
+    this.#socket.destroy()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#chunk = chunk
+    this.#at = 0
+    if (isWhole(chunk)) this.#work()
+    else this.#handOver()
+  }
+
+  /** The client has read what was sent. */
+  readonly #onDrain = (): void => {
+    if (!this.#busy) this.#goOn()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#ended = true
+    if (!this.#busy && this.#isDone()) this.#socket.end()
+  }
+
+  /** A client that goes away or falls asleep is no fault of anybody's. */
+  readonly #onTrouble = (): void => {
+    this.#socket.destroy()
+  }
+
+  #work(): void {
+    const { length } = this.#chunk
+    let corked = false
+    while (this.#at < length && !this.#socket.writableEnded) {
+      if (this.#socket.writableNeedDrain) {
+        this.#socket.pause()
+        break
+      }
+      const asked = this.#recogniser.read(this.#chunk, this.#at)
+      if (!asked || !this.#lane.edge.knows(asked.host)) {
+        this.#handOver()
+        break
+      }
+      this.#at = asked.end
+      if (!corked && asked.end < length) {
+        corked = true
+        this.#socket.cork()
+      }
+      if (!this.#reply(asked)) break
+    }
+    if (corked) this.#socket.uncork()
+  }
+
+  /** False when the answer takes time; the connection goes on after it by itself. */
+  #reply(asked: Recognised): boolean {
+    if (this.#isNew) {
+      this.#isNew = false
+      this.#socket.setTimeout(IDLE)
+    }
+    this.#lane.answered++
+    const answer = this.#lane.edge.answer(asked)
+    if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
+    this.#busy = true
+    this.#socket.pause()
+    void this.#take(asked, answer)
+    return false
+  }
+
+  /** Sends an answer whose bytes are in memory; false when they are not. */
+  #send(asked: Recognised, answer: Answer): boolean {
+    const { edge, wires, closing } = this.#lane
+    const { head } = asked
+    if (!closing && wires.sendKnown(this.#socket, answer, head)) return true
+    const { content } = answer
+    const body = content ? edge.warm(content) : answer.body
+    if (content && !body && !head) return false
+    this.#write(answer, body, head)
+    if (closing) this.#socket.destroySoon()
+    return true
+  }
+
+  async #take(asked: Recognised, answer: Answer | Promise<Answer>): Promise<void> {
+    const found = await answer
+    if (!this.#socket.destroyed && !this.#send(asked, found)) await this.#fetch(asked, found)
+    this.#busy = false
+    this.#goOn()
+  }
+
+  async #fetch(asked: Recognised, wanted: Answer): Promise<void> {
+    const { edge } = this.#lane
+    const { answer, body } = await edge.deliver(asked, wanted)
+    if (body === undefined || Buffer.isBuffer(body)) return void this.#write(answer, body, false)
+    this.#write(answer, undefined, true)
+    await pour(body, this.#socket, lengthOf(answer.content!)).catch((error: unknown) => {
+      edge.damaged(asked, answer.content!, error)
+      this.#socket.destroy()
+    })
+  }
+
+  #write(answer: Answer, body: Buffer | undefined, head: boolean): void {
+    if (this.#socket.destroyed) return
+    const close = this.#lane.closing
+    this.#lane.wires.send(this.#socket, answer, { body, head, close })
+  }
+
+  #goOn(): void {
+    if (this.#socket.destroyed) return
+    if (this.#lane.closing) return void this.#socket.destroySoon()
+    this.#work()
+    if (this.#busy || !this.#isDone()) return
+    if (this.#ended) this.#socket.end()
+    else this.#socket.resume()
+  }
+
+  #isDone(): boolean {
+    return this.#at >= this.#chunk.length
+  }
+
+  /** What this connection says is for Node's parser from here on. */
+  #handOver(): void {
+    const socket = this.#socket
+    const rest = this.#chunk.subarray(this.#at)
+    this.#at = this.#chunk.length
+    socket.off('data', this.#onData)
+    socket.off('drain', this.#onDrain)
+    socket.off('end', this.#onEnd)
+    socket.off('timeout', this.#onTrouble)
+    socket.off('error', this.#onTrouble)
+    socket.unshift(rest)
+    this.#lane.handOver(this, socket)
+    socket.resume()
+  }
+}

@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net'
+import { Connection, type Lane } from './connection.ts'
+import type { Edge } from './edge.ts'
+import type { Budget } from './kept.ts'
+import { Wires } from './wires.ts'
+
+interface FastLaneOptions {
+  edge: Edge
+  /** Milliseconds since 1970. */
+  clock: () => number
+  budget: Budget
+}
+
+/**
+ * Serves visitors straight from the socket (design.md, "The fast lane"): whole, plain requests are answered with bytes
+ * that were made ahead; a connection that says anything else goes to Node's parser, for good. Both lanes give the same
+ * answers, because both ask the same `Edge`.
+ */
+export class FastLane implements Lane {
+  readonly edge: Edge
+  readonly wires: Wires
+  closing = false
+  answered = 0
+  /** Connections that went to Node's parser. */
+  handedOver = 0
+  readonly #connections = new Map<Connection, (socket: Socket) => void>()
+
+  constructor({ edge, clock, budget }: FastLaneOptions) {
+    this.edge = edge
+    this.wires = new Wires({ clock, budget })
+  }
+
+  /** Takes a connection on which nothing was read yet; `parse` gives it to Node's parser. */
+  accept(socket: Socket, parse: (socket: Socket) => void): void {
+    const connection = new Connection(socket, this)
+    this.#connections.set(connection, parse)
+    socket.once('close', () => this.#connections.delete(connection))
+  }
+
+  handOver(connection: Connection, socket: Socket): void {
+    const parse = this.#connections.get(connection)!
+    this.#connections.delete(connection)
+    this.handedOver++
+    parse(socket)
+  }
+
+  /** Ends connections as soon as nothing is under way on them. */
+  close(): void {
+    this.closing = true
+    for (const connection of this.#connections.keys()) connection.finish()
+  }
+
+  /** Ends every connection now. */
+  cut(): void {
+    for (const connection of this.#connections.keys()) connection.cut()
+  }
+}

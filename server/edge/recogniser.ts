@@ -1,0 +1,185 @@
+import { type Asked, VISIT_HEADERS, type VisitHeaders } from './asked.ts'
+
+/** A whole, plain request that was found in a chunk. */
+export interface Recognised extends Asked {
+  /** HEAD rather than GET. */
+  head: boolean
+  /** Where the next request of the chunk begins. */
+  end: number
+}
+
+/** What a block of header lines says. */
+interface Block {
+  /** The block's bytes, with the empty line that ends it. */
+  bytes: Buffer
+  host: string
+  headers: VisitHeaders
+}
+
+/** A request with a longer head is Node's to read, or to refuse. */
+const MOST_HEAD = 8192
+const MOST_LINES = 100
+
+const [LF, CR, TAB, SPACE, SLASH, COLON, QUESTION] = [10, 13, 9, 32, 47, 58, 63] as const
+
+const GET = Buffer.from('GET ')
+const HEAD = Buffer.from('HEAD ')
+const VERSION = Buffer.from(' HTTP/1.1\r\n')
+
+/** RFC 3986, 3.3 and 3.4: what a path and a query are made of; whether a percent sign is in its place is not looked at. */
+const TARGET = characters(/[\w.~!$&'()*+,;=:@/%?-]/)
+/** RFC 9110, 5.6.2. */
+const NAME = characters(/[\w!#$%&'*+.^`|~-]/)
+/** RFC 9110, 5.5, without obs-text. */
+const VALUE = characters(/[\t -~]/)
+const HOST = /^[\w.:-]+$/
+
+/** A header that says more than this lane can hear: of a body, of another protocol, of a connection that ends. */
+const FOREIGN = [
+  'content-length',
+  'expect',
+  'http2-settings',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+] as const
+
+const READ = [...VISIT_HEADERS, 'host'] as const
+
+type Read = (typeof READ)[number]
+type Meaning = Read | 'connection' | 'foreign'
+
+const NAMES = new Map<number, { bytes: Buffer; meaning: Meaning }[]>()
+for (const name of FOREIGN) mean(name, 'foreign')
+for (const name of READ) mean(name, name)
+mean('connection', 'connection')
+
+/**
+ * Finds requests that leave no doubt in what a connection sends: GET or HEAD of an ordinary path, HTTP/1.1, well-formed
+ * header lines that end in CRLF, exactly one Host, no body, nothing that changes the connection. Everything else is
+ * undefined: it is for Node's parser. It never guesses and never repairs (design.md, "The fast lane").
+ */
+export class Recogniser {
+  /** A client says mostly the same again and again: then a comparison takes the place of reading. */
+  #last: Block | undefined
+
+  /** The request that begins at `start`. The chunk has to end with an empty line; see `isWhole`. */
+  read(chunk: Buffer, start: number): Recognised | undefined {
+    const head = begins(chunk, start, HEAD)
+    if (!head && !begins(chunk, start, GET)) return undefined
+    const from = start + (head ? HEAD.length : GET.length)
+    if (chunk[from] !== SLASH) return undefined
+    let to = from
+    let query = 0
+    while (TARGET[chunk[to]!] === 1) {
+      if (chunk[to] === QUESTION && query === 0) query = to
+      to++
+    }
+    if (!begins(chunk, to, VERSION)) return undefined
+    const block = this.#block(chunk, to + VERSION.length)
+    if (!block) return undefined
+    const end = to + VERSION.length + block.bytes.length
+    if (end - start > MOST_HEAD) return undefined
+    const target =
+      query === 0
+        ? { path: chunk.toString('latin1', from, to), query: '' }
+        : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
+    return { host: block.host, target, headers: block.headers, head, end }
+  }
+
+  #block(chunk: Buffer, start: number): Block | undefined {
+    const last = this.#last
+    if (last && begins(chunk, start, last.bytes)) return last
+    const block = readBlock(chunk, start)
+    if (block) this.#last = block
+    return block
+  }
+}
+
+/** Whether a chunk ends where a request without a body does. */
+export function isWhole(chunk: Buffer): boolean {
+  const { length } = chunk
+  return (
+    chunk[length - 1] === LF &&
+    chunk[length - 2] === CR &&
+    chunk[length - 3] === LF &&
+    chunk[length - 4] === CR
+  )
+}
+
+function readBlock(chunk: Buffer, start: number): Block | undefined {
+  const found: Partial<Record<Read, string>> = {}
+  let at = start
+  for (let lines = 0; chunk[at] !== CR; lines++) {
+    if (lines === MOST_LINES) return undefined
+    const nameFrom = at
+    while (NAME[chunk[at]!] === 1) at++
+    const nameTo = at
+    if (nameTo === nameFrom || chunk[at] !== COLON) return undefined
+    do at++
+    while (isBlank(chunk[at]))
+    const valueFrom = at
+    while (VALUE[chunk[at]!] === 1) at++
+    if (chunk[at] !== CR || chunk[at + 1] !== LF) return undefined
+    let valueTo = at
+    while (valueTo > valueFrom && isBlank(chunk[valueTo - 1])) valueTo--
+    at += 2
+    const meaning = meaningOf(chunk, nameFrom, nameTo)
+    if (meaning === undefined) continue
+    if (meaning === 'foreign') return undefined
+    const value = chunk.toString('latin1', valueFrom, valueTo)
+    if (meaning === 'connection') {
+      if (value.length !== 10 || value.toLowerCase() !== 'keep-alive') return undefined
+    } else if (found[meaning] === undefined) found[meaning] = value
+    else return undefined
+  }
+  if (chunk[at + 1] !== LF || found.host === undefined || !HOST.test(found.host)) return undefined
+  const { host, ...headers } = found
+  return { bytes: Buffer.from(chunk.subarray(start, at + 2)), host, headers }
+}
+
+function begins(chunk: Buffer, at: number, bytes: Buffer): boolean {
+  const end = at + bytes.length
+  if (end > chunk.length) return false
+  if (bytes.length > 32) return chunk.compare(bytes, 0, bytes.length, at, end) === 0
+  for (let index = 0; index < bytes.length; index++) {
+    if (chunk[at + index] !== bytes[index]) return false
+  }
+  return true
+}
+
+function meaningOf(chunk: Buffer, from: number, to: number): Meaning | undefined {
+  const names = NAMES.get(to - from)
+  if (names === undefined) return undefined
+  for (const { bytes, meaning } of names) if (isNamed(chunk, from, bytes)) return meaning
+  return undefined
+}
+
+/** Without regard to case; `bytes` are lower case, and a letter differs from its other case in one bit. */
+function isNamed(chunk: Buffer, from: number, bytes: Buffer): boolean {
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = chunk[from + index]!
+    if (byte !== bytes[index] && (byte < 65 || byte > 90 || (byte | 32) !== bytes[index])) return false
+  }
+  return true
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB
+}
+
+function mean(name: string, meaning: Meaning): void {
+  const bytes = Buffer.from(name)
+  const names = NAMES.get(bytes.length)
+  if (names) names.push({ bytes, meaning })
+  else NAMES.set(bytes.length, [{ bytes, meaning }])
+}
+
+/** By byte: 1 for those that a pattern of one character allows. */
+function characters(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) =>
+    byte < 128 && pattern.test(String.fromCharCode(byte)) ? 1 : 0,
+  )
+}
