@@ -9,10 +9,29 @@ export interface Figure {
   rounds?: number[]
 }
 
+/** A result that brings a form of its own. */
+export interface Report {
+  /** For the terminal and for docs/performance.md. */
+  markdown: string
+  /** For `--json`. */
+  data: object
+  /** Further files that `--write` writes: path from the root, text. */
+  pages: Record<string, string>
+}
+
+export interface RunOptions {
+  /** Whether the measurement is only tried: fewer rounds, less content. */
+  quick: boolean
+  /** Whether to tell where the time goes instead of measuring it. */
+  profile: boolean
+}
+
 export interface Measurement {
   name: string
   means: string
-  run(): Promise<Figure[]>
+  /** What the machine lacks for it and how to get that; undefined when nothing. */
+  missing?(): string | undefined
+  run(options: RunOptions): Promise<Figure[] | Report>
 }
 
 export function median(values: readonly number[]): number {

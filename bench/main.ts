@@ -2,44 +2,66 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Figure, table } from './figures.ts'
+import { type Figure, type Report, table } from './figures.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
 import { ROOT } from './server-process.ts'
+import { serving } from './serving/serving.ts'
 
-const MEASUREMENTS = [publishing, memory, growth]
+const MEASUREMENTS = [publishing, memory, growth, serving]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, write: { type: 'boolean' } },
+  options: {
+    json: { type: 'string' },
+    write: { type: 'boolean' },
+    quick: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
+  },
 })
 
 const chosen =
   positionals.length === 0 ? MEASUREMENTS : MEASUREMENTS.filter((one) => positionals.includes(one.name))
 if (chosen.length === 0) {
-  console.error(`npm run bench -- [${MEASUREMENTS.map((one) => one.name).join('|')}] [--json FILE] [--write]`)
+  const names = MEASUREMENTS.map((one) => one.name).join('|')
+  console.error(`npm run bench -- [${names}] [--quick] [--profile] [--json FILE] [--write]`)
+  process.exit(2)
+}
+const missing = chosen.flatMap((one) => one.missing?.() ?? [])
+if (missing.length > 0) {
+  console.error(missing.join('\n'))
   process.exit(2)
 }
 
-const results: { name: string; means: string; figures: Figure[] }[] = []
+const results: { name: string; means: string; report: Report }[] = []
 for (const { name, means, run } of chosen) {
   console.log(`\n${name}: ${means}\n`)
-  const figures = await run()
-  console.log(table(figures))
-  results.push({ name, means, figures })
+  const { quick, profile } = values
+  const found = await run({ quick, profile })
+  const report = Array.isArray(found) ? inTable(found) : found
+  console.log(report.markdown)
+  results.push({ name, means, report })
 }
-if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
-if (values.write) writePages(results)
+if (values.json) {
+  const all = results.map(({ name, means, report }) => ({ name, means, ...report.data }))
+  writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)
+}
+if (values.write && !values.profile) writePages(results)
 
-/** Puts each table between its marks in docs/performance.md. */
+function inTable(figures: Figure[]): Report {
+  return { markdown: table(figures), data: { figures }, pages: {} }
+}
+
+/** Puts each report between its marks in docs/performance.md, and its further files in their places. */
 function writePages(all: typeof results): void {
   const page = join(ROOT, 'docs/performance.md')
   let text = readFileSync(page, 'utf8')
-  for (const { name, figures } of all) {
+  for (const { name, report } of all) {
     const [from, to] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
     const before = text.slice(0, text.indexOf(from) + from.length)
-    text = `${before}\n\n${machine()}\n\n${table(figures)}\n\n${text.slice(text.indexOf(to))}`
+    text = `${before}\n\n${machine()}\n\n${report.markdown}\n\n${text.slice(text.indexOf(to))}`
+    for (const [path, content] of Object.entries(report.pages)) writeFileSync(join(ROOT, path), content)
   }
   writeFileSync(page, text)
 }

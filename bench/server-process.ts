@@ -19,6 +19,8 @@ interface Options {
   settings?: Record<string, string>
   /** The core it is pinned to, where `taskset` is there. */
   core?: number
+  /** Further environment variables, as they are. */
+  environment?: Record<string, string>
 }
 
 /** A folder on the disk of the repository (a folder of /tmp may be in memory); removed at the end. */
@@ -29,7 +31,7 @@ export async function scratchFolder(): Promise<AsyncDisposable & { path: string 
 
 export async function startServer(
   data: string,
-  { settings = {}, core }: Options = {},
+  { settings = {}, core, environment = {} }: Options = {},
 ): Promise<ServerProcess> {
   const port = await freePort()
   const given = { PORT: String(port), DATA: data, LOG: 'silent', RATE_ANONYMOUS: '1000000000', ...settings }
@@ -41,6 +43,7 @@ export async function startServer(
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
+      ...environment,
       UV_THREADPOOL_SIZE: '16',
       ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])),
     },

@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { memoryOf, type ServerProcess, startServer } from '../server-process.ts'
+import type { Line } from './figures.ts'
+import type { SeededSite } from './many-sites.ts'
+import { cpuSeconds } from './processes.ts'
+import { ask, Line as Connection } from './reply.ts'
+import { browserRequest } from './request.ts'
+import type { Pace } from './rounds.ts'
+import { SERVER_CORE, WRK_CORE } from './server.ts'
+import { type Run, runWrk, writeScript } from './wrk.ts'
+
+interface CapacityOptions {
+  data: string
+  /** Those that are warmed. */
+  sites: readonly SeededSite[]
+  folder: string
+  pace: Pace
+}
+
+/** Resident memory with many sites warm, and whether one of them is still as fast as alone. */
+export async function manySitesMemory({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
+  await using alone = await startServer(data, { core: SERVER_CORE })
+  await using crowded = await startServer(data, { core: SERVER_CORE })
+  const idle = await memoryOf(crowded.pid, 'VmRSS')
+  await warm(crowded, sites)
+  const ratios: number[] = []
+  const memory = [await memoryOf(crowded.pid, 'VmRSS')]
+  for (let round = 0; round < pace.rounds; round++) {
+    const place = { folder, core: WRK_CORE, pace }
+    const first = await speed(alone, sites[0]!, place)
+    const second = await speed(crowded, sites[0]!, place)
+    ratios.push(second.perSecond / first.perSecond)
+    memory.push(await memoryOf(crowded.pid, 'VmRSS'))
+  }
+  const many = sites.length.toLocaleString('en')
+  return [
+    { what: 'resident memory at the start, with all sites in the store', unit: 'MB', rounds: [idle] },
+    { what: `resident memory with ${many} sites warm`, unit: 'MB', rounds: memory, most: 450 },
+    {
+      what: `speed of a warm request with ${many} sites warm, to that with one`,
+      unit: 'times',
+      rounds: ratios,
+      least: 0.95,
+    },
+  ]
+}
+
+/**
+ * Two workers against one process, on both cores. wrk needs the same two cores, so that two workers cannot be seen to be
+ * twice as fast here; what can be seen is whether a response costs them more.
+ */
+export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
+  await using one = await startServer(data, { settings: { WORKERS: '1' } })
+  await using two = await startServer(data, { settings: { WORKERS: '2' } })
+  const raw: number[] = []
+  const scaled: number[] = []
+  for (let round = 0; round < pace.rounds; round++) {
+    const [single, double] = [
+      await speed(one, sites[0]!, { folder, pace }),
+      await speed(two, sites[0]!, { folder, pace }),
+    ]
+    raw.push(double.perSecond / single.perSecond)
+    scaled.push((2 * double.perCpuSecond) / single.perCpuSecond)
+  }
+  return [
+    {
+      what: 'two workers to one, by responses for each second of CPU, times two',
+      unit: 'times',
+      rounds: scaled,
+      least: 1.8,
+    },
+    { what: 'two workers to one, by the clock, wrk on the same two cores', unit: 'times', rounds: raw },
+  ]
+}
+
+/** Asks for the root of each site once, over a few connections. */
+async function warm({ baseUrl }: ServerProcess, sites: readonly SeededSite[]): Promise<void> {
+  const port = Number(new URL(baseUrl).port)
+  const queue = [...sites]
+  const lane = async () => {
+    using line = await Connection.open(port)
+    for (let site = queue.pop(); site; site = queue.pop()) {
+      const { status } = await line.ask(browserRequest('/', `${site.slug}.localhost:${port}`))
+      if (status !== 200) throw new Error(`a site of the store got ${status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, lane))
+  await pause(1000)
+}
+
+async function speed(
+  server: ServerProcess,
+  { slug }: SeededSite,
+  { folder, core, pace }: { folder: string; core?: number; pace: Pace },
+): Promise<Run & { perCpuSecond: number }> {
+  const port = Number(new URL(server.baseUrl).port)
+  const request = browserRequest('/', `${slug}.localhost:${port}`)
+  const { status, wire } = await ask(port, request)
+  if (status !== 200) throw new Error(`a site of the store got ${status}`)
+  const script = writeScript(folder, `capacity-${port}`, { requests: [request] })
+  const run = { port, script, expected: { status, wire }, ...(core === undefined ? {} : { core }) }
+  await runWrk({ ...run, seconds: pace.warmUp })
+  const before = cpuSeconds(server.pid)
+  const measured = await runWrk({ ...run, seconds: pace.seconds })
+  const used = cpuSeconds(server.pid) - before
+  return { ...measured, perCpuSecond: (measured.perSecond * measured.seconds) / used }
+}

@@ -1,0 +1,99 @@
+import { median } from '../figures.ts'
+import { shown } from './figures.ts'
+import type { Result } from './rounds.ts'
+import { SERVERS, type ServerName } from './server.ts'
+import { thousands } from './table.ts'
+
+const WIDTH = 860
+const LEFT = 120
+const BARS = 560
+const BAR = 15
+const TITLE = 26
+const TOP = 44
+const GAP = 12
+
+/** A bar a server and work, as long as its speed is to nginx's; thin lines go from the slowest round to the fastest. */
+export function chart(results: readonly Result[]): string {
+  const drawn = results.filter(({ runs }) => runs.has('nginx'))
+  const longest = Math.max(1.1, ...drawn.flatMap((result) => SERVERS.flatMap((name) => ends(result, name))))
+  const groups: string[] = []
+  let y = TOP
+  for (const result of drawn) {
+    groups.push(...group(result, y, BARS / longest))
+    y += heightOf(result)
+  }
+  const one = LEFT + BARS / longest
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" aria-labelledby="title">
+<title id="title">Responses a second on one core, to those of nginx</title>
+<style>${STYLE}</style>
+<text x="0" y="18" class="head">Responses a second on one core, to those of nginx (1.0) in the same rounds</text>
+<line x1="${at(one)}" x2="${at(one)}" y1="${TOP - 12}" y2="${y - GAP}" class="one"/>
+${groups.join('\n')}
+</svg>
+`
+}
+
+/** Colours for light and dark pages; the page around an image cannot be asked, the reader's wish can. */
+const STYLE = `
+text { font: 13px system-ui, sans-serif; fill: #1f2733; }
+.head { font-size: 15px; font-weight: 600; }
+.work { font-weight: 600; }
+.name, .value { fill: #556070; }
+.bar { fill: #a9b4c2; }
+.nginx { fill: #6b7889; }
+.ours { fill: #0b7285; }
+.spread { stroke: #1f2733; stroke-width: 1.5; }
+.one { stroke: #6b7889; stroke-dasharray: 3 4; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6eaf0; }
+  .name, .value { fill: #9aa7b8; }
+  .bar { fill: #4a5666; }
+  .nginx { fill: #7f8da0; }
+  .ours { fill: #3bc9db; }
+  .spread { stroke: #e6eaf0; }
+  .one { stroke: #7f8da0; }
+}`
+
+function group(result: Result, top: number, scale: number): string[] {
+  const lines = [`<text x="0" y="${top + 14}" class="work">${escaped(result.work.name)}</text>`]
+  for (const [index, name] of shownOf(result).entries()) {
+    const [slowest, fastest] = ends(result, name) as [number, number]
+    const values = thousands(result, name)!
+    const y = top + TITLE + index * (BAR + 4)
+    const end = LEFT + relative(result, median(values)) * scale
+    const [from, to] = [LEFT + slowest * scale, LEFT + fastest * scale]
+    const middle = y + BAR / 2
+    lines.push(
+      `<text x="${LEFT - 8}" y="${y + 12}" text-anchor="end" class="name">${name}</text>`,
+      `<rect x="${LEFT}" y="${y}" width="${at(end - LEFT)}" height="${BAR}" rx="2" class="bar ${name}"/>`,
+      `<line x1="${at(from)}" x2="${at(to)}" y1="${middle}" y2="${middle}" class="spread"/>`,
+      `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${shown(median(values))} thousand/s</text>`,
+    )
+  }
+  return lines
+}
+
+function heightOf(result: Result): number {
+  return TITLE + shownOf(result).length * (BAR + 4) + GAP
+}
+
+function shownOf({ runs }: Result): ServerName[] {
+  return SERVERS.filter((name) => runs.has(name))
+}
+
+function ends(result: Result, name: ServerName): number[] {
+  const values = thousands(result, name)
+  return values ? [relative(result, Math.min(...values)), relative(result, Math.max(...values))] : []
+}
+
+function relative(result: Result, value: number): number {
+  return value / median(thousands(result, 'nginx')!)
+}
+
+function at(position: number): string {
+  return position.toFixed(1)
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('`', '')
+}

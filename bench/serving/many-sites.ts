@@ -1,0 +1,162 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { readConfig } from '../../server/config.ts'
+import type { StoredFile } from '../../server/file.ts'
+import { newId } from '../../server/key.ts'
+import { makeLog } from '../../server/log.ts'
+import { type House, openHouse } from '../../server/service.ts'
+import { newSlug } from '../../server/slug.ts'
+import type { SiteRow, VersionRow } from '../../server/store/schema.ts'
+import type { Writing } from '../../server/store/store.ts'
+
+/** A site whose root document is like no other. */
+export interface SeededSite {
+  slug: string
+  index: Buffer
+}
+
+interface Seed {
+  /** Sites in all. */
+  sites: number
+  /** Those of them that have a root document of their own; all others share one. */
+  distinct: number
+}
+
+const FILES = 10
+const BYTES = 4096
+const SITES_AT_ONCE = 500
+
+/**
+ * Puts sites of ten files of 4 KB straight into the store of a service that does not run: publishing them would take an
+ * hour. All but the root document are the same blobs everywhere. Answers those with a document of their own.
+ */
+export async function seedSites(data: string, { sites, distinct }: Seed): Promise<SeededSite[]> {
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const config = readConfig({ SLIPWAY_DATA: data })
+  await using house = await openHouse(config, { log, version: 'bench' })
+  const shared = await keep(house, Array.from({ length: FILES }, noise))
+  const made: SeededSite[] = []
+  for (let at = 0; at < sites; at += SITES_AT_ONCE) {
+    const count = Math.min(SITES_AT_ONCE, sites - at)
+    const own = await keep(house, Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise))
+    const slugs = Array.from({ length: count }, newSlug)
+    await house.store.write('durable', async (tx) => {
+      for (const [index, slug] of slugs.entries()) {
+        const root = own[index] ?? shared[0]!
+        await insert(tx, slug, [root, ...shared.slice(1)])
+      }
+    })
+    made.push(...own.map(({ bytes }, index) => ({ slug: slugs[index]!, index: bytes })))
+  }
+  return made
+}
+
+/** The same sites for a server that finds them by folder. */
+export function writeSites(folder: string, sites: readonly SeededSite[]): void {
+  for (const { slug, index } of sites) {
+    const own = join(folder, `${slug}.localhost`)
+    mkdirSync(own, { recursive: true })
+    writeFileSync(join(own, 'index.html'), index)
+  }
+}
+
+/** Places of `count` requests over `sites` sites by Zipf's law with exponent 1: the k-th is asked 1/k as often as the first. */
+export function zipf(sites: number, count: number): number[] {
+  const sums = new Float64Array(sites)
+  for (let at = 0, sum = 0; at < sites; at++) sums[at] = sum += 1 / (at + 1)
+  const total = sums[sites - 1]!
+  return Array.from({ length: count }, () => firstAbove(sums, Math.random() * total))
+}
+
+function firstAbove(sums: Float64Array, value: number): number {
+  let [low, high] = [0, sums.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sums[middle]! > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+interface Blob {
+  hash: string
+  size: number
+  bytes: Buffer
+}
+
+/** Takes blobs in as a publish does. */
+async function keep({ blobs }: House, contents: Buffer[]): Promise<Blob[]> {
+  const batch = newId(Date.now())
+  const kept = contents.map((bytes) => ({ bytes, size: bytes.length, hash: hashOf(bytes) }))
+  await Promise.all(kept.map(({ bytes, size }) => blobs.receive(batch, Readable.from([bytes]), { size })))
+  await blobs.settle(batch, kept)
+  await blobs.discard(batch)
+  return kept
+}
+
+async function insert(tx: Writing, slug: string, blobs: readonly Blob[]): Promise<void> {
+  const now = Date.now()
+  const id = newId(now)
+  const files: StoredFile[] = blobs.map(({ hash, size }, index) => ({
+    path: index === 0 ? 'index.html' : `assets/picture-${index}.jpg`,
+    contentType: index === 0 ? 'text/html; charset=utf-8' : 'image/jpeg',
+    size,
+    hash,
+  }))
+  await tx.versions.insert({
+    ...VERSION,
+    id,
+    slug,
+    created_at: now,
+    published_at: now,
+    files: JSON.stringify(files),
+  })
+  await tx.sites.insert({
+    ...SITE,
+    slug,
+    live_version_id: id,
+    live_since: now,
+    created_at: now,
+    updated_at: now,
+  })
+  await tx.blobNames.name(
+    slug,
+    blobs.map(({ hash }) => hash),
+  )
+}
+
+const VERSION: Omit<VersionRow, 'id' | 'slug' | 'created_at' | 'published_at' | 'files'> = {
+  state: 'ready',
+  file_count: FILES,
+  total_bytes: FILES * BYTES,
+  viewer: '{}',
+  base_version_id: null,
+  rules: null,
+  warnings: null,
+  front: null,
+  encoded: 1,
+}
+
+const SITE: Omit<SiteRow, 'slug' | 'live_version_id' | 'live_since' | 'created_at' | 'updated_at'> = {
+  owner_id: 'bench',
+  claim_token_hash: null,
+  previous_version_id: null,
+  title: null,
+  description: null,
+  og_image_path: null,
+  spa_mode: 0,
+  password_hash: null,
+  expires_at: null,
+  gone_at: null,
+  gone_reason: null,
+}
+
+function noise(): Buffer {
+  return randomBytes(BYTES)
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,82 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Report } from '../figures.ts'
+import { ROOT, startServer } from '../server-process.ts'
+import { PATHS, publishSite, siteFiles } from './content.ts'
+import { markdown } from './figures.ts'
+import { ask } from './reply.ts'
+import { browserRequest } from './request.ts'
+import { SERVER_CORE, WRK_CORE } from './server.ts'
+import { runWrk, writeScript } from './wrk.ts'
+
+const SECONDS = 10
+const TOP = 10
+
+/** The part of a `.cpuprofile` that is read here. */
+interface CpuProfile {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]
+  samples: number[]
+  /** Microseconds before each sample. */
+  timeDeltas: number[]
+}
+
+/** Where a service spends its time while a browser's 4 KB are asked for: the functions that took most by themselves. */
+export async function profile(folder: string): Promise<Report> {
+  const profiles = join(folder, 'profiles')
+  mkdirSync(profiles)
+  const perSecond = await load(folder, profiles)
+  const [file] = readdirSync(profiles).filter((name) => name.endsWith('.cpuprofile'))
+  const read = JSON.parse(readFileSync(join(profiles, file!), 'utf8')) as CpuProfile
+  const rows = selfTimes(read).slice(0, TOP)
+  const table = markdown(
+    ['of the time', 'function', 'where'],
+    rows.map(({ share, name, where }) => [`${(share * 100).toFixed(1)} %`, name, where]),
+  )
+  const said = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
+  return { markdown: `${said}\n\n${table}`, data: { perSecond, rows }, pages: {} }
+}
+
+/** Node writes the profile when the service has ended. */
+async function load(folder: string, profiles: string): Promise<number> {
+  const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-interval=250` }
+  await using service = await startServer(join(folder, 'data'), { core: SERVER_CORE, environment })
+  const port = Number(new URL(service.baseUrl).port)
+  const slug = await publishSite(service.baseUrl, siteFiles())
+  const request = browserRequest(`/${PATHS.plain}`, `${slug}.localhost:${port}`)
+  const { status, wire } = await ask(port, request)
+  const script = writeScript(folder, 'profile', { requests: [request] })
+  const run = await runWrk({
+    port,
+    script,
+    seconds: SECONDS,
+    expected: { status, wire },
+    core: WRK_CORE,
+  })
+  return run.perSecond
+}
+
+function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
+  const times = new Map<string, { name: string; where: string; time: number }>()
+  let all = 0
+  for (const [index, sample] of samples.entries()) {
+    const { functionName, url, lineNumber } = frames.get(sample)!
+    const name = functionName || '(anonymous)'
+    const where = placeOf(url, lineNumber)
+    const key = `${name} ${where}`
+    const entry = times.get(key) ?? { name, where, time: 0 }
+    entry.time += timeDeltas[index]!
+    all += timeDeltas[index]!
+    times.set(key, entry)
+  }
+  return [...times.values()]
+    .sort((one, other) => other.time - one.time)
+    .map(({ name, where, time }) => ({ name, where, share: time / all }))
+}
+
+function placeOf(url: string, line: number): string {
+  if (url === '') return ''
+  const path = url.startsWith('file:') ? relative(ROOT, fileURLToPath(url)) : url
+  return `${path}:${line + 1}`
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type Request, wireForm } from './request.ts'
+
+/** One answer, read byte for byte. */
+export interface Reply {
+  status: number
+  /** Names in lower case. */
+  headers: ReadonlyMap<string, string>
+  body: Buffer
+  /** Bytes of the whole answer as it came over the wire. */
+  wire: number
+  /** Milliseconds from the request's last byte to the answer's first. */
+  firstByte: number
+}
+
+/** A connection of its own, on which one request follows another. */
+export class Line implements Disposable {
+  readonly #socket: Socket
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  static async open(port: number): Promise<Line> {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    await once(socket, 'connect')
+    return new Line(socket)
+  }
+
+  /** Rejects when the connection ends before the answer does, or after ten seconds. */
+  ask(request: Request): Promise<Reply> {
+    const socket = this.#socket
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>()
+    const chunks: Buffer[] = []
+    let firstByte = 0
+    const started = performance.now()
+    const timer = setTimeout(() => reject(new Error('no whole answer within ten seconds')), 10_000)
+    const onData = (chunk: Buffer) => {
+      if (chunks.push(chunk) === 1) firstByte = performance.now() - started
+      const reply = readReply(Buffer.concat(chunks))
+      if (reply) resolve({ ...reply, firstByte })
+    }
+    const onEnd = () => reject(new Error('the connection ended before the answer did'))
+    socket.on('data', onData).on('close', onEnd).on('error', reject)
+    socket.write(wireForm(request))
+    return promise.finally(() => {
+      clearTimeout(timer)
+      socket.off('data', onData).off('close', onEnd).off('error', reject)
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy()
+  }
+}
+
+/** Asks once on a connection of its own. */
+export async function ask(port: number, request: Request): Promise<Reply> {
+  using line = await Line.open(port)
+  return await line.ask(request)
+}
+
+/** Undefined while some of it is still to come. */
+function readReply(bytes: Buffer): Omit<Reply, 'firstByte'> | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const
+    }),
+  )
+  const status = Number(first!.split(' ')[1])
+  const rest = bytes.subarray(end + 4)
+  const body = status === 304 ? rest : bodyOf(rest, headers)
+  return body && { status, headers, body, wire: bytes.length }
+}
+
+function bodyOf(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
+  if (headers.get('transfer-encoding') === 'chunked') return unchunked(rest)
+  const length = Number(headers.get('content-length') ?? 0)
+  return rest.length >= length ? rest : undefined
+}
+
+function unchunked(rest: Buffer): Buffer | undefined {
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const line = rest.indexOf('\r\n', at)
+    if (line < 0) return undefined
+    const size = Number.parseInt(rest.toString('latin1', at, line), 16)
+    const start = line + 2
+    if (rest.length < start + size + 2) return undefined
+    if (size === 0) return Buffer.concat(chunks)
+    chunks.push(rest.subarray(start, start + size))
+    at = start + size + 2
+  }
+}

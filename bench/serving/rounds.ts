@@ -1,0 +1,139 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ask } from './reply.ts'
+import type { Server, ServerName } from './server.ts'
+import type { Work } from './works.ts'
+import { type Expected, type Load, type Run, runWrk, writeScript } from './wrk.ts'
+
+/** A work as one server was asked it: all rounds, or why it could not be measured. */
+export interface Result {
+  work: Work
+  runs: ReadonlyMap<ServerName, readonly Run[]>
+  failed: ReadonlyMap<ServerName, string>
+}
+
+export interface Pace {
+  rounds: number
+  /** Seconds of each run, and of the warm-up before it. */
+  seconds: number
+  warmUp: number
+}
+
+/** A server with the port that finds sites by Host, which is the same for us. */
+export interface Asked extends Server {
+  sitesPort: number
+}
+
+interface RoundsOptions {
+  works: readonly Work[]
+  servers: ReadonlyMap<ServerName, Asked>
+  pace: Pace
+  /** For scripts. */
+  folder: string
+  wrkCore: number
+  /** Watches a run until it is disposed. */
+  watch?: (work: Work, server: Server) => Disposable | undefined
+}
+
+interface Prepared {
+  server: Asked
+  port: number
+  script: string
+  expected: Expected
+}
+
+/** How many requests of a load are asked one by one before wrk asks all. */
+const SAMPLE = 25
+const LATER_SECONDS = 60
+
+/**
+ * Every server once a round and work, in an order that moves on each time; nobody else is asked meanwhile. Each answer
+ * was looked at before by its bytes, and a run in which other answers came counts as failed.
+ */
+export async function runRounds(options: RoundsOptions): Promise<Result[]> {
+  const { works, pace } = options
+  const results = []
+  for (const work of works) results.push(await prepare(work, options))
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const [index, result] of results.entries()) {
+      for (const one of rotated(result.prepared, round + index)) await measure(result, one, options)
+    }
+  }
+  return results
+}
+
+interface Measuring extends Result {
+  runs: Map<ServerName, Run[]>
+  failed: Map<ServerName, string>
+  prepared: Prepared[]
+}
+
+async function prepare(work: Work, { servers, folder }: RoundsOptions): Promise<Measuring> {
+  const result: Measuring = { work, runs: new Map(), failed: new Map(), prepared: [] }
+  for (const name of work.servers) {
+    const found = servers.get(name)
+    if (!found) continue
+    const port = work.bySite ? found.sitesPort : found.port
+    const server = { ...found, port }
+    try {
+      const load = await work.load(server)
+      const expected = await inspect(work, server, load)
+      const script = writeScript(folder, `${work.id}-${name}`, load)
+      result.prepared.push({ server: found, port, script, expected })
+    } catch (error) {
+      fail(result, name, error)
+    }
+  }
+  return result
+}
+
+/** Throws when an answer is wrong, or when answers have several lengths, since wrk's bytes could not be checked then. */
+async function inspect(work: Work, server: Server, { requests }: Load): Promise<Expected> {
+  const step = Math.max(1, Math.floor(requests.length / SAMPLE))
+  const replies = []
+  const until = performance.now() + (work.comesLater ? LATER_SECONDS * 1000 : 0)
+  for (let place = 0; place < requests.length; place += step) {
+    let reply = await ask(server.port, requests[place]!)
+    while (work.wrong(reply, place, server) && performance.now() < until) {
+      await pause(250)
+      reply = await ask(server.port, requests[place]!)
+    }
+    const wrong = work.wrong(reply, place, server)
+    if (wrong) throw new Error(`GET ${requests[place]!.path}: ${wrong}`)
+    replies.push(reply)
+  }
+  const { status, wire } = replies[0]!
+  const other = replies.find((reply) => reply.wire !== wire)
+  if (other) throw new Error(`answers have ${wire} bytes and ${other.wire} bytes`)
+  return { status, wire }
+}
+
+async function measure(
+  result: Measuring,
+  { server, port, script, expected }: Prepared,
+  { pace, wrkCore, watch }: RoundsOptions,
+): Promise<void> {
+  const { name } = server
+  const { work, runs, failed } = result
+  if (failed.has(name)) return
+  const run = { port, script, expected, core: wrkCore }
+  try {
+    await runWrk({ ...run, seconds: pace.warmUp })
+    using _watch = watch?.(work, server)
+    const measured = await runWrk({ ...run, seconds: pace.seconds })
+    runs.set(name, [...(runs.get(name) ?? []), measured])
+    console.error(`${work.id.padEnd(10)} ${name.padEnd(14)} ${measured.perSecond.toFixed(0).padStart(7)}/s`)
+  } catch (error) {
+    fail(result, name, error)
+  }
+}
+
+function fail({ work, runs, failed }: Measuring, name: ServerName, error: unknown): void {
+  runs.delete(name)
+  failed.set(name, (error as Error).message)
+  console.error(`${work.id.padEnd(10)} ${name.padEnd(14)} ${(error as Error).message}`)
+}
+
+function rotated<T>(all: readonly T[], by: number): T[] {
+  const start = all.length === 0 ? 0 : by % all.length
+  return [...all.slice(start), ...all.slice(0, start)]
+}

@@ -1,0 +1,113 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from '../../scripts/program.mjs'
+import type { Measurement, Report, RunOptions } from '../figures.ts'
+import { canPin, scratchFolder } from '../server-process.ts'
+import { manySitesMemory, twoWorkers } from './capacity.ts'
+import { chart } from './chart.ts'
+import { canDropCaches, coldFirstBytes } from './cold.ts'
+import { type Line, lineTable } from './figures.ts'
+import { MemoryWatch } from './processes.ts'
+import { profile } from './profile.ts'
+import { type Pace, type Result, runRounds } from './rounds.ts'
+import { WRK_CORE } from './server.ts'
+import { type Scale, type Stage, setStage } from './stage.ts'
+import { failures, workLines, worksTable } from './table.ts'
+import { manySitesWorks, siteWorks } from './works.ts'
+
+const CHART = 'docs/serving.svg'
+
+interface Plan {
+  pace: Pace
+  scale: Scale
+}
+
+const WHOLE: Plan = {
+  pace: { rounds: 5, seconds: 2, warmUp: 1 },
+  scale: { sites: 100_000, asked: 10_000, coldFiles: 200 },
+}
+
+/** For trying: figures of one round are no figures. */
+const QUICK: Plan = {
+  pace: { rounds: 1, seconds: 2, warmUp: 1 },
+  scale: { sites: 10_000, asked: 1000, coldFiles: 20 },
+}
+
+/** How fast visitors are answered, beside other servers on the same core in the same rounds. */
+export const serving: Measurement = {
+  name: 'serving',
+  means: 'responses a second on one core beside nginx, Caddy, sirv and serve-handler; cold files; memory',
+  missing: whatIsMissing,
+  async run(options: RunOptions) {
+    await using scratch = await scratchFolder()
+    if (options.profile) return profile(scratch.path)
+    const { pace, scale } = options.quick ? QUICK : WHOLE
+    await using stage = await setStage(scratch.path, scale)
+    const scripts = join(scratch.path, 'scripts')
+    mkdirSync(scripts)
+    const added: number[] = []
+    const results = await runRounds({
+      works: [...siteWorks(stage.files), ...manySitesWorks(stage.sites)],
+      servers: stage.servers,
+      pace,
+      folder: scripts,
+      wrkCore: WRK_CORE,
+      watch: (work, { name }) =>
+        work.id === 'video' && name === 'ours'
+          ? new MemoryWatch(stage.service.pid, (megabytes) => added.push(megabytes))
+          : undefined,
+    })
+    const capacity = { data: stage.data, sites: stage.sites, folder: scripts, pace }
+    return report(results, [
+      ...workLines(results),
+      ...memoryLine(added),
+      ...(await coldLines(stage)),
+      ...(await manySitesMemory(capacity)),
+      ...(await twoWorkers(capacity)),
+    ])
+  },
+}
+
+function whatIsMissing(): string | undefined {
+  const missing = ['nginx', 'caddy', 'wrk', 'taskset'].filter((name) => !program(name))
+  if (missing.length === 0 && canPin()) return undefined
+  return `serving needs ${missing.join(', ')}: sudo apt-get install --no-install-recommends nginx-light caddy wrk util-linux`
+}
+
+function memoryLine(rounds: readonly number[]): Line[] {
+  const what = 'memory added while 64 connections fetch 10 MB files'
+  return rounds.length === 0 ? [] : [{ what, unit: 'MB', rounds, most: 60 }]
+}
+
+async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
+  if (!canDropCaches()) {
+    console.error('Cold files are left out: only root can take files out of the memory of the system.')
+    return []
+  }
+  const [ours, nginx] = await coldFirstBytes([servers.get('ours')!, servers.get('nginx')!], coldPaths)
+  const later = ours!.map((milliseconds, index) => milliseconds - nginx![index]!)
+  return [
+    { what: 'first byte of a file never read before', unit: 'ms', rounds: ours! },
+    { what: 'the same from nginx', unit: 'ms', rounds: nginx! },
+    { what: 'ours later than nginx', unit: 'ms', rounds: later, most: 2 },
+  ]
+}
+
+function report(results: readonly Result[], lines: readonly Line[]): Report {
+  const why = failures(results)
+  const parts = [
+    'Thousand responses a second, median of the rounds (slowest–fastest):',
+    worksTable(results),
+    ...(why.length > 0 ? [why.join('\n')] : []),
+    `![Bars: each server’s speed to nginx’s, work by work](${CHART.replace('docs/', '')})`,
+    lineTable(lines),
+  ]
+  const works = results.map(({ work: { id, name, reach }, runs, failed }) => ({
+    id,
+    name,
+    reach,
+    runs: Object.fromEntries(runs),
+    failed: Object.fromEntries(failed),
+  }))
+  return { markdown: parts.join('\n\n'), data: { works, lines }, pages: { [CHART]: chart(results) } }
+}

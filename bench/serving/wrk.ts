@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from '../../scripts/program.mjs'
+import { type Request, wireForm } from './request.ts'
+
+export const CONNECTIONS = 64
+
+/** What wrk asks again and again: one request, or several in an order that is worked out before. */
+export interface Load {
+  requests: readonly Request[]
+  /** Places in `requests`, taken one after the other; absent when there is one request only. */
+  order?: readonly number[]
+}
+
+/** What every answer must be, as it was seen before. */
+export interface Expected {
+  status: number
+  /** Bytes over the wire. */
+  wire: number
+}
+
+export interface Run {
+  /** Whole answers a second. Of large files parts count too, or few answers would make a rough figure. */
+  perSecond: number
+  seconds: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+interface WrkOptions {
+  port: number
+  script: string
+  seconds: number
+  expected: Expected
+  /** The core it is pinned to; without it the system chooses. */
+  core?: number
+}
+
+/** What the script prints at its end. */
+interface Summary {
+  requests: number
+  bytes: number
+  microseconds: number
+  connect: number
+  read: number
+  write: number
+  status: number
+  timeout: number
+  p50: number
+  p99: number
+}
+
+/** Writes the script of a load into a folder; wrk sends its bytes as they are. */
+export function writeScript(folder: string, name: string, { requests, order }: Load): string {
+  const file = join(folder, `${name}.lua`)
+  const body = order ? several(folder, name, requests, order) : one(requests[0]!)
+  writeFileSync(file, `${body}\n${DONE}`)
+  return file
+}
+
+/** Throws when an answer was another than expected, or a connection broke: such a run measures nothing. */
+export async function runWrk({ port, script, seconds, expected, core }: WrkOptions): Promise<Run> {
+  const command = [
+    ...(core === undefined ? [] : ['taskset', '-c', `${core}`]),
+    program('wrk')!,
+    ...['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script],
+    `http://127.0.0.1:${port}`,
+  ]
+  const summary = summaryIn(await output(command))
+  refuseWrong(summary, expected)
+  const taken = summary.microseconds / 1e6
+  const { p50, p99 } = summary
+  return { perSecond: summary.bytes / expected.wire / taken, seconds: taken, p50: p50 / 1e3, p99: p99 / 1e3 }
+}
+
+function one(request: Request): string {
+  return `local request = ${luaText(wireForm(request))}
+function wrk.format() return request end`
+}
+
+/** In files beside the script: a chunk of Lua has room for 65,536 constants only. */
+function several(
+  folder: string,
+  name: string,
+  requests: readonly Request[],
+  order: readonly number[],
+): string {
+  const texts = join(folder, `${name}.requests`)
+  const places = join(folder, `${name}.order`)
+  writeFileSync(texts, requests.map((request) => `${wireForm(request)}\0`).join(''), 'latin1')
+  writeFileSync(places, order.map((place) => `${place + 1}\n`).join(''))
+  return `local texts, order, at = {}, {}, 0
+for text in io.open(${luaText(texts)}, "rb"):read("*a"):gmatch("(%Z+)%z") do texts[#texts + 1] = text end
+for line in io.lines(${luaText(places)}) do order[#order + 1] = texts[tonumber(line)] end
+function wrk.format() return texts[1] end
+function request()
+  at = at % #order + 1
+  return order[at]
+end`
+}
+
+const DONE = `function done(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format(
+    'SUMMARY {"requests":%d,"bytes":%.0f,"microseconds":%.0f,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,"p50":%.0f,"p99":%.0f}\\n',
+    summary.requests, summary.bytes, summary.duration, e.connect, e.read, e.write, e.status, e.timeout,
+    latency:percentile(50), latency:percentile(99)))
+end
+`
+
+function luaText(text: string): string {
+  const escaped = [...Buffer.from(text)].map((byte) =>
+    byte >= 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
+      ? String.fromCharCode(byte)
+      : `\\${String(byte).padStart(3, '0')}`,
+  )
+  return `"${escaped.join('')}"`
+}
+
+function summaryIn(text: string): Summary {
+  const json = /^SUMMARY (.*)$/m.exec(text)?.[1]
+  if (!json) throw new Error(`wrk did not end as it should:\n${text}`)
+  return JSON.parse(json) as Summary
+}
+
+/** wrk itself counts statuses from 400 on as errors; that others were right shows in the bytes. */
+function refuseWrong(summary: Summary, { status, wire }: Expected): void {
+  const { requests, bytes, connect, read, write, timeout } = summary
+  const broken = connect + read + write + timeout
+  const wrongStatus = status < 400 ? summary.status : requests - summary.status
+  const unfinished = bytes - requests * wire
+  const wrongBytes = unfinished < 0 || unfinished > CONNECTIONS * wire
+  if (requests > 0 && broken === 0 && wrongStatus === 0 && !wrongBytes) return
+  throw new Error(`wrk saw other answers than ${status} of ${wire} bytes: ${JSON.stringify(summary)}`)
+}
+
+function output([command, ...args]: string[]): Promise<string> {
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk
+    })
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => (code === 0 ? resolve(text) : reject(new Error(`wrk: ${code}\n${text}`))))
+  })
+}
