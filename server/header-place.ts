@@ -17,7 +17,8 @@ export function readPlace(text: string): Place | string {
     return `'${shown(text)}' is neither a path nor an address with http:// or https://`
   if (/:\d*$/.test(authority!)) return 'Headers are for a host at every port: leave the port away'
   const host = authority!.replace(/\.$/, '').split('.').map(readLabel).join('.')
-  if (!/^[a-z0-9-]+$/.test(host.replace(/:[A-Za-z]\w*|[.*_]/g, 'x'))) {
+  // Of an address, `domainToASCII` would take the host and drop the rest.
+  if (/[@\\%]/.test(authority!) || !/^[a-z0-9-]+$/.test(host.replace(/:[A-Za-z]\w*|[.*_]/g, 'x'))) {
     return `'${shown(authority!)}' is no name of a host`
   }
   return placeOf(rest === '' ? '/' : rest!, host)

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { parseRedirects, type RedirectRule } from '../../server/redirect-rule.ts'
+
+interface NetlifyRule {
+  from: string
+  path?: string
+  host?: string
+  to: string
+  status?: number
+  force?: boolean
+  query?: Record<string, string>
+}
+
+interface NetlifyCase {
+  id: string
+  kind: 'parse' | 'error'
+  files?: { name: string; text: unknown }[]
+  netlify_toml?: string | null
+  config_list?: unknown
+  expect: { rules?: NetlifyRule[] }
+}
+
+/** Where this service decides otherwise than Netlify does, and why. */
+const OTHERWISE: Record<string, string> = {
+  conditions_country: 'no conditions',
+  conditions_country_language: 'no conditions',
+  conditions_role: 'no conditions',
+  conditions_roles: 'no conditions',
+  conditions_query: 'no conditions',
+  conditions_country_case: 'no conditions',
+  conditions_language_case: 'no conditions',
+  conditions_role_case: 'no conditions',
+  proxy: 'nothing is fetched from elsewhere',
+  signed: 'nothing is fetched from elsewhere',
+  signed_backward_compat: 'nothing is fetched from elsewhere',
+}
+
+const netlify = (
+  JSON.parse(readFileSync(new URL('../cases/netlify-redirects-parse.json', import.meta.url), 'utf8')) as {
+    cases: NetlifyCase[]
+  }
+).cases.filter(({ netlify_toml, config_list }) => netlify_toml === undefined && config_list === undefined)
+
+describe('a _redirects file is read as Netlify reads it', () => {
+  for (const { id, kind, files = [], expect } of netlify) {
+    const texts = files.map(({ text }) => text).filter((text) => typeof text === 'string')
+    if (files.length > 0 && texts.length === 0) continue
+    const reason = OTHERWISE[id.replace('nl-redirect-line-parser-', '')]
+    test(reason ? `${id}, but for this: ${reason}` : id, () => {
+      const { rules, warnings } = parseRedirects(texts.join(''))
+      if (reason || kind === 'error') assert.ok(warnings.length > 0)
+      else assert.deepEqual(warnings, [])
+      if (reason) assert.deepEqual(rules, [])
+      else if (expect.rules) assert.deepEqual(rules.map(asNetlify), expect.rules.map(plain))
+    })
+  }
+})
+
+function plain({ from, path = from, host, to, status = 301, force = false, query = {} }: NetlifyRule) {
+  return { path, host, to, status, force, query }
+}
+
+function asNetlify({ from, host, to, status, force, query = [] }: RedirectRule) {
+  return { path: from, host, to, status, force, query: Object.fromEntries(query) }
+}
+
+describe('a line of _redirects is a rule', () => {
+  const rows: [line: string, rule: Partial<RedirectRule>][] = [
+    ['/a /b', { from: '/a', to: '/b', status: 301, force: false }],
+    ['/a\t/b\t302', { from: '/a', to: '/b', status: 302 }],
+    ['  /a   /b   303  ', { status: 303 }],
+    ['/a /b 307', { status: 307 }],
+    ['/a /b 308!', { status: 308, force: true }],
+    ['/a /b 200', { status: 200 }],
+    ['/a /b 404', { status: 404 }],
+    ['/a /b 301 # why', { to: '/b', status: 301 }],
+    ['/a /b #why', { to: '/b' }],
+    ['/a /b#part', { to: '/b#part' }],
+    ['/a /b?x=1#part', { to: '/b?x=1#part' }],
+    ['/a/* /b/:splat', { from: '/a/*', to: '/b/:splat' }],
+    ['/a* /b:splat', { from: '/a*', to: '/b:splat' }],
+    ['/* /index.html 200', { from: '/*', to: '/index.html', status: 200 }],
+    ['/* / 200', { to: '/' }],
+    ['/* /404.html 404', { status: 404 }],
+    ['/* /:splat 200', { to: '/:splat' }],
+    ['/admin/* 200!', { from: '/admin/*', to: '/admin/:splat', status: 200, force: true }],
+    ['/:year/:month/* /archive/:month/:year/:splat', { from: '/:year/:month/*' }],
+    ['/by/:name /people/:name.html', { to: '/people/:name.html' }],
+    ['/a id=1 /b', { from: '/a', query: [['id', '1']], to: '/b' }],
+    ['/a id=:id /b/:id', { query: [['id', ':id']], to: '/b/:id' }],
+    [
+      '/a id=:id tag=:tag /b/:tag/:id',
+      {
+        query: [
+          ['id', ':id'],
+          ['tag', ':tag'],
+        ],
+      },
+    ],
+    ['/a id= /b', { query: [['id', '']] }],
+    ['/a q=a%20b /b', { query: [['q', 'a b']] }],
+    ['/a q=a+b /b', { query: [['q', 'a b']] }],
+    ['/a id=1 /a', { from: '/a', to: '/a' }],
+    ['/a https://example.com/', { to: 'https://example.com/' }],
+    ['/a HTTPS://EXAMPLE.com/Path', { to: 'https://example.com/Path' }],
+    ['/a https://example.com:8443/x 302', { to: 'https://example.com:8443/x' }],
+    ['/a https://example.com', { to: 'https://example.com/' }],
+    ['/a https://bücher.example/', { to: 'https://xn--bcher-kva.example/' }],
+    ['/a/* https://example.com/:splat?from=:splat', { to: 'https://example.com/:splat?from=:splat' }],
+    ['https://Example.com/a /b', { host: 'example.com', from: '/a', to: '/b' }],
+    ['http://example.com./a /b', { host: 'example.com' }],
+    ['https://example.com /b', { host: 'example.com', from: '/', to: '/b' }],
+    [
+      'https://old.example/* https://new.example/:splat 301!',
+      { host: 'old.example', from: '/*', force: true },
+    ],
+    ['https://bücher.example/a /b', { host: 'xn--bcher-kva.example' }],
+    ['/café /x', { from: '/caf%C3%A9', to: '/x' }],
+    ['/caf%C3%A9 /x', { from: '/caf%C3%A9' }],
+    ['/x /café', { to: '/caf%C3%A9' }],
+    ['/a%2Fb /x', { from: '/a%2Fb' }],
+    ['/a%2Ab /x', { from: '/a%2Ab' }],
+    ['/a"b<c> /x', { from: '/a%22b%3Cc%3E' }],
+    ['/Talk:Home /wiki/Talk:Home', { from: '/Talk:Home', to: '/wiki/Talk:Home' }],
+    ['/a /b/../c', { to: '/c' }],
+    ['/a/ /b/', { from: '/a/', to: '/b/' }],
+    ['//a /b', { from: '//a' }],
+    ['/a /a/b', { to: '/a/b' }],
+    ['/a /a?x=1', { to: '/a?x=1' }],
+    ['/* /new/:splat', { to: '/new/:splat' }],
+    ['/* /soon.html 302!', { to: '/soon.html', force: true }],
+    ['https://a.example/x https://b.example/x', { to: 'https://b.example/x' }],
+    ['/_slipways /b', { from: '/_slipways' }],
+  ]
+  for (const [line, rule] of rows) {
+    test(line, () => {
+      const { rules, warnings } = parseRedirects(line)
+      assert.deepEqual(warnings, [])
+      assert.equal(rules.length, 1)
+      for (const [key, value] of Object.entries(rule))
+        assert.deepEqual(rules[0]![key as keyof RedirectRule], value)
+    })
+  }
+})
+
+describe('a line of _redirects that cannot be kept is said to be wrong, and why', () => {
+  const rows: [line: string, why: RegExp][] = [
+    ['/a', /no target/],
+    ['/a # /b', /no target/],
+    ['/a b', /'b' is no target/],
+    ['/a 301', /'301' is no target/],
+    ['/a 200', /'200' is no target/],
+    ['/a/* 302', /'302' is no target/],
+    ['/a mailto:me@example.com', /no target/],
+    ['/a ftp://example.com/', /no target/],
+    ['/a javascript:alert(1)', /no target/],
+    ['/a word /b', /'word' is neither a target/],
+    ['/a =1 /b', /'=1' is neither a target/],
+    ['a /b', /'a' does not begin with a slash/],
+    ['*  /b', /does not begin with a slash/],
+    ['/a?id=1 /b', /has no '\?'/],
+    ['/a#b /c', /has no '#'/],
+    ['/a/*/b /c', /only be the end/],
+    ['/*.html /c', /only be the end/],
+    ['/** /c', /only be the end/],
+    ['/*/* /c', /only be the end/],
+    ['/*/:splat /c', /only be the end/],
+    ['/:splat/* /c', /':splat'/],
+    ['/:a/:a /c', /':a' twice/],
+    ['/:a.html /c', /placeholder is a whole segment/],
+    ['/:post-id /c', /placeholder is a whole segment/],
+    ['/%zz /b', /percent-encoded UTF-8/],
+    ['/%ff /b', /percent-encoded UTF-8/],
+    ['/100% /b', /percent-encoded UTF-8/],
+    ['/_slipway/password /b', /'\/_slipway\/'/],
+    ['/_slipway /b', /'\/_slipway\/'/],
+    ['/_slipway/* /b', /'\/_slipway\/'/],
+    ['/%5fslipway/password /b', /'\/_slipway\/'/],
+    ['https://example.com/_slipway/password /b', /'\/_slipway\/'/],
+    ['/.netlify/functions/x /b', /'\/.netlify\/'/],
+    ['/a /b 300', /status can be 200, 301.* not '300'/],
+    ['/a /b 302x', /not '302x'/],
+    ['/a /b !', /not '!'/],
+    ['/a /b 301!!', /status/],
+    ['/a /b 99999999999999999999', /status/],
+    ['/a /b moved', /not 'moved'/],
+    ['/a /b 301 again', /'again' after the status/],
+    ['/a /b Country=us', /condition/],
+    ['/a /b 302 Country=us,ca', /condition/],
+    ['/a /b 302 Language=en', /condition/],
+    ['/a /b 302 Role=admin', /condition/],
+    ['/a /b 302 Cookie=beta', /condition/],
+    ['/a https://example.com/ 200', /not fetched/],
+    ['/a https://example.com/ 404', /not fetched/],
+    ['/api/* https://example.com/:splat 200!', /not fetched/],
+    ['/a //example.com', /'\/\/'/],
+    ['/a //example.com/:splat 301', /'\/\/'/],
+    ['/a /\\example.com', /backslash/],
+    ['/a https:\\\\example.com', /no target/],
+    ['/a https://example.com\\@evil.example', /backslash/],
+    ['/a /b\u0001', /control/],
+    ['/a /b\u007f', /control/],
+    ['/a /b%', /'%25'/],
+    ['/a /b%2', /'%25'/],
+    ['/:host https://:host/', /fixed name/],
+    ['/:host https://:host.example.com/', /fixed name/],
+    ['/* https://example.com:splat', /fixed name/],
+    ['/* https://*.example.com/', /fixed name/],
+    ['/a https://user@example.com/', /fixed name/],
+    ['/a https://user:pw@example.com/', /fixed name/],
+    ['/a https://', /no address/],
+    ['/a https://exa%00mple.com/', /no address/],
+    ['/a https://[::1/', /no address/],
+    ['/a /b/:splat', /':splat' in the target/],
+    ['/:a /b/:b', /':b' in the target/],
+    ['/:a /b?x=:c', /':c' in the target/],
+    ['/a id=:id /b/:other', /':other' in the target/],
+    [`/* /${':splat'.repeat(21)}`, /at most 20 placeholders, not 21/],
+    ['http:// /b', /no name of a host/],
+    ['https://*.example.com/a /b', /host of a rule cannot/],
+    ['https://:sub.example.com/a /b', /no name of a host/],
+    ['https://example.com:8080/a /b', /port/],
+    ['https://user@example.com/a /b', /no name of a host/],
+    ['/a /a', /back to itself/],
+    ['/a /a/', /back to itself/],
+    ['/a/ /a 302!', /back to itself/],
+    ['/a /a#part', /back to itself/],
+    ['/caf%C3%A9 /café', /back to itself/],
+    ['/* /:splat 301', /back to itself/],
+    ['/a/* /a/:splat 302!', /back to itself/],
+    ['/:x /:x', /back to itself/],
+    ['/* /new/:splat 301!', /back to itself/],
+    ['/blog/:id /blog/post-:id 308!', /back to itself/],
+    ['http://example.com/* https://example.com/:splat 301!', /back to itself/],
+    ['http://example.com/a /a', /back to itself/],
+    [`/a /${'b'.repeat(2000)}`, /2004 characters; at most 2000/],
+  ]
+  for (const [line, why] of rows) {
+    test(line.length > 80 ? `${line.slice(0, 80)}…` : line, () => {
+      const { rules, warnings } = parseRedirects(`/before /x\n${line}\n/after /x`)
+      assert.deepEqual(
+        rules.map(({ line }) => line),
+        [1, 3],
+      )
+      assert.equal(warnings.length, 1)
+      const [{ file, line: number, message } = {}] = warnings
+      assert.deepEqual([file, number], ['_redirects', 2])
+      assert.match(message!, why)
+      assert.doesNotMatch(message!, /\p{Cc}/u)
+    })
+  }
+})
+
+test('line ends, a byte order mark, blank lines and comments are as editors leave them', () => {
+  const { rules, warnings } = parseRedirects(
+    '\uFEFF/a /x\r\n\r\n \t \r\n# /b /x\r\n  # /c /x\r\n\t/d /x\t\r\n/e /x',
+  )
+  assert.deepEqual(warnings, [])
+  assert.deepEqual(
+    rules.map(({ line, from }) => `${line} ${from}`),
+    ['1 /a', '6 /d', '7 /e'],
+  )
+})
+
+test('nothing is a file without rules', () => {
+  for (const text of ['', '\n', '\uFEFF', '# only words', '\r\n\r\n']) {
+    assert.deepEqual(parseRedirects(text), { rules: [], warnings: [] })
+  }
+})
+
+test('2,000 rules without and 100 with a placeholder are kept, and the first that is not is named', () => {
+  const fixed = Array.from({ length: 2002 }, (_, index) => `/a/${index} /b`)
+  const varying = Array.from({ length: 102 }, (_, index) => `/${index}/* /b`)
+  const { rules, warnings } = parseRedirects([...fixed, ...varying, '/x/:y /z'].join('\n'))
+  assert.equal(rules.length, 2100)
+  assert.deepEqual(
+    rules.slice(1999, 2001).map(({ from }) => from),
+    ['/a/1999', '/0/*'],
+  )
+  assert.deepEqual(
+    warnings.map(({ line }) => line),
+    [2001, 2103],
+  )
+  assert.match(warnings[0]!.message, /2000 redirect rules without/)
+  assert.match(warnings[1]!.message, /100 redirect rules with/)
+})
+
+test('at most 100 warnings are given, and how many more there are', () => {
+  const wrong = (count: number) => parseRedirects('wrong\n'.repeat(count)).warnings
+  assert.equal(wrong(100).length, 100)
+  const many = wrong(250_000)
+  assert.equal(many.length, 101)
+  assert.deepEqual(many[100], {
+    file: '_redirects',
+    message: '249900 more lines have something wrong; the first 100 are named',
+  })
+})
+
+test('a line of exactly 2,000 characters is read', () => {
+  const line = `/a /${'b'.repeat(1996)}`
+  assert.equal(line.length, 2000)
+  assert.equal(parseRedirects(`  ${line}  \r\n#${'x'.repeat(3000)}`).rules.length, 1)
+})
