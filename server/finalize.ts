@@ -1,6 +1,7 @@
 import type { FinalizeAnswer, FinalizeRequest } from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
+import type { Encodings } from './encodings.ts'
 import { Failure, noSuchSite } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import type { Log } from './log.ts'
@@ -14,6 +15,7 @@ interface FinalizingOptions {
   store: Store
   blobs: Blobs
   versions: Versions
+  encodings: Pick<Encodings, 'prepare'>
   addresses: Addresses
   clock: () => number
   log: Log
@@ -65,6 +67,7 @@ export class Finalizing implements AsyncDisposable {
       await blobs.discard(version.id)
       await this.#options.versions.prune(slug)
     })
+    this.#options.encodings.prepare(slug, version.id)
     return answer
   }
 

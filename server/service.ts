@@ -14,6 +14,7 @@ import { Edge } from './edge/edge.ts'
 import { FastLane } from './edge/fast-lane.ts'
 import { serveVisit } from './edge/http-lane.ts'
 import { Budget } from './edge/kept.ts'
+import { Encodings } from './encodings.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { RateLimits } from './limits/limits.ts'
@@ -56,6 +57,8 @@ export interface House {
 export interface Service extends AsyncDisposable {
   port: number
   baseUrl: string
+  /** The work that goes on behind the answers. */
+  encodings: Encodings
   /** Forgets what is cached of these sites, because another process changed them. */
   forget(slugs: readonly string[]): void
 }
@@ -87,6 +90,8 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const rooms = furnish(config, baseUrl, engines, { clock, log })
   stack.use(rooms.finalizing)
   stack.use(new Scheduler(rooms.sweepOptions, sweeps))
+  // Ends before the sweeps, which wait for it.
+  stack.use(rooms.encodings)
 
   const addressOf = callerAddress(config.trustedProxies)
   const budget = new Budget(config.cacheBytes)
@@ -130,6 +135,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   return {
     port: listener.port,
     baseUrl,
+    encodings: rooms.encodings,
     forget: (slugs) => edge.forget(slugs),
     [Symbol.asyncDispose]: async () => {
       await listener.drain(config.drainSeconds)
@@ -146,9 +152,13 @@ export async function openHouse(
   const engines = await openEngines(config, surroundings)
   const clock = surroundings.clock ?? Date.now
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
-  const { accounts, sweepOptions } = furnish(config, baseUrl, engines, { clock, log: surroundings.log })
+  const rooms = furnish(config, baseUrl, engines, { clock, log: surroundings.log })
+  const { accounts, encodings, sweepOptions } = rooms
   const { store, blobs } = engines
-  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
+  const stack = new AsyncDisposableStack()
+  stack.use(store)
+  stack.use(encodings)
+  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 /** The only place that picks engines. */
@@ -198,8 +208,9 @@ function furnish(
       owned: { files: MOST_FILES, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
     },
   })
+  const encodings = new Encodings({ store, blobs, clock, log })
   const targets = new UploadTargets({ baseUrl, secret, clock })
-  const finalizing = new Finalizing({ store, blobs, versions, addresses, clock, log })
+  const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, clock, log })
   const rates = {
     anonymous: config.rateAnonymous,
     free: config.rateFree,
@@ -213,6 +224,7 @@ function furnish(
     staging,
     publishing: new Publishing({ store, blobs, staging, targets, addresses }),
     finalizing,
+    encodings,
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
     sites: new Sites({ store, blobs, addresses, clock }),
     domains: new Domains({
@@ -227,6 +239,7 @@ function furnish(
       store,
       blobs,
       versions,
+      encodings,
       clock,
       log,
       pendingLifetime: config.pendingLifetime,

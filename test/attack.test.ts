@@ -152,7 +152,7 @@ test('who claims a site while an anonymous version is finalized owns what is liv
   await api.upload(upload, { 'a.txt': 'new' })
   const house = await api.inside()
   const { blobs } = house
-  const { clock, versions } = house.sweepOptions
+  const { clock, versions, encodings } = house.sweepOptions
   const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const claimedMeanwhile: Blobs = {
@@ -162,7 +162,8 @@ test('who claims a site while an anonymous version is finalized owns what is liv
       return blobs.settle(batch, received)
     },
   }
-  const finalizing = new Finalizing({ ...house, blobs: claimedMeanwhile, versions, addresses, clock, log })
+  const rooms = { ...house, blobs: claimedMeanwhile, versions, encodings }
+  const finalizing = new Finalizing({ ...rooms, addresses, clock, log })
   const { versionId } = upload
   const stranger = { account: undefined, address: '127.0.0.1' }
   await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })

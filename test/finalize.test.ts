@@ -14,11 +14,11 @@ test('a finalize that is overtaken by another of the same version says that it i
   await api.upload(upload, contents)
 
   const { blobs, store } = house
-  const { versions, clock } = house.sweepOptions
+  const { versions, encodings, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const finalizing = (read: typeof store.read) =>
-    new Finalizing({ store: { ...store, read }, blobs, versions, addresses, clock, log })
+    new Finalizing({ store: { ...store, read }, blobs, versions, encodings, addresses, clock, log })
   const caller = { account: undefined, address: '127.0.0.1' }
   const overtaken = finalizing({
     ...store.read,

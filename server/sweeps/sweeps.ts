@@ -1,4 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Encodings } from '../encodings.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'
 import type { SiteRow } from '../store/schema.ts'
@@ -10,6 +11,7 @@ export interface SweepOptions {
   store: Store
   blobs: Blobs
   versions: Versions
+  encodings: Encodings
   clock: () => number
   log: Log
   pendingLifetime: number
@@ -67,6 +69,12 @@ export const sweeps: readonly Sweep[] = [
     every: 86_400,
     means: 'looks through all blobs for some that nothing names',
     run: condemnUnnamed,
+  },
+  {
+    name: 'encodings',
+    every: 60,
+    means: 'prepares encodings of versions that were left without',
+    run: prepareEncodings,
   },
   {
     name: 'sign-ins',
@@ -133,13 +141,17 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
 
 /**
  * Deletes condemned blobs after the grace time. Within the transaction nobody can begin to name a blob, and
- * whoever named one since it was condemned has won: it is pardoned.
+ * whoever named one since it was condemned has won: it is pardoned. What is known of their encodings is forgotten
+ * before: were it forgotten in the same transaction, a kill that undoes it would leave rows of encodings that are gone.
  */
 async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   let deleted = 0
   for (;;) {
     const condemned = await store.read.blobNames.condemned(clock() - blobGrace * 1000, BATCH)
     if (condemned.length === 0) return deleted
+    await store.write('durable', async (tx) => {
+      await tx.encodings.forget(await tx.blobNames.unnamedAmong(condemned))
+    })
     deleted += await store.write('durable', async (tx) => {
       const unnamed = await tx.blobNames.unnamedAmong(condemned)
       await Promise.all(unnamed.map((hash) => blobs.remove(hash)))
@@ -167,6 +179,17 @@ async function condemnUnnamed({ store, blobs, clock }: SweepOptions): Promise<nu
   }
   if (piece.length > 0) await look(piece)
   return found
+}
+
+/** What a process that was killed, a disk that was full or a queue that was too long left to be done. */
+async function prepareEncodings({ store, encodings }: SweepOptions): Promise<number> {
+  return inBatches(async () => {
+    const left = await store.read.versions.unencoded(BATCH)
+    for (const { slug, id } of left) encodings.prepare(slug, id)
+    await encodings.idle()
+    const now = await store.read.versions.heads(left.map((version) => version.id))
+    return left.length - now.filter((version) => version.encoded === 0).length
+  })
 }
 
 async function forgetSignIns({ store, clock }: SweepOptions): Promise<number> {

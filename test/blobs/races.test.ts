@@ -198,6 +198,7 @@ function finalizingOf({ service, house }: ServiceAndHouse, change: Partial<Blobs
     store: house.store,
     blobs: { ...house.blobs, ...change },
     versions: house.sweepOptions.versions,
+    encodings: house.sweepOptions.encodings,
     addresses: new Addresses({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silence,

@@ -21,6 +21,11 @@ export function leasesOver(db: Kysely<Schema>) {
       return fence
     },
 
+    /** Gives a lease up for good; somebody else's stays. */
+    async drop(name: string, holder: string): Promise<void> {
+      await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
+    },
+
     /** Whether the holder of that fencing number still has the lease. */
     async holds(name: string, holder: string, fence: number): Promise<boolean> {
       const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()

@@ -83,6 +83,15 @@ export function versionsOver(db: Kysely<Schema>) {
         .limit(limit)
         .execute(),
 
+    /** Finalized versions whose encodings are not all prepared, newest first. */
+    unencoded: (limit: number) =>
+      heads()
+        // In these words, since an index covers just them.
+        .where(sql<boolean>`state = 'ready' and encoded = 0`)
+        .orderBy('created_at', 'desc')
+        .limit(limit)
+        .execute(),
+
     /** Slugs of sites changed since `since` that have more than `kept` finalized versions. */
     async crowded(kept: number, since: number, limit: number): Promise<string[]> {
       const rows = await db
