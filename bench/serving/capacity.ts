@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { memoryOf, type ServerProcess, startServer } from '../server-process.ts'
 import type { Line } from './figures.ts'
 import type { SeededSite } from './many-sites.ts'
-import { cpuSeconds } from './processes.ts'
 import { ask, Line as Connection } from './reply.ts'
 import { browserRequest } from './request.ts'
 import type { Pace } from './rounds.ts'
@@ -60,7 +59,7 @@ export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions)
       await speed(two, sites[0]!, { folder, pace }),
     ]
     raw.push(double.perSecond / single.perSecond)
-    scaled.push((2 * double.perCpuSecond) / single.perCpuSecond)
+    scaled.push((2 * perCpuSecond(double)) / perCpuSecond(single))
   }
   return [
     {
@@ -71,6 +70,10 @@ export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions)
     },
     { what: 'two workers to one, by the clock, wrk on the same two cores', unit: 'times', rounds: raw },
   ]
+}
+
+function perCpuSecond({ perSecond, cores }: Run): number {
+  return perSecond / cores
 }
 
 /** Asks for the root of each site once, over a few connections. */
@@ -92,16 +95,19 @@ async function speed(
   server: ServerProcess,
   { slug }: SeededSite,
   { folder, core, pace }: { folder: string; core?: number; pace: Pace },
-): Promise<Run & { perCpuSecond: number }> {
+): Promise<Run> {
   const port = Number(new URL(server.baseUrl).port)
   const request = browserRequest('/', `${slug}.localhost:${port}`)
   const { status, wire } = await ask(port, request)
   if (status !== 200) throw new Error(`a site of the store got ${status}`)
   const script = writeScript(folder, `capacity-${port}`, { requests: [request] })
-  const run = { port, script, expected: { status, wire }, ...(core === undefined ? {} : { core }) }
+  const run = {
+    port,
+    pid: server.pid,
+    script,
+    expected: { status, wire },
+    ...(core === undefined ? {} : { core }),
+  }
   await runWrk({ ...run, seconds: pace.warmUp })
-  const before = cpuSeconds(server.pid)
-  const measured = await runWrk({ ...run, seconds: pace.seconds })
-  const used = cpuSeconds(server.pid) - before
-  return { ...measured, perCpuSecond: (measured.perSecond * measured.seconds) / used }
+  return runWrk({ ...run, seconds: pace.seconds })
 }

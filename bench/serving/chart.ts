@@ -43,7 +43,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2733; }
 .nginx { fill: #6b7889; }
 .ours { fill: #0b7285; }
 .spread { stroke: #1f2733; stroke-width: 1.5; }
-.one { stroke: #6b7889; stroke-dasharray: 3 4; }
+.one { stroke: #6b7889; stroke-dasharray: 3 4; stroke-opacity: 0.6; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6eaf0; }
   .name, .value { fill: #9aa7b8; }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /** Seconds on a core so far, of a process and its children. The kernel counts in hundredths. */
 export function cpuSeconds(pid: number): number {
@@ -29,6 +29,16 @@ export class MemoryWatch implements Disposable {
     this.#look()
     this.#done(this.#most - this.#first)
   }
+}
+
+/**
+ * Milliseconds so far in which some program of this machine waited for a core (Linux's pressure information): where only
+ * the server and wrk run, each on its own, hardly any. Undefined where the kernel does not tell.
+ */
+export function waitedForCores(): number | undefined {
+  if (!existsSync('/proc/pressure/cpu')) return undefined
+  const [, microseconds] = /^some .*total=(\d+)/m.exec(readFileSync('/proc/pressure/cpu', 'utf8'))!
+  return Number(microseconds) / 1000
 }
 
 function residentOf(pid: number): number {

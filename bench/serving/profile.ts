@@ -30,7 +30,7 @@ export async function profile(folder: string): Promise<Report> {
   const read = JSON.parse(readFileSync(join(profiles, file!), 'utf8')) as CpuProfile
   const rows = selfTimes(read).slice(0, TOP)
   const table = markdown(
-    ['of the time', 'function', 'where'],
+    ['of the busy time', 'function', 'where'],
     rows.map(({ share, name, where }) => [`${(share * 100).toFixed(1)} %`, name, where]),
   )
   const said = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
@@ -48,6 +48,7 @@ async function load(folder: string, profiles: string): Promise<number> {
   const script = writeScript(folder, 'profile', { requests: [request] })
   const run = await runWrk({
     port,
+    pid: service.pid,
     script,
     seconds: SECONDS,
     expected: { status, wire },
@@ -62,6 +63,7 @@ function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
   let all = 0
   for (const [index, sample] of samples.entries()) {
     const { functionName, url, lineNumber } = frames.get(sample)!
+    if (functionName === '(idle)') continue
     const name = functionName || '(anonymous)'
     const where = placeOf(url, lineNumber)
     const key = `${name} ${where}`

@@ -18,8 +18,9 @@ export interface Pace {
   warmUp: number
 }
 
-/** A server with the port that finds sites by Host, which is the same for us. */
+/** A server with its process and the port that finds sites by Host, which is the same for us. */
 export interface Asked extends Server {
+  pid: number
   sitesPort: number
 }
 
@@ -115,13 +116,13 @@ async function measure(
   const { name } = server
   const { work, runs, failed } = result
   if (failed.has(name)) return
-  const run = { port, script, expected, core: wrkCore }
+  const run = { port, pid: server.pid, script, expected, core: wrkCore }
   try {
     await runWrk({ ...run, seconds: pace.warmUp })
     using _watch = watch?.(work, server)
     const measured = await runWrk({ ...run, seconds: pace.seconds })
     runs.set(name, [...(runs.get(name) ?? []), measured])
-    console.error(`${work.id.padEnd(10)} ${name.padEnd(14)} ${measured.perSecond.toFixed(0).padStart(7)}/s`)
+    tell(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
   } catch (error) {
     fail(result, name, error)
   }
@@ -130,7 +131,11 @@ async function measure(
 function fail({ work, runs, failed }: Measuring, name: ServerName, error: unknown): void {
   runs.delete(name)
   failed.set(name, (error as Error).message)
-  console.error(`${work.id.padEnd(10)} ${name.padEnd(14)} ${(error as Error).message}`)
+  tell(work, name, (error as Error).message)
+}
+
+function tell({ id }: Work, name: ServerName, what: string): void {
+  console.error(`${id.padEnd(10)} ${name.padEnd(14)} ${what}`)
 }
 
 function rotated<T>(all: readonly T[], by: number): T[] {

@@ -12,7 +12,7 @@ import { profile } from './profile.ts'
 import { type Pace, type Result, runRounds } from './rounds.ts'
 import { WRK_CORE } from './server.ts'
 import { type Scale, type Stage, setStage } from './stage.ts'
-import { failures, workLines, worksTable } from './table.ts'
+import { circumstances, failures, workLines, worksTable } from './table.ts'
 import { manySitesWorks, siteWorks } from './works.ts'
 
 const CHART = 'docs/serving.svg'
@@ -99,6 +99,7 @@ function report(results: readonly Result[], lines: readonly Line[]): Report {
     'Thousand responses a second, median of the rounds (slowest–fastest):',
     worksTable(results),
     ...(why.length > 0 ? [why.join('\n')] : []),
+    ...circumstances(results),
     `![Bars: each server’s speed to nginx’s, work by work](${CHART.replace('docs/', '')})`,
     lineTable(lines),
   ]

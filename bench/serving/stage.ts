@@ -46,12 +46,12 @@ export async function setStage(folder: string, scale: Scale): Promise<Stage> {
   const handler = stack.use(await startNodePeer('serve-handler', { ...folders, own: folder }))
   const port = Number(new URL(service.baseUrl).port)
   const host = `${slug}.localhost:${port}`
-  const asked = (name: ServerName, one: { port: number; sitesPort?: number }) =>
-    [name, { name, host, port: one.port, sitesPort: one.sitesPort ?? one.port }] as const
+  const asked = (name: ServerName, one: { pid: number; port: number; sitesPort?: number }) =>
+    [name, { name, host, pid: one.pid, port: one.port, sitesPort: one.sitesPort ?? one.port }] as const
   const opened = stack.move()
   return {
     servers: new Map([
-      asked('ours', { port }),
+      asked('ours', { pid: service.pid, port }),
       asked('nginx', nginx),
       asked('Caddy', caddy),
       asked('sirv', sirv),

@@ -3,6 +3,9 @@ import { type Line, markdown, shown, yes } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
 
+/** Of a core; a server below it was not what set the speed. */
+const FULL = 0.9
+
 /** Thousand responses a second of every server, and how near ours comes to nginx. */
 export function worksTable(results: readonly Result[]): string {
   const head = ['work', ...SERVERS, 'ours to nginx', 'wanted', 'met']
@@ -43,6 +46,32 @@ export function workLines(results: readonly Result[]): Line[] {
     { what: 'many sites to one site: nginx', rounds: spread('nginx') },
   ]
   return lines.filter(({ rounds }) => rounds.length > 0).map((line) => ({ ...line, unit: 'times' as const }))
+}
+
+/** How far the figures may be believed: those of a busy machine, or of a wrk that could do no more, tell little. */
+export function circumstances(results: readonly Result[]): string[] {
+  return [...quietness(results), ...notBusy(results)]
+}
+
+/** The server was not at its limit there, so wrk was, or something else took the core. */
+function notBusy(results: readonly Result[]): string[] {
+  const cells = results.flatMap(({ work, runs }) =>
+    [...runs].flatMap(([name, rounds]) => {
+      const cores = median(rounds.map((run) => run.cores))
+      return cores < FULL ? [`${work.name}, ${name} (${shown(cores)})`] : []
+    }),
+  )
+  if (cells.length === 0) return []
+  return [`Used less than ${FULL} of its core, so that it might have done more: ${cells.join('; ')}.`]
+}
+
+function quietness(results: readonly Result[]): string[] {
+  const runs = results.flatMap((result) => [...result.runs.values()].flat())
+  const shares = runs.flatMap(({ waiting }) => waiting ?? []).map((share) => share * 100)
+  if (shares.length === 0) return []
+  return [
+    `Some program waited for a core in ${shown(median(shares))} % of the median run's time (from ${shown(Math.min(...shares))} to ${shown(Math.max(...shares))} %): the more, the busier the machine was with other things.`,
+  ]
 }
 
 /** Why cells are empty that should not be. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { program } from '../../scripts/program.mjs'
+import { cpuSeconds, waitedForCores } from './processes.ts'
 import { type Request, wireForm } from './request.ts'
 
 export const CONNECTIONS = 64
@@ -27,10 +28,16 @@ export interface Run {
   /** Milliseconds. */
   p50: number
   p99: number
+  /** The share of the run in which some program waited for a core: how much else was going on. */
+  waiting?: number
+  /** Cores that the server used: near 1 when it was the server that could do no more, and not wrk. */
+  cores: number
 }
 
 interface WrkOptions {
   port: number
+  /** Of the server; what its children use counts too. */
+  pid: number
   script: string
   seconds: number
   expected: Expected
@@ -61,18 +68,29 @@ export function writeScript(folder: string, name: string, { requests, order }: L
 }
 
 /** Throws when an answer was another than expected, or a connection broke: such a run measures nothing. */
-export async function runWrk({ port, script, seconds, expected, core }: WrkOptions): Promise<Run> {
+export async function runWrk({ port, pid, script, seconds, expected, core }: WrkOptions): Promise<Run> {
   const command = [
     ...(core === undefined ? [] : ['taskset', '-c', `${core}`]),
     program('wrk')!,
     ...['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script],
     `http://127.0.0.1:${port}`,
   ]
+  const before = waitedForCores()
+  const used = cpuSeconds(pid)
+  const started = performance.now()
   const summary = summaryIn(await output(command))
+  const cores = (cpuSeconds(pid) - used) / ((performance.now() - started) / 1000)
+  const waited = (waitedForCores() ?? 0) - (before ?? 0)
   refuseWrong(summary, expected)
   const taken = summary.microseconds / 1e6
-  const { p50, p99 } = summary
-  return { perSecond: summary.bytes / expected.wire / taken, seconds: taken, p50: p50 / 1e3, p99: p99 / 1e3 }
+  return {
+    perSecond: summary.bytes / expected.wire / taken,
+    seconds: taken,
+    p50: summary.p50 / 1e3,
+    p99: summary.p99 / 1e3,
+    cores,
+    ...(before === undefined ? {} : { waiting: waited / (performance.now() - started) }),
+  }
 }
 
 function one(request: Request): string {
