@@ -28,6 +28,7 @@ export const parts = {
     for: 'tests with archives of common archivers',
   },
   git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
+  nginx: { programs: ['nginx'], packages: ['nginx-light'], for: 'a comparison with nginx' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },
   'power-cut': {
     programs: ['nbdkit', 'nbdfuse', 'mkfs.ext4', 'losetup'],
