@@ -31,6 +31,7 @@ function readLabel(label: string): string {
 
 function placeOf(text: string, host: string | undefined): Place | string {
   if (/[?#]/.test(text)) return "A path has neither '?' nor '#': headers are for all queries of a path"
+  if (!text.startsWith('/') || /\p{Cc}/u.test(text)) return `The path '${shown(text)}' has control characters`
   const path = encodePath(text)
   const patterns = readHeaderPatterns({ path, host })
   return typeof patterns === 'string' ? `The path '${shown(text)}' ${patterns}` : { path, host, patterns }

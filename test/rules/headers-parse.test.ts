@@ -122,6 +122,9 @@ describe('a path of _headers that cannot be kept is said to be wrong, and goes w
     ['https://a.b\\@example.com/', /no name of a host/],
     ['https://a%2eb/', /no name of a host/],
     ['https:///a', /no name of a host/],
+    ['/a\rb', /control characters/],
+    ['/a\u0001b', /control characters/],
+    ['https://example.com/\rb', /control characters/],
     ['ftp://example.com/', /http:\/\/ or https:\/\//],
   ]
   for (const [path, why] of rows) {

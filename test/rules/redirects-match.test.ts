@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { Redirects } from '../../server/edge/redirects.ts'
+import { parseRedirects } from '../../server/redirect-rule.ts'
+
+interface Case {
+  title: string
+  host?: string
+  rules: string[]
+  asked: [asked: string | [host: string, target: string], got: string | null][]
+}
+
+const { cases } = JSON.parse(
+  readFileSync(new URL('../cases/redirects-match.json', import.meta.url), 'utf8'),
+) as { cases: Case[] }
+
+for (const { title, host = 'site.example', rules, asked } of cases) {
+  describe(`redirects: ${title}`, () => {
+    const parsed = parseRedirects(rules.join('\n'))
+    const redirects = new Redirects(parsed.rules)
+    test(rules.join(' | '), () => assert.deepEqual(parsed.warnings, []))
+    for (const [from, got] of asked) {
+      const [name, target] = typeof from === 'string' ? [host, from] : from
+      test(`${JSON.stringify(name + target)} gets ${got ?? 'nothing'}`, () =>
+        assert.equal(answer(redirects, name, target), got))
+    }
+  })
+}
+
+function answer(redirects: Redirects, host: string, target: string): string | null {
+  const at = target.indexOf('?')
+  const [path, query] = at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at)]
+  const redirected = redirects.match({ path, query, host })
+  if (!redirected) return null
+  assert.equal(redirected.external, /^https?:/.test(redirected.to))
+  return `${redirected.status} ${redirected.to}`
+}
+
+test('the rule that fits is given with what it says', () => {
+  const { rules } = parseRedirects('/a /b\n/c/* https://x.example/:splat 302!')
+  const redirects = new Redirects(rules)
+  assert.equal(redirects.match({ path: '/a', query: '', host: '' })!.rule, rules[0])
+  assert.equal(redirects.match({ path: '/c/d', query: '', host: '' })!.rule, rules[1])
+})
+
+test('the order of the file decides among 2,100 rules', () => {
+  const lines = Array.from({ length: 100 }, (_, index) => [
+    ...Array.from({ length: 20 }, (_, other) => `/${index}/${other} /fixed/${index}`),
+    `/${index}/* /varying/${index}`,
+    `/${index}/late /never`,
+  ])
+  const { rules } = parseRedirects(
+    lines
+      .flat()
+      .filter((line) => !line.endsWith('never'))
+      .join('\n'),
+  )
+  assert.equal(rules.length, 2100)
+  const redirects = new Redirects(rules)
+  for (let index = 0; index < 100; index++) {
+    assert.equal(answer(redirects, '', `/${index}/7`), `301 /fixed/${index}`)
+    assert.equal(answer(redirects, '', `/${index}/late`), `301 /varying/${index}`)
+  }
+})
+
+test('a place that would be longer than 8,192 characters is none, so that an answer stays one', () => {
+  const { rules } = parseRedirects(`/* /x${'/:splat'.repeat(20)} 302`)
+  const redirects = new Redirects(rules)
+  const location = (length: number) => answer(redirects, '', `/${'a'.repeat(length)}`)
+  assert.equal(location(400)!.length, '302 /x'.length + 20 * 401)
+  assert.equal(location(410), null)
+})
+
+test('rules say about how much memory they hold', () => {
+  const bytesOf = (count: number) =>
+    new Redirects(parseRedirects('/some/path/of/a/site /another/path\n'.repeat(count)).rules).bytes
+  assert.equal(bytesOf(0), 0)
+  assert.equal(bytesOf(2000), 2 * bytesOf(1000))
+  assert.ok(bytesOf(1) > 100)
+})
