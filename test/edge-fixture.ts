@@ -12,17 +12,19 @@ import { diskBlobs } from '../server/blobs/disk.ts'
 import { Edge } from '../server/edge/edge.ts'
 import { serveVisit } from '../server/edge/http-lane.ts'
 import { Budget } from '../server/edge/kept.ts'
-import { Failure } from '../server/failure.ts'
+import { ENCODINGS, type Encoding } from '../server/encoding.ts'
 import type { StoredFile } from '../server/file.ts'
+import type { Front } from '../server/front.ts'
 import { newId } from '../server/key.ts'
 import { type LogFields, makeLog } from '../server/log.ts'
 import { hashOfPassword } from '../server/password.ts'
 import { endSite } from '../server/site.ts'
+import { parseRules } from '../server/site-rules.ts'
 import { newSlug } from '../server/slug.ts'
-import type { SiteRow } from '../server/store/schema.ts'
+import type { EncodingRow, SiteRow, VersionRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
-import type { Queries, Store } from '../server/store/store.ts'
 import { dropVersions, makeLive } from '../server/version.ts'
+import { WatchedStore } from './watched-store.ts'
 
 /** A file's text or bytes, alone or with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }
@@ -40,59 +42,13 @@ export interface Ask {
   body?: string
 }
 
-/** A store whose reads are counted, and that a test can hold up or take away. */
-export class WatchedStore {
-  reads = 0
-  away = false
-  /** Called when a read has its answer; a promise holds it up, so that it arrives late. */
-  holdUp: (query: string) => Promise<unknown> | undefined = () => undefined
-  readonly real: Store
-  readonly read: Queries
+/** Encodings by path: any bytes will do. */
+type Encoded = Record<string, Partial<Record<Encoding, string | Buffer>>>
 
-  constructor(real: Store) {
-    this.real = real
-    this.read = this.#watched(real.read) as Queries
-  }
-
-  get watched(): Store {
-    const { real, read } = this
-    return {
-      read,
-      write: (durability, work) => {
-        this.#refuseWhenAway()
-        return real.write(durability, work)
-      },
-      onChange: (forget) => real.onChange(forget),
-      catchUp: () => real.catchUp(),
-      check: () => real.check(),
-      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
-    }
-  }
-
-  #watched(queries: Queries): unknown {
-    const rooms = Object.entries(queries).map(([room, methods]) => {
-      const watched = Object.entries(
-        methods as Record<string, (...given: unknown[]) => Promise<unknown>>,
-      ).map(([name, method]) => [
-        name,
-        (...given: unknown[]) => this.#pass(`${room}.${name}`, () => method(...given)),
-      ])
-      return [room, Object.fromEntries(watched)]
-    })
-    return Object.fromEntries(rooms)
-  }
-
-  async #pass(query: string, ask: () => Promise<unknown>): Promise<unknown> {
-    this.reads++
-    this.#refuseWhenAway()
-    const answer = await ask()
-    await this.holdUp(query)
-    return answer
-  }
-
-  #refuseWhenAway(): void {
-    if (this.away) throw new Failure('UNAVAILABLE', 'The store is away', { retryAfterSeconds: 7 })
-  }
+interface VersionOptions {
+  live?: boolean
+  encoded?: Encoded
+  row?: Partial<VersionRow>
 }
 
 interface FixtureOptions {
@@ -179,17 +135,19 @@ export class EdgeFixture {
     return slug
   }
 
-  /** Takes the files in as a finalized version of the site, live unless said otherwise. */
-  async version(slug: string, contents: Record<string, Content>, { live = true } = {}): Promise<string> {
+  /**
+   * Takes the files in as a finalized version of the site, live unless said otherwise, with its rules; `encoded` are
+   * encodings by path.
+   */
+  async version(
+    slug: string,
+    contents: Record<string, Content>,
+    { live = true, encoded = {}, row = {} }: VersionOptions = {},
+  ): Promise<string> {
     const id = newId(this.clock.now)
-    const files: StoredFile[] = []
-    for (const [path, content] of Object.entries(contents)) {
-      const { type, body } = typed(path, content)
-      const received = await this.blobs.receive(id, Readable.from([body]), { size: body.length })
-      files.push({ path, contentType: type, ...received })
-    }
-    await this.blobs.settle(id, files as { hash: string; size: number }[])
-    await this.blobs.discard(id)
+    const files = await this.#keep(id, contents)
+    const encodings = await this.#encode(files, encoded)
+    const front = row.front ? (JSON.parse(row.front) as Front) : undefined
     await this.store.real.write('durable', async (tx) => {
       await tx.versions.insert({
         ...emptyVersion,
@@ -197,17 +155,55 @@ export class EdgeFixture {
         slug,
         created_at: this.clock.now,
         files: JSON.stringify(files),
+        rules: rulesOf(contents),
+        ...row,
       })
+      await tx.blobNames.name(slug, [
+        ...new Set([...files, ...(front ? [front] : [])].map((file) => file.hash!)),
+      ])
+      await tx.encodings.record(encodings)
       if (live)
         await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
     })
     return id
   }
 
+  async #keep(batch: string, contents: Record<string, Content>): Promise<StoredFile[]> {
+    const files: StoredFile[] = []
+    for (const [path, content] of Object.entries(contents)) {
+      const { type, body } = typed(path, content)
+      const received = await this.blobs.receive(batch, Readable.from([body]), { size: body.length })
+      files.push({ path, contentType: type, ...received })
+    }
+    await this.blobs.settle(batch, files as { hash: string; size: number }[])
+    await this.blobs.discard(batch)
+    return files
+  }
+
+  async #encode(files: readonly StoredFile[], encoded: Encoded): Promise<EncodingRow[]> {
+    const rows: EncodingRow[] = []
+    for (const [path, bodies] of Object.entries(encoded)) {
+      const hash = files.find((file) => file.path === path)!.hash!
+      const row: EncodingRow = { hash, br: null, zstd: null, gzip: null }
+      for (const encoding of ENCODINGS) {
+        const bytes = bodies[encoding]
+        if (bytes === undefined) continue
+        row[encoding] = bytes.length
+        await this.blobs.keepEncoding(hash, encoding, Buffer.from(bytes))
+      }
+      rows.push(row)
+    }
+    return rows
+  }
+
   /** A new site with a live version. */
-  async publish(contents: Record<string, Content>, row: Partial<SiteRow> = {}): Promise<string> {
+  async publish(
+    contents: Record<string, Content>,
+    row: Partial<SiteRow> = {},
+    options: VersionOptions = {},
+  ): Promise<string> {
     const slug = await this.site(row)
-    await this.version(slug, contents)
+    await this.version(slug, contents, options)
     return slug
   }
 
@@ -350,12 +346,23 @@ const TYPES: Record<string, string> = {
   json: 'application/json',
 }
 
+/** The type that a path has unless a test says another. */
+export function typeOf(path: string): string {
+  return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
+}
+
 function typed(path: string, content: Content): { type: string; body: Buffer } {
   const { type, body } =
-    typeof content === 'string' || Buffer.isBuffer(content)
-      ? { type: TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream', body: content }
-      : content
+    typeof content === 'string' || Buffer.isBuffer(content) ? { type: typeOf(path), body: content } : content
   return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
+}
+
+/** As finalize keeps them. */
+function rulesOf(contents: Record<string, Content>): string | null {
+  const textOf = (path: string) =>
+    path in contents ? typed(path, contents[path]!).body.toString() : undefined
+  const { rules } = parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') })
+  return rules && JSON.stringify(rules)
 }
 
 const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Addresses } from '../server/address.ts'
 import { Hosts } from '../server/edge/host.ts'
-import { resolve } from '../server/edge/resolve.ts'
-import { compile } from '../server/edge/table.ts'
 import { samePlace } from '../server/edge/target.ts'
-import { sha256 } from './edge-fixture.ts'
+import { tableOf, told } from './edge-answers.ts'
 
 const NFC = 'caf\u00e9'
 const NFD = 'cafe\u0301'
@@ -54,19 +52,11 @@ const PATHS = [
   'C:/windows.txt',
 ]
 
-const table = compile(
-  PATHS.map((path) => ({ path, size: path.length, contentType: 'text/plain', hash: sha256(path) })),
-  { modified: 1_900_000_000_123, cacheControl: 'public', more: [] },
-)
+const table = tableOf(PATHS)
 
 /** What a path gets: a file's name, `→` a redirect, `404` with its page, `404 text`, `404 plain` or `400`. */
 function outcome(path: string): string {
-  const found = resolve(table, path)
-  if (found.kind === 'file') return found.path
-  if (found.kind === 'redirect') return `→ ${found.location}`
-  if (found.kind === 'malformed') return '400'
-  if (found.page) return `404 ${found.page.content!.path}`
-  return found.asset ? '404 text' : '404 plain'
+  return told(table, path)
 }
 
 const cases: [string, [string, string][]][] = [
@@ -237,13 +227,9 @@ for (const [name, rows] of cases) {
 }
 
 test('a site without a page for it gets the plain 404', () => {
-  const bare = compile([{ path: 'docs/404.html', size: 1, contentType: 'text/html', hash: sha256('x') }], {
-    modified: 0,
-    cacheControl: 'public',
-    more: [],
-  })
-  assert.deepEqual(resolve(bare, '/a'), { kind: 'missing', page: undefined, asset: false })
-  assert.deepEqual(resolve(bare, '/'), { kind: 'missing', page: undefined, asset: false })
+  const bare = tableOf(['docs/404.html', 'docs/a.txt'])
+  assert.equal(told(bare, '/a'), '404 plain')
+  assert.equal(told(bare, '/docs'), '404 plain')
 })
 
 test('a path of eight thousand segments is resolved in no time', () => {

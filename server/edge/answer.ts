@@ -1,9 +1,12 @@
 import type { Encoding } from '../encoding.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
-import { precondition } from './conditional.ts'
+import { isSame, precondition } from './conditional.ts'
 import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages.ts'
-import { resolve } from './resolve.ts'
-import type { FolderRedirect, ServedFile, Table } from './table.ts'
+import { rangeIn } from './ranges.ts'
+import { type Outcome, resolve } from './resolve.ts'
+import type { Representation } from './served-file.ts'
+import type { SitePage } from './site-page.ts'
+import type { Table } from './table.ts'
 
 /** Bytes that are kept among the blobs. */
 export interface Content {
@@ -34,22 +37,47 @@ export interface Answer {
 }
 
 /** What a GET gets at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
-export function answerTo(table: Table, { target, headers }: Asked, _now: number): Answer {
-  const outcome = resolve(table, target.path)
-  if (outcome.kind === 'file') return fileAnswer(outcome, headers)
-  if (outcome.kind === 'redirect') return redirectAnswer(outcome, target.query)
+export function answerTo(table: Table, asked: Asked, now: number): Answer {
+  const outcome = resolve(table, asked, now)
   if (outcome.kind === 'malformed') return MALFORMED
-  return outcome.page ?? (outcome.asset ? NO_ASSET : NO_PAGE)
+  const answer = plainAnswer(table, outcome, asked)
+  const { headers, entries } = table
+  if (!headers) return answer
+  return entries.has(asked.target.path) ? headers.onKnown(answer, asked) : headers.on(answer, asked)
 }
 
-function fileAnswer(file: ServedFile, headers: VisitHeaders): Answer {
-  const status = precondition(headers, file)
-  if (status === 304) return file.notModified
-  return status === 200 ? file.ok : PRECONDITION_FAILED
+type Readable = Exclude<Outcome, { kind: 'malformed' }>
+
+/** The answer before `_headers` have their say. */
+function plainAnswer(table: Table, outcome: Readable, { target, headers }: Asked): Answer {
+  switch (outcome.kind) {
+    case 'file':
+      return fileAnswer(outcome.representation(headers['accept-encoding']), headers)
+    case 'redirection':
+      return outcome.answer(target.query)
+    case 'redirected':
+      return table.redirects!.answer(outcome.by)
+    case 'page':
+      return conditional(outcome, headers)
+    case 'no asset':
+      return NO_ASSET
+    case 'missing':
+      return outcome.page?.representation(headers['accept-encoding']).missing ?? NO_PAGE
+  }
 }
 
-/** Permanent, as at every web server; the query goes along. */
-function redirectAnswer({ location, answer }: FolderRedirect, query: string): Answer {
-  if (query === '') return answer
-  return { ...answer, headers: ['Location', location + query, ...answer.headers.slice(2)] }
+function fileAnswer(file: Representation, headers: VisitHeaders): Answer {
+  const answer = conditional(file, headers)
+  const { range } = headers
+  if (range === undefined || answer !== file.ok) return answer
+  if (!isSame(headers['if-range'], file, file.isPlain)) return answer
+  const part = rangeIn(range, file.size)
+  if (part === 'whole') return answer
+  return part === 'none' ? file.notSatisfiable() : file.partial(part)
+}
+
+function conditional(page: Representation | SitePage, headers: VisitHeaders): Answer {
+  const status = precondition(headers, page)
+  if (status === 200) return page.ok
+  return status === 304 ? page.notModified : PRECONDITION_FAILED
 }

@@ -27,6 +27,15 @@ export function precondition(headers: VisitHeaders, file: Validators): 200 | 304
   return since !== undefined && file.modified <= since ? 304 : 200
 }
 
+/**
+ * Whether a Range header is to be heeded (RFC 9110, 13.1.5): the parts that the client has are of these bytes. `dated`
+ * says whether the date can tell: a file and its encodings share one.
+ */
+export function isSame(ifRange: string | undefined, file: Validators, dated: boolean): boolean {
+  if (ifRange === undefined || ifRange === file.etag) return true
+  return dated && readHttpDate(ifRange) === file.modified
+}
+
 function dateIn(header: string | undefined): number | undefined {
   return header === undefined ? undefined : readHttpDate(header)
 }

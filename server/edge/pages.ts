@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto'
 import { escapeHtml } from '../html.ts'
 import type { Answer } from './answer.ts'
-import { ERROR_HEADERS } from './table.ts'
+import { THEME } from './theme.ts'
 
 /** Where the password form posts to: the one path of a site that is not the site's own. */
 export const PASSWORD_PATH = '/_slipway/password'
 
-const CSS = `
-:root{color-scheme:light dark;--ink:#1c2330;--soft:#5d6778;--paper:#f6f7f9;--card:#fff;--line:#dde1e8;--deep:#14538c}
-@media (prefers-color-scheme:dark){:root{--ink:#e8ebf0;--soft:#9aa5b5;--paper:#12161d;--card:#1a2029;--line:#2c3542;--deep:#7cb7ec}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--paper);color:var(--ink);
-font:1rem/1.6 system-ui,sans-serif}
+/** What errors say about themselves: they are never cached (contract, "Serving", 6). */
+export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const
+
+const CSS = `${THEME}
+body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
 main{width:100%;max-width:27rem;padding:2.25rem;background:var(--card);border:1px solid var(--line);border-radius:.9rem}
 .status{margin:0;color:var(--soft);font-size:.85rem;letter-spacing:.08em}
 h1{margin:.2rem 0 .6rem;font-size:1.45rem;line-height:1.25;text-wrap:balance}
@@ -21,7 +20,6 @@ label{font-weight:600}
 input,button{font:inherit;padding:.6rem .8rem;border-radius:.5rem}
 input{width:100%;color:var(--ink);background:var(--paper);border:1px solid var(--soft)}
 button{border:0;background:var(--deep);color:var(--card);font-weight:600;cursor:pointer}
-:focus-visible{outline:3px solid var(--deep);outline-offset:2px}
 `
 
 /** Nothing runs and nothing is fetched: the one style sheet is in the page, named by its hash. */
@@ -128,16 +126,30 @@ export const NOT_ALLOWED = page({
   headers: ['Allow', 'GET, HEAD, OPTIONS'],
 })
 
+export const PASSWORD_NOT_ALLOWED = page({
+  status: 405,
+  title: 'This cannot be done here',
+  text: 'A password can only be posted.',
+  headers: ['Allow', 'GET, HEAD, OPTIONS, POST'],
+})
+
 /** RFC 9110, 9.3.7. */
-export const OPTIONS: Answer = {
-  status: 204,
-  headers: ['Allow', 'GET, HEAD, OPTIONS', 'Cache-Control', 'no-store'],
-}
+export const OPTIONS = allowing('GET, HEAD, OPTIONS')
+
+/** The same for the path that the password form posts to. */
+export const PASSWORD_OPTIONS = allowing('GET, HEAD, OPTIONS, POST')
 
 export const PRECONDITION_FAILED = page({
   status: 412,
   title: 'The file is another one by now',
   text: 'The request asked for it only on a condition that does not hold.',
+})
+
+/** What is true of every file; the length of the one that was asked for is still to be added. */
+export const NOT_SATISFIABLE = page({
+  status: 416,
+  title: 'The file has no such part',
+  text: 'It ends before the part that was asked for.',
 })
 
 export const BROKEN = page({
@@ -167,4 +179,8 @@ function whole(status: number, type: string, text: string, headers: readonly str
     headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
     body,
   }
+}
+
+function allowing(methods: string): Answer {
+  return { status: 204, headers: ['Allow', methods, 'Cache-Control', 'no-store'] }
 }

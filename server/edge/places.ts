@@ -1,11 +1,11 @@
 import type { Addresses } from '../address.ts'
-import type { StoredFile } from '../file.ts'
 import type { SiteRow, VersionRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import type { Host } from './host.ts'
 import type { Budget } from './kept.ts'
+import { liveTable, previewTable } from './published.ts'
 import { Remembered } from './remembered.ts'
-import { compile, type Policy, type Table } from './table.ts'
+import type { Table } from './table.ts'
 
 /** What a host stands for. `gone` is a site whose time was over; every other site that ended is `nothing`. */
 export type Place = { kind: 'nothing' } | { kind: 'gone' } | Site
@@ -58,13 +58,17 @@ const GONE: Place = { kind: 'gone' }
 /** A host, its site and the version there, remembered until `forget`: a warm visit asks the store nothing. */
 export class Places {
   readonly #store: Store
+  readonly #addresses: Addresses
+  readonly #clock: () => number
   readonly #sites: Remembered<Place>
   readonly #previews: Remembered<Preview>
   readonly #domains: Remembered<Pointer>
   #readings = 0
 
-  constructor({ store, clock, budget }: PlacesOptions) {
+  constructor({ store, clock, budget, addresses }: PlacesOptions) {
     this.#store = store
+    this.#addresses = addresses
+    this.#clock = clock
     const remembered = { clock, budget }
     this.#sites = new Remembered({
       ...remembered,
@@ -162,14 +166,14 @@ export class Places {
     throw new Error(`site ${slug} has a live version that is not there`)
   }
 
-  #site(row: SiteRow, live: VersionRow | undefined): Site {
+  async #site(row: SiteRow, live: VersionRow | undefined): Promise<Site> {
     return {
       kind: 'site',
       slug: row.slug,
       expiresAt: row.expires_at,
       passwordHash: row.password_hash,
       preview: false,
-      table: live && tableOf(live, livePolicy(row)),
+      table: live && (await liveTable(row, live, this.#context(row.slug))),
       reading: ++this.#readings,
     }
   }
@@ -178,8 +182,14 @@ export class Places {
     const [versionId, slug] = name.split('--') as [string, string]
     const reading = readingOf(await this.#sites.get(slug))
     const version = await this.#store.read.versions.byId(versionId)
-    const shown = version?.slug === slug && version.state === 'ready'
-    return { table: shown ? tableOf(version, previewPolicy(version)) : undefined, reading }
+    if (version?.slug !== slug || version.state !== 'ready') return { table: undefined, reading }
+    const site = await this.#store.read.sites.bySlug(slug)
+    const table = site && (await previewTable(site, version, this.#context(slug)))
+    return { table, reading }
+  }
+
+  #context(slug: string) {
+    return { read: this.#store.read, siteUrl: this.#addresses.site(slug), now: this.#clock() }
   }
 
   async #readPointer(domain: string): Promise<Pointer> {
@@ -196,23 +206,4 @@ function previewOf(site: Site, { table }: Preview): Site {
 
 function readingOf(place: Place): number {
   return place.kind === 'site' ? place.reading : 0
-}
-
-/** Nothing behind a password may be kept by anybody on the way, nor by the browser once the password changed. */
-function livePolicy(site: SiteRow): Policy {
-  const cacheControl =
-    site.password_hash === null ? 'public, max-age=0, must-revalidate' : 'private, no-store'
-  return { modified: site.live_since ?? site.created_at, cacheControl, more: [] }
-}
-
-function previewPolicy(version: VersionRow): Policy {
-  return {
-    modified: version.published_at ?? version.created_at,
-    cacheControl: 'private, no-store',
-    more: ['X-Robots-Tag', 'noindex'],
-  }
-}
-
-function tableOf(version: VersionRow, policy: Policy): Table {
-  return compile(JSON.parse(version.files) as StoredFile[], policy)
 }

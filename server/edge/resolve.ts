@@ -1,55 +1,88 @@
-import type { Answer } from './answer.ts'
-import type { FolderRedirect, ServedFile, Table } from './table.ts'
+import type { Asked } from './asked.ts'
+import { composed, spelled } from './names.ts'
+import { hasExtension, isNavigation } from './navigation.ts'
+import type { Redirection } from './redirection.ts'
+import type { Redirected } from './redirects.ts'
+import type { ServedFile } from './served-file.ts'
+import type { SitePage } from './site-page.ts'
+import { fileAt, type Missing, type Table } from './table.ts'
 
-/** What a path gets. `page` is the site's own 404 page, if it has one for that place. */
+/** What a request leads to. */
 export type Outcome =
   | ServedFile
-  | FolderRedirect
-  | { kind: 'missing'; page: Answer | undefined; asset: boolean }
+  | Redirection
+  | SitePage
+  | Missing
+  /** A script or a style that is not there: in its place HTML would only confuse. */
+  | { kind: 'no asset' }
+  | { kind: 'redirected'; by: Redirected }
   | { kind: 'malformed' }
 
-/** A missing script or style is never answered with HTML (contract, "Serving", 3). */
+const MALFORMED: Outcome = { kind: 'malformed' }
+const NO_ASSET: Outcome = { kind: 'no asset' }
+const NO_PAGE: Outcome = { kind: 'missing', page: undefined }
+
 const ASSET = /\.(?:[cm]?js|css)$/i
 
-/** Looks up a path as it came in a request, percent-encoded and beginning with a slash. Pure. */
-export function resolve(table: Table, path: string): Outcome {
-  const name = nameIn(path)
-  if (name === undefined) return { kind: 'malformed' }
-  const entry = table.entries.get(name)
-  if (entry) return entry
-  const composed = name.normalize('NFC')
-  return table.entries.get(composed) ?? missing(table, composed)
+/** What a path leads to at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure. */
+export function resolve(table: Table, asked: Asked, now: number): Outcome {
+  const { path } = asked.target
+  const entry = table.entries.get(path)
+  if (entry && !table.redirects?.haveForced) return entry
+  const spelling = entry ? path : spelled(path)
+  if (spelling === undefined) return MALFORMED
+  const forced = table.redirects?.before(asked)
+  if (forced) return ruled(table, forced, spelling)
+  return entry ?? find(table.entries, spelling) ?? unknown(table, asked, { spelling, now })
 }
 
-/**
- * The name that a path asks for, or undefined when it is not percent-encoded UTF-8. Names are compared as they
- * are: dot segments and empty ones are names that no manifest has. Neither has any a slash within a segment or
- * a null byte, so an encoded slash may become the latter and never parts segments.
- */
-function nameIn(path: string): string | undefined {
-  if (/^[!-$&-~]*$/.test(path)) return path.slice(1)
-  if (/%(?![0-9a-f]{2})/i.test(path)) return undefined
-  const bytes = path.slice(1).replace(/%(..)/g, (_, hex: string) => {
-    return hex === '2f' || hex === '2F' ? '\0' : String.fromCharCode(Number.parseInt(hex, 16))
-  })
-  try {
-    return utf8.decode(Buffer.from(bytes, 'latin1'))
-  } catch {
-    return undefined
-  }
+/** A name as it was published, or as its composed twin. */
+function find<E>(entries: ReadonlyMap<string, E>, spelling: string): E | undefined {
+  return entries.get(spelling) ?? entries.get(composed(spelling))
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** What the version has no name for. */
+function unknown(table: Table, asked: Asked, { spelling, now }: { spelling: string; now: number }): Outcome {
+  const { before, root, redirects, fallback } = table
+  const rule = redirects?.after(asked)
+  if (rule && isRedirect(rule)) return { kind: 'redirected', by: rule }
+  const old = before && now < before.until ? find(before.entries, spelling) : undefined
+  if (old) return old
+  if (rule) return ruled(table, rule, spelling)
+  if (root && spelling === '/') return root
+  if (fallback && isNavigation(asked.headers) && !hasExtension(spelling)) return fallback
+  return missing(table, spelling)
+}
+
+/** What a rule leads to. The files that rewrites name are looked up, but not through rules again. */
+function ruled(table: Table, by: Redirected, spelling: string): Outcome {
+  if (isRedirect(by)) return { kind: 'redirected', by }
+  const target = spelled(by.to)
+  const file = target === undefined ? undefined : fileAt(table.entries, target)
+  if (!file) return missing(table, spelling)
+  if (file.type.isHtml && ASSET.test(spelling) && !isMeant(by)) return NO_ASSET
+  return by.status === 404 ? { kind: 'missing', page: file } : file
+}
+
+function isRedirect({ status }: Redirected): boolean {
+  return status !== 200 && status !== 404
+}
+
+/** Whether a rule is for just this path, before all files: then it says what it means. */
+function isMeant({ rule }: Redirected): boolean {
+  return rule.force && !/\*|\/:/.test(rule.from)
+}
 
 /** The nearest 404 page upwards. Starts no deeper than the deepest one there is, however long the path. */
-function missing(table: Table, name: string): Outcome {
-  if (ASSET.test(name)) return { kind: 'missing', page: undefined, asset: true }
-  let end = Math.min(name.length, table.deepest)
+function missing(table: Table, spelling: string): Outcome {
+  if (ASSET.test(spelling)) return NO_ASSET
+  const path = composed(spelling)
+  let end = Math.min(path.length, table.deepest)
   while (end > 0) {
-    end = name.lastIndexOf('/', end - 1) + 1
-    const page = table.missingPages.get(name.slice(0, end))
-    if (page) return { kind: 'missing', page, asset: false }
+    end = path.lastIndexOf('/', end - 1) + 1
+    const page = table.missingPages.get(path.slice(0, end))
+    if (page) return page
     end--
   }
-  return { kind: 'missing', page: table.missingPages.get(''), asset: false }
+  return NO_PAGE
 }

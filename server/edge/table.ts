@@ -1,145 +1,173 @@
+import { ENCODINGS } from '../encoding.ts'
 import type { StoredFile } from '../file.ts'
-import type { Answer } from './answer.ts'
+import type { Front, Said } from '../front.ts'
+import type { SiteRules } from '../site-rules.ts'
+import { addressOf, composed, folderOf, lastName, pathOf } from './names.ts'
+import type { Policy } from './policy.ts'
+import { Redirection } from './redirection.ts'
+import { rootOf, shownText } from './root.ts'
+import { type FileType, fileType, ServedFile, type Sizes } from './served-file.ts'
+import { SiteHeaders } from './site-headers.ts'
+import type { SitePage } from './site-page.ts'
+import { SiteRedirects } from './site-redirects.ts'
 
-/** A file of a version with everything that can be said of it before anybody asks. */
-export interface ServedFile {
-  kind: 'file'
-  path: string
-  hash: string
-  /** Bytes. */
-  size: number
-  /** Strong, with its quotes: the same bytes have the same one in every version. */
-  etag: string
-  /** Milliseconds, whole seconds only: what `Last-Modified` says. */
-  modified: number
-  ok: Answer
-  /** RFC 9110, 15.4.5. */
-  notModified: Answer
+/** What stands where nothing was found: the site's page for it, if there is one for that place. */
+export interface Missing {
+  kind: 'missing'
+  page: ServedFile | undefined
 }
 
-/** A folder was asked for without its slash. */
-export interface FolderRedirect {
-  kind: 'redirect'
-  /** Percent-encoded, a path of the same host; the query of the request is still to be added. */
-  location: string
-  /** Without a query. */
-  answer: Answer
-}
-
-/** A version as visitors see it: every name that can be asked for, and what it gets. Immutable. */
+/** A version as visitors see it: every name that can be asked for, and what it gets. */
 export interface Table {
-  /** By decoded path without the leading slash, so `''` is the root. */
-  entries: ReadonlyMap<string, ServedFile | FolderRedirect>
-  /** By folder, with its slash; `''` is the root. */
-  missingPages: ReadonlyMap<string, Answer>
+  /** By path, as `pathOf` spells it. */
+  entries: ReadonlyMap<string, ServedFile | Redirection>
+  /** What stands at the root when no file does. */
+  root: SitePage | Redirection | undefined
+  /** Names that only the version before had, until a time in milliseconds since 1970. */
+  before: { entries: ReadonlyMap<string, ServedFile>; until: number } | undefined
+  /** By folder, with its slash. */
+  missingPages: ReadonlyMap<string, Missing>
   /** Length of the longest folder in `missingPages`. */
   deepest: number
-  /** About what it holds in memory. */
+  redirects: SiteRedirects | undefined
+  headers: SiteHeaders | undefined
+  /** What navigations get that lead to nothing, at a site with `spaMode`. */
+  fallback: ServedFile | undefined
+  /** About what it holds in memory, with what is made of it when every file was asked for. */
   bytes: number
 }
 
-/** What all answers of a version have in common. */
-export interface Policy {
-  /** Milliseconds since 1970: when visitors first could see the version there. */
-  modified: number
-  cacheControl: string
-  /** Further header lines, name after value. */
-  more: readonly string[]
+/** A version, and what decides how it is served. */
+export interface Published {
+  files: readonly StoredFile[]
+  policy: Policy
+  rules?: SiteRules | undefined
+  /** In place of the root document. */
+  front?: Front | undefined
+  /** What is kept beside the files, by their hash. */
+  encodings?: ReadonlyMap<string, Sizes>
+  /** The version before this one, and until when its files are served too. */
+  before?: { files: readonly StoredFile[]; until: number } | undefined
+  said: Said
+  siteUrl: string
+  spaMode?: boolean
 }
 
 /** Read as rules, never served (contract, "Serving", 1). */
 const RULES = new Set(['_headers', '_redirects'])
 
-/** `page.html`, which is `page` too; what would be left of `.html` and `..html` is no name. */
-const PAGE = /(?<!(?:^|\/)\.{0,2})\.html$/
+/** `/page.html`, which is `/page` too; what would be left of `.html` and `..html` is no name. */
+const PAGE = /(?<!\/\.{0,2})\.html$/
 
 const INDEX = 'index.html'
 const MISSING = '404.html'
 
-/** What errors say about themselves: they are never cached (contract, "Serving", 6). */
-export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const
-
 /**
- * Works a manifest out into its table (contract, "Serving", 2): exact names first, then a folder's slash and
- * its index, then a page without its `.html`. The manifest's names are unique after NFC; each is found as it
- * was published and in NFC.
+ * Works a version out into its table (contract, "Serving", 2): exact names first, then a folder's slash and its index,
+ * then a page without its `.html`. The manifest's names are unique after NFC; each is found as it was published and in
+ * NFC.
  */
-export function compile(files: readonly StoredFile[], policy: Policy): Table {
-  const served = files.filter((file) => !RULES.has(file.path)).map(fileMaker(policy))
-  const entries = new Map<string, ServedFile | FolderRedirect>()
-  const missingPages = new Map<string, Answer>()
-  const add = (name: string, entry: ServedFile | FolderRedirect) => {
-    for (const form of formsOf(name)) if (!entries.has(form)) entries.set(form, entry)
-  }
-  for (const file of served) add(file.path, file)
-  for (const file of served) {
-    const folder = folderOf(file.path)
-    const name = file.path.slice(folder.length)
-    if (name === INDEX) add(folder, file)
-    if (name === INDEX && folder !== '') add(folder.slice(0, -1), redirectTo(folder, policy))
-    if (name === MISSING) missingPages.set(folder.normalize('NFC'), missingPage(file, policy))
-  }
-  for (const file of served) {
-    if (PAGE.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
-  }
-  return {
+export function compile(published: Published): Table {
+  const { policy, rules, before, spaMode } = published
+  const files = servedFiles(published)
+  const entries = entriesOf(files, policy)
+  const text = shownText(files)
+  if (text) entries.set(text.path, text)
+  const missingPages = missingPagesOf(files)
+  const table = {
     entries,
+    root: entries.has('/') ? undefined : rootOf(files, published),
+    before: before && { entries: beforeOf(before.files, published, entries), until: before.until },
     missingPages,
     deepest: Math.max(0, ...[...missingPages.keys()].map((folder) => folder.length)),
-    bytes: weight(entries),
+    redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
+    headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy) : undefined,
+    fallback: spaMode ? fileAt(entries, '/') : undefined,
+  }
+  return { ...table, bytes: weightOf(table) }
+}
+
+/** The file of a path, or of the folder that it leads to. */
+export function fileAt(entries: Table['entries'], path: string): ServedFile | undefined {
+  const entry = entries.get(path) ?? entries.get(composed(path))
+  if (entry?.kind !== 'redirection') return entry
+  return fileAt(entries, `${path}/`)
+}
+
+function servedFiles({ files, front, ...published }: Published): ServedFile[] {
+  const make = fileMaker(published)
+  return files
+    .filter((file) => !RULES.has(file.path))
+    .map((file) => {
+      if (file.path !== INDEX) return make(file)
+      return make(front ? { ...file, hash: front.hash, size: front.size } : file)
+    })
+}
+
+function fileMaker({
+  encodings,
+  policy,
+}: Pick<Published, 'encodings' | 'policy'>): (file: StoredFile) => ServedFile {
+  // One object a type, not one a file: it matters for the memory of many sites.
+  const types = new Map<string, FileType>()
+  return (file) => {
+    const type = types.get(file.contentType) ?? fileType(file.contentType)
+    types.set(file.contentType, type)
+    const modified = file.path === INDEX ? policy.said : policy.live
+    return new ServedFile({
+      path: pathOf(file.path),
+      file,
+      type,
+      sizes: sizesOf(encodings?.get(file.hash!)),
+      modified,
+      policy,
+    })
   }
 }
 
-function fileMaker({ modified, cacheControl, more }: Policy): (file: StoredFile) => ServedFile {
-  const seconds = Math.floor(modified / 1000) * 1000
-  const date = new Date(seconds).toUTCString()
-  const types = new Map<string, string>()
-  const common = ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff', ...more]
-  return ({ path, size, contentType, hash }) => {
-    // One string a type, not one a file: it matters for the memory of many sites.
-    const type = types.get(contentType) ?? contentType
-    types.set(type, type)
-    const etag = `"${hash!.slice(0, 32)}"`
-    const ok = ['Content-Type', type, 'Content-Length', `${size}`, 'ETag', etag, 'Last-Modified', date]
-    return {
-      kind: 'file',
-      path,
-      hash: hash!,
-      size,
-      etag,
-      modified: seconds,
-      ok: { status: 200, headers: [...ok, ...common], content: { path, hash: hash!, size } },
-      notModified: { status: 304, headers: ['ETag', etag, ...common] },
-    }
+/** Undefined when nothing is kept. */
+function sizesOf(row: Sizes | undefined): Sizes | undefined {
+  if (!row || ENCODINGS.every((encoding) => row[encoding] === null)) return undefined
+  const { br, zstd, gzip } = row
+  return { br, zstd, gzip }
+}
+
+function entriesOf(files: readonly ServedFile[], policy: Policy): Map<string, ServedFile | Redirection> {
+  const entries = new Map<string, ServedFile | Redirection>()
+  const add = (path: string, entry: ServedFile | Redirection) => {
+    for (const form of [path, composed(path)]) if (!entries.has(form)) entries.set(form, entry)
   }
-}
-
-/** A permanent redirect that is asked for again each time: another version may have a file there. */
-function redirectTo(folder: string, { cacheControl, more }: Policy): FolderRedirect {
-  const location = `/${folder.split('/').map(encodeURIComponent).join('/')}`
-  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', cacheControl, ...more]
-  return { kind: 'redirect', location, answer: { status: 301, headers } }
-}
-
-function missingPage({ ok }: ServedFile, { more }: Policy): Answer {
-  return { ...ok, status: 404, headers: [...ok.headers.slice(0, 4), ...ERROR_HEADERS, ...more] }
-}
-
-function formsOf(name: string): Iterable<string> {
-  return new Set([name, name.normalize('NFC')])
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/') + 1)
-}
-
-/** Measured: an entry of the map takes some 100 bytes, a file with its header lines some 700, beside its names. */
-function weight(entries: ReadonlyMap<string, ServedFile | FolderRedirect>): number {
-  let bytes = 500
-  for (const [name, entry] of entries) {
-    bytes += 100 + name.length
-    if (entry.kind === 'redirect') bytes += 300
-    else if (entry.path === name) bytes += 700
+  for (const file of files) add(file.path, file)
+  for (const file of files) {
+    if (lastName(file.path) !== INDEX) continue
+    const folder = folderOf(file.path)
+    add(folder, file)
+    if (folder !== '/') add(folder.slice(0, -1), new Redirection(addressOf(folder), 301, policy))
   }
-  return bytes
+  for (const file of files) if (PAGE.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
+  return entries
+}
+
+/** Exact names only: what a page that is still open has links to. */
+function beforeOf(
+  files: readonly StoredFile[],
+  published: Published,
+  entries: Table['entries'],
+): Map<string, ServedFile> {
+  const before = new Map<string, ServedFile>()
+  for (const file of servedFiles({ ...published, files, front: undefined })) {
+    for (const form of [file.path, composed(file.path)]) if (!entries.has(form)) before.set(form, file)
+  }
+  return before
+}
+
+function missingPagesOf(files: readonly ServedFile[]): Map<string, Missing> {
+  const pages = files.filter((file) => lastName(file.path) === MISSING)
+  return new Map(pages.map((page) => [composed(folderOf(page.path)), { kind: 'missing', page }]))
+}
+
+function weightOf({ entries, before, redirects, headers }: Omit<Table, 'bytes'>): number {
+  return (
+    500 + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0) + 100 * entries.size + (before?.entries.size ?? 0)
+  )
 }
