@@ -18,6 +18,11 @@ export class Addresses {
     return `${this.#scheme}//${slug}.${this.siteDomain}${this.#port}/`
   }
 
+  /** One file of a site, percent-encoded (RFC 3986, 3.3). */
+  file(slug: string, path: string): string {
+    return this.site(slug) + path.split('/').map(encodeURIComponent).join('/')
+  }
+
   /** One version's own address (contract, "Serving"). */
   preview(slug: string, versionId: string): string {
     return this.site(`${versionId}--${slug}`)

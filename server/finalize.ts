@@ -4,12 +4,15 @@ import type { Blobs } from './blobs/blobs.ts'
 import type { Encodings } from './encodings.ts'
 import { Failure, noSuchSite } from './failure.ts'
 import type { StoredFile } from './file.ts'
+import { type Fronts, type MadeFront, upToDate } from './fronts.ts'
 import type { Log } from './log.ts'
 import { type Caller, ownedSite, signedIn, unexpired } from './ownership.ts'
 import type { PendingFile } from './stage.ts'
 import type { ArrivalRow, SiteRow, VersionRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 import { finalizeAnswer, makeLive, refuseOtherBase, type Versions, versionOf } from './version.ts'
+import { readRules } from './version-rules.ts'
+import { warningsColumn } from './warnings.ts'
 
 interface FinalizingOptions {
   store: Store
@@ -17,13 +20,17 @@ interface FinalizingOptions {
   versions: Versions
   encodings: Pick<Encodings, 'prepare'>
   addresses: Addresses
+  fronts: Fronts
   clock: () => number
   log: Log
 }
 
-/** A manifest whose bytes are all durable; `came` are the hashes that the site does not name yet. */
+/** A manifest whose bytes are all durable, and what its files say about serving them. */
 interface Settled {
   files: StoredFile[]
+  /** The columns of its row. */
+  ready: Pick<VersionRow, 'state' | 'files' | 'rules' | 'warnings'>
+  /** The hashes that the site does not name yet. */
   came: string[]
 }
 
@@ -52,23 +59,29 @@ export class Finalizing implements AsyncDisposable {
    * what did not come.
    */
   async finalize(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeAnswer> {
-    const { store, blobs, clock } = this.#options
-    const live = request.live ?? true
+    const { versionId } = request
+    const answer = await upToDate(() => this.#finalize(caller, slug, request))
+    this.#after(`finalize ${versionId}`, async () => {
+      await this.#options.blobs.discard(versionId)
+      await this.#options.versions.prune(slug)
+    })
+    this.#options.encodings.prepare(slug, versionId)
+    return answer
+  }
+
+  async #finalize(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeAnswer> {
+    const { store, fronts, clock } = this.#options
     const site = finalizable(await store.read.sites.bySlug(slug), caller, clock())
     // Before the version: while that is pending, no other finalize has cleared them.
     const arrived = await store.read.versions.arrivalsOf(request.versionId)
     const version = versionOf(await store.read.versions.byId(request.versionId), slug)
     const settled = version.state === 'pending' ? await this.#settle(site, version, arrived) : undefined
-    const answer = await store.write('durable', async (tx) => {
+    const first = version.published_at === null ? { ...version, ...settled?.ready } : undefined
+    await using front = await fronts.make(site, first)
+    return await store.write('durable', async (tx) => {
       const current = finalizable(await tx.sites.bySlug(slug), caller, clock())
-      return this.#commit(tx, current, version.id, settled, live)
+      return this.#commit(tx, current, request, { settled, front })
     })
-    this.#after(`finalize ${version.id}`, async () => {
-      await blobs.discard(version.id)
-      await this.#options.versions.prune(slug)
-    })
-    this.#options.encodings.prepare(slug, version.id)
-    return answer
   }
 
   /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise. */
@@ -94,21 +107,30 @@ export class Finalizing implements AsyncDisposable {
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
-    return { files: whole, came: arrived.map((row) => row.hash) }
+    const { rules, warnings } = await readRules(blobs, whole)
+    return {
+      files: whole,
+      ready: {
+        state: 'ready',
+        files: JSON.stringify(whole),
+        rules: rules && JSON.stringify(rules),
+        warnings: warningsColumn(warnings),
+      },
+      came: arrived.map((row) => row.hash),
+    }
   }
 
   /** The one transaction that makes a version ready and, if wanted, live. What was decided before is checked again. */
   async #commit(
     tx: Writing,
     site: SiteRow,
-    versionId: string,
-    settled: Settled | undefined,
-    live: boolean,
+    { versionId, live = true }: FinalizeRequest,
+    { settled, front }: { settled: Settled | undefined; front: MadeFront },
   ): Promise<FinalizeAnswer> {
-    const { addresses, clock } = this.#options
+    const { addresses, fronts, clock } = this.#options
     const now = clock()
     const { slug } = site
-    const version = versionOf(await tx.versions.byId(versionId), slug)
+    let version = versionOf(await tx.versions.byId(versionId), slug)
     const isLive = site.live_version_id === versionId
     // A version that was live before comes back by a restore, not by a finalize that is sent again late.
     const wasLive = isLive || version.published_at !== null
@@ -117,17 +139,18 @@ export class Finalizing implements AsyncDisposable {
       refuseOtherBase(site, version.base_version_id)
       if (version.state === 'pending') {
         refuseMissing(settled!.files, await putAgain(tx, versionId, settled!.files))
-        version.files = JSON.stringify(settled!.files)
-        await tx.versions.update(versionId, { state: 'ready', files: version.files })
+        await tx.versions.update(versionId, settled!.ready)
+        version = { ...version, ...settled!.ready }
         await tx.blobNames.name(slug, settled!.came)
         await tx.versions.clearArrivals(versionId)
       }
+      version = await fronts.keep(tx, front, site, version, now)
       if (live) await makeLive(tx, site, version, now)
       else await keepDraft(tx, slug, now)
     }
     const after = live && !replayed ? { ...site, live_version_id: versionId } : site
     const previousVersionId = wasLive ? site.previous_version_id : site.live_version_id
-    return finalizeAnswer(addresses, after, versionId, { previousVersionId, replayed })
+    return finalizeAnswer(addresses, after, version, { previousVersionId, replayed })
   }
 
   /** Work that follows an answer: its failure is logged, and a sweep does it again. */

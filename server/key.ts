@@ -40,11 +40,17 @@ export function readCode(typed: string): string | undefined {
  * after earlier ones, so that rows of one time lie together; nobody can guess one.
  */
 export function newId(now: number): string {
+  let id = firstIdOf(now)
+  for (const byte of randomBytes(16)) id += ID_CHARACTERS[byte & 31]
+  return id
+}
+
+/** Sorts before every id of this time and after all earlier ones. */
+export function firstIdOf(time: number): string {
   let id = ''
-  for (let rest = now, index = 0; index < 10; index++, rest = Math.floor(rest / 32)) {
+  for (let rest = time, index = 0; index < 10; index++, rest = Math.floor(rest / 32)) {
     id = ID_CHARACTERS[rest % 32]! + id
   }
-  for (const byte of randomBytes(16)) id += ID_CHARACTERS[byte & 31]
   return id
 }
 

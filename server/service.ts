@@ -17,6 +17,7 @@ import { Budget } from './edge/kept.ts'
 import { Encodings } from './encodings.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
+import { Fronts } from './fronts.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Shares } from './limits/shares.ts'
 import { Listener } from './listener.ts'
@@ -193,7 +194,6 @@ function furnish(
   const { store, blobs, mail, folder } = engines
   const { secret } = folder
   const addresses = new Addresses({ baseUrl, siteDomain: config.siteDomain })
-  const versions = new Versions({ store, blobs, addresses, clock, kept: config.versionsKept })
   const staging = new Staging({
     store,
     addresses,
@@ -210,7 +210,9 @@ function furnish(
   })
   const encodings = new Encodings({ store, blobs, clock, log })
   const targets = new UploadTargets({ baseUrl, secret, clock })
-  const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, clock, log })
+  const fronts = new Fronts({ store, blobs, addresses, encodings, clock })
+  const versions = new Versions({ store, blobs, addresses, fronts, clock, kept: config.versionsKept })
+  const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, fronts, clock, log })
   const rates = {
     anonymous: config.rateAnonymous,
     free: config.rateFree,
@@ -226,7 +228,7 @@ function furnish(
     finalizing,
     encodings,
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
-    sites: new Sites({ store, blobs, addresses, clock }),
+    sites: new Sites({ store, blobs, addresses, fronts, clock }),
     domains: new Domains({
       store,
       clock,

@@ -12,22 +12,24 @@ import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { Failure, invalid } from './failure.ts'
 import type { StoredFile } from './file.ts'
+import { type Fronts, upToDate } from './fronts.ts'
 import { newId } from './key.ts'
+import { releaseNames } from './named-blobs.ts'
 import { claimable, ownedSite } from './ownership.ts'
 import { hashOfPassword } from './password.ts'
 import { newSlug } from './slug.ts'
 import type { SiteCursor } from './store/queries/sites.ts'
 import type { VersionHead } from './store/queries/versions.ts'
-import type { AccountRow, SiteRow } from './store/schema.ts'
+import type { AccountRow, SiteRow, VersionRow } from './store/schema.ts'
 import type { Queries, Store, Writing } from './store/store.ts'
 import { iso, isoOrNull } from './time.ts'
-import { releaseNames } from './version.ts'
 import { hasImage, notAnImage, viewerColumns } from './viewer.ts'
 
 interface SitesOptions {
   store: Store
   blobs: Blobs
   addresses: Addresses
+  fronts: Fronts
   clock: () => number
 }
 
@@ -36,12 +38,14 @@ export class Sites {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #addresses: Addresses
+  readonly #fronts: Fronts
   readonly #clock: () => number
 
   constructor(options: SitesOptions) {
     this.#store = options.store
     this.#blobs = options.blobs
     this.#addresses = options.addresses
+    this.#fronts = options.fronts
     this.#clock = options.clock
   }
 
@@ -89,16 +93,22 @@ export class Sites {
   async describe(account: AccountRow, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const passwordHash =
       typeof change.password === 'string' ? await hashOfPassword(change.password) : change.password
-    await this.#store.write('durable', async (tx) => {
-      const now = this.#clock()
-      const site = ownedSite(await tx.sites.bySlug(slug), account, now)
-      await refuseUnknownImage(tx, site, change.ogImagePath)
-      await tx.sites.update(slug, {
-        ...viewerColumns(change, now),
-        ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
-        updated_at: now,
+    const { read } = this.#store
+    await upToDate(async () => {
+      const found = ownedSite(await read.sites.bySlug(slug), account, this.#clock())
+      const said = { ...found, ...viewerColumns(change, 0) }
+      await using front = await this.#fronts.make(said, await frontedBy(read, found, change))
+      await this.#store.write('durable', async (tx) => {
+        const now = this.#clock()
+        const site = ownedSite(await tx.sites.bySlug(slug), account, now)
+        await refuseUnknownImage(tx, site, change.ogImagePath)
+        const columns = viewerColumns(change, now)
+        const fronted = await frontedBy(tx, site, change)
+        if (fronted) await this.#fronts.keep(tx, front, { ...site, ...columns }, fronted, now)
+        const secret = passwordHash === undefined ? {} : { password_hash: passwordHash }
+        await tx.sites.update(slug, { ...columns, ...secret, updated_at: now })
+        await tx.changed(slug)
       })
-      await tx.changed(slug)
     })
     return this.details(account, slug)
   }
@@ -107,38 +117,29 @@ export class Sites {
   async duplicate(account: AccountRow, slug: string): Promise<DuplicateAnswer> {
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.#store.write('durable', async (tx) => {
-      const site = ownedSite(await tx.sites.bySlug(slug), account, now)
-      const live = site.live_version_id ? await tx.versions.byId(site.live_version_id) : undefined
+    const copied = async (queries: Queries) => {
+      const site = ownedSite(await queries.sites.bySlug(slug), account, now)
+      const live = site.live_version_id ? await queries.versions.byId(site.live_version_id) : undefined
       if (!live)
         throw new Failure('SITE_PENDING', 'The site was never finalized, so there is nothing to duplicate')
-      const files = JSON.parse(live.files) as StoredFile[]
-      await tx.sites.insert({
-        ...site,
-        slug: copy,
-        claim_token_hash: null,
-        live_version_id: versionId,
-        previous_version_id: null,
-        live_since: now,
-        password_hash: null,
-        created_at: now,
-        updated_at: now,
-        expires_at: null,
+      return { site: siteCopy(site, copy, versionId, now), version: versionCopy(live, copy, versionId, now) }
+    }
+    const { read } = this.#store
+    await upToDate(async () => {
+      const found = await copied(read)
+      await using front = await this.#fronts.make(found.site, found.version)
+      await this.#store.write('durable', async (tx) => {
+        const { site, version } = await copied(tx)
+        await tx.sites.insert(site)
+        await tx.versions.insert(version)
+        const files = JSON.parse(version.files) as StoredFile[]
+        await tx.blobNames.name(
+          copy,
+          files.map((file) => file.hash!),
+        )
+        await this.#fronts.keep(tx, front, site, version, now)
+        await tx.changed(copy)
       })
-      await tx.versions.insert({
-        ...live,
-        id: versionId,
-        slug: copy,
-        viewer: '{}',
-        base_version_id: null,
-        created_at: now,
-        published_at: now,
-      })
-      await tx.blobNames.name(
-        copy,
-        files.map((file) => file.hash!),
-      )
-      await tx.changed(copy)
     })
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
@@ -239,6 +240,46 @@ export async function endSite(
 
 function statusOf(site: SiteRow): 'pending' | 'active' {
   return site.live_version_id ? 'active' : 'pending'
+}
+
+/** The live version when a change may be seen in the head of its root document. */
+async function frontedBy(
+  queries: Queries,
+  site: SiteRow,
+  { title, description, ogImagePath }: MetadataRequest,
+): Promise<VersionRow | undefined> {
+  const isSeen = [title, description, ogImagePath].some((one) => one !== undefined)
+  return isSeen && site.live_version_id ? queries.versions.byId(site.live_version_id) : undefined
+}
+
+/** What a duplicate has of its source: neither password nor domains nor an end (contract, "Sites"). */
+function siteCopy(site: SiteRow, slug: string, versionId: string, now: number): SiteRow {
+  return {
+    ...site,
+    slug,
+    claim_token_hash: null,
+    live_version_id: versionId,
+    previous_version_id: null,
+    live_since: now,
+    password_hash: null,
+    created_at: now,
+    updated_at: now,
+    expires_at: null,
+  }
+}
+
+/** Its front is its own, since that tells its address. */
+function versionCopy(version: VersionRow, slug: string, id: string, now: number): VersionRow {
+  return {
+    ...version,
+    id,
+    slug,
+    viewer: '{}',
+    base_version_id: null,
+    created_at: now,
+    published_at: now,
+    front: null,
+  }
 }
 
 async function refuseUnknownImage(

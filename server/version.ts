@@ -5,16 +5,20 @@ import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { Failure } from './failure.ts'
 import type { StoredFile } from './file.ts'
+import { type Fronts, upToDate } from './fronts.ts'
+import { releaseNames } from './named-blobs.ts'
 import { ownedSite } from './ownership.ts'
 import type { AccountRow, SiteRow, VersionRow } from './store/schema.ts'
-import type { Store, Writing } from './store/store.ts'
+import type { Queries, Store, Writing } from './store/store.ts'
 import { iso, isoOrNull } from './time.ts'
 import { hasImage, viewerColumns } from './viewer.ts'
+import { warningsIn } from './warnings.ts'
 
 interface VersionsOptions {
   store: Store
   blobs: Blobs
   addresses: Addresses
+  fronts: Fronts
   clock: () => number
   kept: number
 }
@@ -24,6 +28,7 @@ export class Versions {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #addresses: Addresses
+  readonly #fronts: Fronts
   readonly #clock: () => number
   /** How many finalized versions of a site are kept. */
   readonly kept: number
@@ -32,6 +37,7 @@ export class Versions {
     this.#store = options.store
     this.#blobs = options.blobs
     this.#addresses = options.addresses
+    this.#fronts = options.fronts
     this.#clock = options.clock
     this.kept = options.kept
   }
@@ -55,20 +61,23 @@ export class Versions {
   }
 
   /** A kept version is live again, at once and without uploading. */
-  async restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeAnswer> {
-    return this.#store.write('durable', async (tx) => {
+  restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeAnswer> {
+    return upToDate(() => this.#restore(account, slug, versionId))
+  }
+
+  async #restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeAnswer> {
+    const found = await restorable(this.#store.read, account, { slug, versionId }, this.#clock())
+    await using front = await this.#fronts.make(found.site, found.version)
+    return await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
-      const site = ownedSite(await tx.sites.bySlug(slug), account, now)
-      const version = versionOf(await tx.versions.byId(versionId), slug)
-      if (version.state === 'pending') {
-        throw new Failure('UPLOADS_MISSING', 'This version was never finalized; finalize it instead')
-      }
+      const { site, version: before } = await restorable(tx, account, { slug, versionId }, now)
       const already = site.live_version_id === versionId
+      const version = await this.#fronts.keep(tx, front, site, before, now)
       if (!already) await makeLive(tx, site, version, now)
       return finalizeAnswer(
         this.#addresses,
         already ? site : { ...site, live_version_id: versionId },
-        versionId,
+        version,
         {
           previousVersionId: already ? site.previous_version_id : site.live_version_id,
           replayed: already,
@@ -157,6 +166,21 @@ export class Versions {
   }
 }
 
+/** A site of the account and a version of it that can be live. */
+async function restorable(
+  queries: Queries,
+  account: AccountRow,
+  { slug, versionId }: { slug: string; versionId: string },
+  now: number,
+): Promise<{ site: SiteRow; version: VersionRow }> {
+  const site = ownedSite(await queries.sites.bySlug(slug), account, now)
+  const version = versionOf(await queries.versions.byId(versionId), slug)
+  if (version.state === 'pending') {
+    throw new Failure('UPLOADS_MISSING', 'This version was never finalized; finalize it instead')
+  }
+  return { site, version }
+}
+
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
 export function versionOf<V extends { slug: string }>(version: V | undefined, slug: string): V {
   if (version?.slug !== slug) throw new Failure('NOT_FOUND', 'The site has no such version')
@@ -208,21 +232,11 @@ export async function dropVersions(
   await tx.changed(slug)
 }
 
-/** The site names exactly the blobs of its versions from here on: of their manifests and of what has come for them. */
-export async function releaseNames(tx: Writing, slug: string, now: number): Promise<void> {
-  const needed = new Set(await tx.versions.arrivedHashes(slug))
-  for (const { files } of await tx.versions.manifestsOf(slug)) {
-    for (const file of JSON.parse(files) as StoredFile[]) if (file.hash) needed.add(file.hash)
-  }
-  const unneeded = (await tx.blobNames.of(slug)).filter((hash) => !needed.has(hash))
-  if (unneeded.length > 0) await tx.blobNames.unname(slug, unneeded, now)
-}
-
 /** The answer of finalize and of everything that ends like it (contract, "Finalize"). */
 export function finalizeAnswer(
   addresses: Addresses,
   site: Pick<SiteRow, 'slug' | 'live_version_id'>,
-  versionId: string,
+  version: Pick<VersionRow, 'id' | 'warnings'>,
   more: { previousVersionId: string | null; replayed?: boolean },
 ): FinalizeAnswer {
   return {
@@ -230,10 +244,11 @@ export function finalizeAnswer(
     slug: site.slug,
     siteUrl: addresses.site(site.slug),
     status: site.live_version_id ? 'active' : 'pending',
-    versionId,
+    versionId: version.id,
     currentVersionId: site.live_version_id,
     previousVersionId: more.previousVersionId,
-    previewUrl: addresses.preview(site.slug, versionId),
+    previewUrl: addresses.preview(site.slug, version.id),
     ...(more.replayed ? { replayed: true } : {}),
+    ...(version.warnings === null ? {} : { warnings: warningsIn(version.warnings) }),
   }
 }

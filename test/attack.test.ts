@@ -11,6 +11,7 @@ import { Addresses } from '../server/address.ts'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { Guesses } from '../server/edge/guesses.ts'
 import { Finalizing } from '../server/finalize.ts'
+import { Fronts } from '../server/fronts.ts'
 import { makeLog } from '../server/log.ts'
 import { Api, blobFolder, MINUTE, refused } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
@@ -162,8 +163,8 @@ test('who claims a site while an anonymous version is finalized owns what is liv
       return blobs.settle(batch, received)
     },
   }
-  const rooms = { ...house, blobs: claimedMeanwhile, versions, encodings }
-  const finalizing = new Finalizing({ ...rooms, addresses, clock, log })
+  const rooms = { ...house, blobs: claimedMeanwhile, versions, encodings, addresses, clock, log }
+  const finalizing = new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
   const { versionId } = upload
   const stranger = { account: undefined, address: '127.0.0.1' }
   await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })

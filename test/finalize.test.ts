@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Addresses } from '../server/address.ts'
 import { Finalizing } from '../server/finalize.ts'
+import { Fronts } from '../server/fronts.ts'
 import { makeLog } from '../server/log.ts'
 import { Api } from './api/api.ts'
 
@@ -17,8 +18,9 @@ test('a finalize that is overtaken by another of the same version says that it i
   const { versions, encodings, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const fronts = new Fronts({ ...house, addresses, encodings, clock })
   const finalizing = (read: typeof store.read) =>
-    new Finalizing({ store: { ...store, read }, blobs, versions, encodings, addresses, clock, log })
+    new Finalizing({ store: { ...store, read }, blobs, versions, encodings, addresses, fronts, clock, log })
   const caller = { account: undefined, address: '127.0.0.1' }
   const overtaken = finalizing({
     ...store.read,

@@ -111,12 +111,19 @@ const finalizeFields = {
   previewUrl: text('This version’s own address'),
 }
 const replayed = flag('The version was already finalized like this')
+const warnings = list(
+  object(
+    { file: text('The file’s path'), message: text('What is odd, for a person') },
+    { line: whole('From 1; absent when it is about the whole file', { minimum: 1 }) },
+  ),
+  'What is odd in the files and does not break the site; absent when nothing is',
+)
 
 export const finalizeRequest = object(
   { versionId },
   { live: flag('false keeps the version as a draft; default true') },
 )
-export const finalizeAnswer = object(finalizeFields, { replayed })
+export const finalizeAnswer = object(finalizeFields, { replayed, warnings })
 /** A manifest gets an upload plan; an archive is live at once and gets what finalize answers. */
 const archiveFields = {
   ...finalizeFields,
@@ -129,10 +136,13 @@ const archiveFields = {
 }
 
 export const refreshAnswer = object({ slug, siteUrl, upload: uploadPlan })
-export const updateAnswer = object({ slug, siteUrl }, { upload: uploadPlan, ...archiveFields, replayed })
+export const updateAnswer = object(
+  { slug, siteUrl },
+  { upload: uploadPlan, ...archiveFields, replayed, warnings },
+)
 export const createAnswer = object(
   { slug, siteUrl, status },
-  { upload: uploadPlan, ...archiveFields, ...anonymousExtras },
+  { upload: uploadPlan, ...archiveFields, ...anonymousExtras, warnings },
 )
 
 /** What an archive request says in its query, where a JSON publish has a body. */

@@ -1,5 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Encodings } from '../encodings.ts'
+import { firstIdOf } from '../key.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'
 import type { SiteRow } from '../store/schema.ts'
@@ -136,6 +137,9 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
     await blobs.discard(batch)
     discarded++
   }
+  // What a front was kept from collection with, when the process that made it died.
+  const before = firstIdOf(clock() - pendingLifetime * 1000)
+  await store.write('soft', (tx) => tx.versions.forgetStrayArrivals(before))
   return discarded
 }
 

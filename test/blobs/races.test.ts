@@ -5,6 +5,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { Addresses } from '../../server/address.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { Finalizing } from '../../server/finalize.ts'
+import { Fronts } from '../../server/fronts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { bytesOf, received } from './bytes.ts'
@@ -194,7 +195,7 @@ function collecting({ service, sweep }: ServiceAndHouse, owner: Slipway) {
 
 /** Finalizing as another process does it, with something else in the place of the blobs. */
 function finalizingOf({ service, house }: ServiceAndHouse, change: Partial<Blobs>): Finalizing {
-  return new Finalizing({
+  const rooms = {
     store: house.store,
     blobs: { ...house.blobs, ...change },
     versions: house.sweepOptions.versions,
@@ -202,7 +203,8 @@ function finalizingOf({ service, house }: ServiceAndHouse, change: Partial<Blobs
     addresses: new Addresses({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silence,
-  })
+  }
+  return new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
 }
 
 function manifest(files: Record<string, Buffer>, hashes = true) {

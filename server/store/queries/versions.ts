@@ -49,9 +49,9 @@ export function versionsOver(db: Kysely<Schema>) {
     /** Every version of a site, pending ones too, newest first. */
     bySlug: (slug: string) => heads().where('slug', '=', slug).orderBy('id', 'desc').execute(),
 
-    /** The manifests of every version of a site. */
+    /** The manifests of every version of a site, and the fronts. */
     manifestsOf: (slug: string) =>
-      db.selectFrom('versions').select(['id', 'files']).where('slug', '=', slug).execute(),
+      db.selectFrom('versions').select(['id', 'files', 'front']).where('slug', '=', slug).execute(),
 
     newestPending: (slug: string) =>
       db
@@ -175,6 +175,16 @@ export function versionsOver(db: Kysely<Schema>) {
           lost.map((row) => row.hash),
         )
         .execute()
+    },
+
+    /** Forgets what came for ids from before `id` that no version has; answers for how many files. */
+    async forgetStrayArrivals(id: string): Promise<number> {
+      const { numDeletedRows } = await db
+        .deleteFrom('arrivals')
+        .where('version_id', '<', id)
+        .where('version_id', 'not in', db.selectFrom('versions').select('id'))
+        .executeTakeFirst()
+      return Number(numDeletedRows)
     },
 
     async clearArrivals(id: string): Promise<void> {
