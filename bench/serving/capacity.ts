@@ -6,6 +6,7 @@ import { ask, Line as Connection } from './reply.ts'
 import { browserRequest } from './request.ts'
 import type { Pace } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
+import { perCpuSecond } from './table.ts'
 import { type Run, runWrk, writeScript } from './wrk.ts'
 
 interface CapacityOptions {
@@ -70,10 +71,6 @@ export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions)
     },
     { what: 'two workers to one, by the clock, wrk on the same two cores', unit: 'times', rounds: raw },
   ]
-}
-
-function perCpuSecond({ perSecond, cores }: Run): number {
-  return perSecond / cores
 }
 
 /** Asks for the root of each site once, over a few connections. */

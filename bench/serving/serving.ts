@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { program } from '../../scripts/program.mjs'
 import type { Measurement, Report, RunOptions } from '../figures.ts'
-import { canPin, scratchFolder } from '../server-process.ts'
+import { scratchFolder } from '../server-process.ts'
 import { manySitesMemory, twoWorkers } from './capacity.ts'
 import { chart } from './chart.ts'
 import { canDropCaches, coldFirstBytes } from './cold.ts'
@@ -70,7 +70,7 @@ export const serving: Measurement = {
 
 function whatIsMissing(): string | undefined {
   const missing = ['nginx', 'caddy', 'wrk', 'taskset'].filter((name) => !program(name))
-  if (missing.length === 0 && canPin()) return undefined
+  if (missing.length === 0) return undefined
   return `serving needs ${missing.join(', ')}: sudo apt-get install --no-install-recommends nginx-light caddy wrk util-linux`
 }
 

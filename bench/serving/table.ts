@@ -2,13 +2,14 @@ import { median } from '../figures.ts'
 import { type Line, markdown, shown, yes } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
+import type { Run } from './wrk.ts'
 
 /** Of a core; a server below it was not what set the speed. */
 const FULL = 0.9
 
 /** Thousand responses a second of every server, and how near ours comes to nginx. */
 export function worksTable(results: readonly Result[]): string {
-  const head = ['work', ...SERVERS, 'ours to nginx', 'wanted', 'met']
+  const head = ['work', ...SERVERS, 'ours to nginx', 'wanted', 'met', 'by CPU time']
   return markdown(
     head,
     results.map((result) => [
@@ -20,11 +21,21 @@ export function worksTable(results: readonly Result[]): string {
 }
 
 /** In the same rounds, round by round: what slows the machine down slows both. */
-export function ratios({ runs }: Result, one: ServerName, other: ServerName): number[] {
+export function ratios(
+  { runs }: Result,
+  one: ServerName,
+  other: ServerName,
+  speed: (run: Run) => number = ({ perSecond }) => perSecond,
+): number[] {
   const others = runs.get(other)
   const ours = runs.get(one)
   if (!ours || !others) return []
-  return ours.map(({ perSecond }, round) => perSecond / others[round]!.perSecond)
+  return ours.map((run, round) => speed(run) / speed(others[round]!))
+}
+
+/** Responses for each second on a core: nearly the same on a busy machine as on a quiet one. */
+export function perCpuSecond({ perSecond, cores }: Run): number {
+  return perSecond / cores
 }
 
 /** What the works tell beside the table. */
@@ -99,10 +110,12 @@ function cell(result: Result, name: ServerName): string {
 function comparison(result: Result): string[] {
   const wanted = result.work.reach?.nginx
   const found = ratios(result, 'ours', 'nginx')
+  const byCpu = ratios(result, 'ours', 'nginx', perCpuSecond)
   const middle = found.length > 0 ? median(found) : undefined
   return [
     middle === undefined ? '' : shown(middle),
     wanted === undefined ? '' : shown(wanted),
     wanted === undefined ? '' : yes(middle !== undefined && middle >= wanted),
+    byCpu.length > 0 ? shown(median(byCpu)) : '',
   ]
 }
