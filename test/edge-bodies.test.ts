@@ -32,7 +32,7 @@ describe('a blob that is missing', () => {
       assert.deepEqual([status, headers['cache-control'], headers.etag], [500, 'no-store', undefined])
       const { level, fields } = edge.logged.at(-1)!
       assert.equal(level, 'error')
-      assert.deepEqual([fields.slug, fields.path, fields.hash], [slug, 'a/b.bin', sha256(bytes)])
+      assert.deepEqual([fields.host, fields.path, fields.hash], [edge.host(slug), 'a/b.bin', sha256(bytes)])
       await edge.version(slug, { 'a/b.bin': bytes })
       assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
     })
@@ -114,7 +114,7 @@ test('no more than two thousand large files are open at once', async () => {
     return opened.at(-1)
   }
   const bodies = new Bodies({ blobs, budget: new Budget(MIB) })
-  const open = (hash = 'large') => bodies.open({ hash, size: MIB })
+  const open = (hash = 'large') => bodies.open({ path: 'large.bin', hash, size: MIB })
   for (let count = 0; count < 1999; count++) await open()
   for (let count = 0; count < 3; count++) {
     await assert.rejects(open('broken'), /broken/)

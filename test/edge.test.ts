@@ -29,6 +29,8 @@ describe('a published file', () => {
       'content-length': `${body.length}`,
       etag: `"${sha256(body).slice(0, 32)}"`,
       'last-modified': 'Tue, 06 May 2031 07:08:09 GMT',
+      'accept-ranges': 'bytes',
+      vary: 'Accept-Encoding',
       'cache-control': 'public, max-age=0, must-revalidate',
       'x-content-type-options': 'nosniff',
     })
@@ -96,17 +98,25 @@ describe('HEAD', () => {
 })
 
 describe('other methods', () => {
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
     test(`${method} gets 405 with what is allowed`, async () => {
       const slug = await edge.publish({ 'index.html': 'x' })
       const { status, headers } = await edge.get(slug, '/', { method })
-      assert.deepEqual([status, headers.allow, headers['cache-control']], [405, 'GET, HEAD', 'no-store'])
+      assert.deepEqual(
+        [status, headers.allow, headers['cache-control']],
+        [405, 'GET, HEAD, OPTIONS', 'no-store'],
+      )
     })
   }
 
-  test('OPTIONS * gets 405 too', async () => {
-    const reply = await edge.raw('OPTIONS * HTTP/1.1\r\nHost: amber.sites.test\r\nConnection: close\r\n\r\n')
-    assert.match(reply, /^HTTP\/1\.1 405 /)
+  test('OPTIONS says what is allowed, of a path and of the whole server', async () => {
+    for (const target of ['/', '/nowhere', '*']) {
+      const reply = await edge.raw(
+        `OPTIONS ${target} HTTP/1.1\r\nHost: amber.sites.test\r\nConnection: close\r\n\r\n`,
+      )
+      assert.match(reply, /^HTTP\/1\.1 204 .*\r\nAllow: GET, HEAD, OPTIONS\r\n/s)
+      assert.doesNotMatch(reply, /content-length|transfer-encoding/i)
+    }
   })
 
   test('a body that nobody asked for is dropped, and a long one ends the connection', async () => {

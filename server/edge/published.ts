@@ -20,8 +20,10 @@ interface Context {
 export async function liveTable(site: SiteRow, version: VersionRow, context: Context): Promise<Table> {
   const since = site.live_since ?? site.created_at
   const policyOf = site.password_hash === null ? openPolicy : privatePolicy
-  const before = await beforeOf(site, since + BEFORE_MILLISECONDS, context)
-  const published = await publishedOf(site, version, { ...context, policy: policyOf(timesOf(site, since)) })
+  const [before, published] = await Promise.all([
+    beforeOf(site, since + BEFORE_MILLISECONDS, context),
+    publishedOf(site, version, { ...context, policy: policyOf(timesOf(site, since)) }),
+  ])
   return compile({ ...published, before })
 }
 
