@@ -6,8 +6,8 @@ import { ENCODINGS, type Encoding, isSmaller } from './encoding.ts'
 // so many bytes, and answers for each encoding in the same form; a length of 0 stands for one that is not worth
 // keeping. It ends with its input, hence with the service, however that ends.
 
-/** Decoders of web pages need not take larger zstd windows than 8 MiB (RFC 9659, 3.1). */
-const ZSTD_WINDOW_LOG = 23
+/** The highest level with a window of 8 MiB; browsers need not take a larger one (RFC 9659, 3). */
+const ZSTD_LEVEL = 19
 
 /** What the encoded bytes are gathered in: larger pieces than Node's 16 KiB save turns. */
 const chunkSize = 64 * 1024
@@ -22,10 +22,7 @@ const encode: Record<Encoding, (bytes: Buffer) => Buffer> = {
     zstdCompressSync(bytes, {
       chunkSize,
       pledgedSrcSize: bytes.length,
-      params: {
-        [constants.ZSTD_c_compressionLevel]: 19,
-        [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
-      },
+      params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
     }),
   gzip: (bytes) => gzipSync(bytes, { chunkSize, level: constants.Z_BEST_COMPRESSION }),
 }

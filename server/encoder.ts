@@ -3,6 +3,7 @@ import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ENCODINGS, type Encoding } from './encoding.ts'
+import { Failure } from './failure.ts'
 
 const PROGRAM = fileURLToPath(new URL('./encoder-process.ts', import.meta.url))
 
@@ -22,6 +23,7 @@ export class Encoder implements Disposable {
   readonly #patience: number
   #running: Running | undefined
   #ending: NodeJS.Timeout | undefined
+  #disposed = false
 
   constructor({ patience }: EncoderOptions) {
     this.#patience = patience
@@ -33,8 +35,8 @@ export class Encoder implements Disposable {
   }
 
   /**
-   * Those encodings that make these bytes smaller; one call at a time. Rejects when the process ends over it; the next
-   * call begins another one.
+   * Those encodings that make these bytes smaller; one call at a time. Rejects when the process ends over it, and the
+   * next call begins another one; UNAVAILABLE when none can be begun.
    */
   async encode(bytes: Buffer): Promise<Map<Encoding, Buffer>> {
     clearTimeout(this.#ending)
@@ -52,19 +54,22 @@ export class Encoder implements Disposable {
 
   /** Ends the process at once, whatever it is at. */
   [Symbol.dispose](): void {
+    this.#disposed = true
     clearTimeout(this.#ending)
     if (this.#running) this.#kill(this.#running)
   }
 
   #start(): Running {
+    if (this.#disposed) throw cannotBegin('it was ended')
     // It gets nothing of the service's environment, where the secrets are.
     const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'ignore'], env: {} })
+    child.on('error', () => undefined)
+    if (child.pid === undefined) throw cannotBegin('the system has no room for it')
     const running = { child, answers: new Answers(child.stdout) }
-    child.on('error', (error) => child.stdout.destroy(error))
     child.on('exit', () => this.#forget(running))
     // That it takes no more shows in its answers.
     child.stdin.on('error', () => undefined)
-    if (child.pid !== undefined) yieldToOthers(child.pid)
+    yieldToOthers(child.pid)
     return running
   }
 
@@ -106,6 +111,10 @@ async function answered({ child, answers }: Running, bytes: Buffer): Promise<Map
     if (size > 0) encodings.set(encoding, await answers.take(size))
   }
   return encodings
+}
+
+function cannotBegin(why: string): Failure {
+  return new Failure('UNAVAILABLE', `The encoding process cannot be begun: ${why}`)
 }
 
 /** What comes out of the process, taken piece by piece. */

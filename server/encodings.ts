@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Blobs } from './blobs/blobs.ts'
+import { inParallel } from './blobs/in-parallel.ts'
 import { Encoder } from './encoder.ts'
-import { type Encoding, isPrepared } from './encoding.ts'
+import { ENCODINGS, type Encoding, isPrepared } from './encoding.ts'
+import { Failure } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import type { Front } from './front.ts'
 import type { Log } from './log.ts'
@@ -155,8 +157,8 @@ export class Encodings implements AsyncDisposable {
       this.#failed(file, error),
     )
     if (!encodings) return undefined
-    await Promise.all(
-      [...encodings].map(([encoding, encoded]) => blobs.keepEncoding(file.hash, encoding, encoded)),
+    await inParallel(ENCODINGS.length, [...encodings], ([encoding, encoded]) =>
+      blobs.keepEncoding(file.hash, encoding, encoded),
     )
     const sizeOf = (encoding: Encoding) => encodings.get(encoding)?.length ?? null
     return { hash: file.hash, br: sizeOf('br'), zstd: sizeOf('zstd'), gzip: sizeOf('gzip') }
@@ -167,8 +169,10 @@ export class Encodings implements AsyncDisposable {
     return this.#encoder.encode(bytes)
   }
 
+  /** Counts what the file is to blame for. */
   #failed({ path, hash }: Wanted, error: unknown): undefined {
     if (this.#stopped) return
+    if (error instanceof Failure) throw error
     if (this.#failures.size >= MOST_FAILED_FILES) this.#failures.clear()
     const failures = (this.#failures.get(hash) ?? 0) + 1
     this.#failures.set(hash, failures)

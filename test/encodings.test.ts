@@ -1,51 +1,85 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { ENCODINGS, type Encoding } from '../server/encoding.ts'
-import { Api } from './api/api.ts'
-import { type Contents, sha256 } from './api/content.ts'
+import { nodeTransport } from '../client/sdk/node-transport.ts'
+import { type Published, Slipway } from '../client/sdk/slipway.ts'
+import { readConfig } from '../server/config.ts'
+import { ENCODINGS } from '../server/encoding.ts'
+import { openHouse } from '../server/service.ts'
+import type { EncodingRow } from '../server/store/schema.ts'
+import { runByHand } from '../server/sweeps/scheduler.ts'
+import { sweeps } from '../server/sweeps/sweeps.ts'
+import { Api, HOUR, MINUTE } from './api/api.ts'
+import { type Contents, filesOf, sha256 } from './api/content.ts'
 import { bytesOf } from './blobs/bytes.ts'
+import { silence } from './blobs/house.ts'
+import { decoded, textOf } from './encoded.ts'
+import { Program } from './operator/program.ts'
+import { startTestService } from './service.ts'
+import { memoryFolder } from './tools/memory-folder.ts'
 
-const decoded: Record<Encoding, (bytes: Buffer) => Buffer> = {
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-  gzip: gunzipSync,
-}
+/** A service whose background work is waited for after each publish. */
+class Prepared implements AsyncDisposable {
+  readonly api: Api
 
-/** Text that shrinks, different for every name. */
-function textOf(name: string, size: number): string {
-  const words = bytesOf(name, 64).toString('hex')
-  return `${name} ${words} `.repeat(size).slice(0, size)
-}
+  constructor(api: Api) {
+    this.api = api
+  }
 
-/** Starts a service whose background work a test can wait for. */
-async function start(t: TestContext) {
-  const api = await Api.start()
-  t.after(() => api[Symbol.asyncDispose]())
-  const house = await api.inside()
-  const { encodings } = api.running.service
-  return {
-    api,
-    house,
-    encodings,
-    async publish(contents: Contents) {
-      const published = await api.publish(api.anonymous, contents)
-      await encodings.idle()
-      return published
-    },
-    /** The names of files beside a blob. */
-    async beside(content: string | Buffer): Promise<string[]> {
-      const hash = sha256(content)
-      const names = await readdir(join(api.data, 'blobs', hash.slice(0, 2)))
-      return names.filter((name) => name.startsWith(`${hash}.`)).sort()
-    },
+  static async start(t: TestContext): Promise<Prepared> {
+    const prepared = new Prepared(await Api.start())
+    t.after(() => prepared[Symbol.asyncDispose]())
+    return prepared
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.api[Symbol.asyncDispose]()
+  }
+
+  async publish(contents: Contents): Promise<Published> {
+    const published = await this.api.publish(this.api.anonymous, contents)
+    await this.idle()
+    return published
+  }
+
+  idle(): Promise<void> {
+    return this.api.running.service.encodings.idle()
+  }
+
+  async rowOf(slug: string, content: string | Buffer): Promise<EncodingRow | undefined> {
+    const { store } = await this.api.inside()
+    return (await store.read.encodings.ofSite(slug)).find((row) => row.hash === sha256(content))
+  }
+
+  async isDone(versionId: string): Promise<boolean> {
+    const { store } = await this.api.inside()
+    return (await store.read.versions.head(versionId))?.encoded === 1
+  }
+
+  /** Paths of the files beside a blob. */
+  async beside(content: string | Buffer): Promise<string[]> {
+    const hash = sha256(content)
+    const folder = join(this.api.data, 'blobs', hash.slice(0, 2))
+    const names = (await readdir(folder)).filter((name) => name.startsWith(`${hash}.`))
+    return names.sort().map((name) => join(folder, name))
+  }
+
+  /** Each encoding is there, as long as its row says, and decodes to the content. */
+  async assertPrepared(slug: string, content: string | Buffer): Promise<void> {
+    const { blobs } = await this.api.inside()
+    const row = await this.rowOf(slug, content)
+    for (const encoding of ENCODINGS) {
+      const bytes = await blobs.bytes(sha256(content), encoding)
+      assert.ok(bytes && bytes.length < content.length, `smaller as ${encoding}`)
+      assert.ok(decoded[encoding](bytes).equals(Buffer.from(content)), `itself as ${encoding}`)
+      assert.equal(row?.[encoding], bytes.length)
+    }
   }
 }
 
 test('soon after a publish every file that shrinks has encodings of just its bytes', async (t) => {
-  const { house, publish } = await start(t)
+  const service = await Prepared.start(t)
   const contents: Contents = {
     'index.html': textOf('page', 5000),
     'style.css': textOf('style', 300),
@@ -53,15 +87,134 @@ test('soon after a publish every file that shrinks has encodings of just its byt
     'data.json': textOf('data', 20_000),
     'drawing.svg': textOf('drawing', 2000),
   }
-  const { slug, versionId } = await publish(contents)
-  const rows = new Map((await house.store.read.encodings.ofSite(slug)).map((row) => [row.hash, row]))
-  for (const [path, content] of Object.entries(contents)) {
-    for (const encoding of ENCODINGS) {
-      const bytes = await house.blobs.bytes(sha256(content), encoding)
-      assert.ok(bytes && bytes.length < content.length, `${path} is smaller as ${encoding}`)
-      assert.ok(decoded[encoding](bytes).equals(Buffer.from(content)), `${path} is itself as ${encoding}`)
-      assert.equal(rows.get(sha256(content))?.[encoding], bytes.length)
-    }
-  }
-  assert.equal((await house.store.read.versions.head(versionId))?.encoded, 1)
+  const { slug, versionId } = await service.publish(contents)
+  for (const content of Object.values(contents)) await service.assertPrepared(slug, content)
+  assert.ok(await service.isDone(versionId))
 })
+
+test('what is compressed in itself, of an unknown type or tiny is not tried', async (t) => {
+  const service = await Prepared.start(t)
+  const contents: Contents = {
+    'photo.png': textOf('not really a photo', 5000),
+    'font.woff2': textOf('not really a font', 5000),
+    'program.bin': textOf('a program', 5000),
+    'tiny.txt': textOf('tiny', 255),
+  }
+  const { slug, versionId } = await service.publish(contents)
+  for (const content of Object.values(contents)) {
+    assert.equal(await service.rowOf(slug, content), undefined)
+    assert.deepEqual(await service.beside(content), [])
+  }
+  assert.ok(await service.isDone(versionId))
+})
+
+test('text that does not shrink is tried once and nothing is kept of it', async (t) => {
+  const service = await Prepared.start(t)
+  const noise = bytesOf('noise', 5000)
+  const { slug, versionId } = await service.publish({ 'noise.txt': noise })
+  assert.deepEqual(await service.rowOf(slug, noise), {
+    hash: sha256(noise),
+    br: null,
+    zstd: null,
+    gzip: null,
+  })
+  assert.deepEqual(await service.beside(noise), [])
+  assert.ok(await service.isDone(versionId))
+})
+
+test('a file that several sites have is encoded once, and every one of them knows', async (t) => {
+  const service = await Prepared.start(t)
+  const shared = textOf('shared', 3000)
+  await service.publish({ 'one.html': shared, 'two.html': shared })
+  const [path] = await service.beside(shared)
+  const { ino } = await stat(path!)
+  const other = await service.publish({ 'index.html': shared, 'own.css': textOf('own', 3000) })
+  await service.assertPrepared(other.slug, shared)
+  assert.equal((await stat(path!)).ino, ino, 'the file was not made anew')
+})
+
+test('encodings stay as long as somebody names their blob, and go with it', async (t) => {
+  const service = await Prepared.start(t)
+  const { api } = service
+  const { client } = await api.account()
+  const [shared, own] = [textOf('shared', 3000), textOf('own', 3000)]
+  const { slug } = await api.publish(client, { 'index.html': shared, 'own.html': own })
+  const other = await service.publish({ 'index.html': shared })
+  const collect = async () => {
+    api.pass(HOUR)
+    await api.sweep('blobs')
+  }
+  await client.delete(slug)
+  await collect()
+  assert.deepEqual(await service.beside(own), [])
+  await service.assertPrepared(other.slug, shared)
+
+  const again = await service.publish({ 'index.html': own })
+  await service.assertPrepared(again.slug, own)
+})
+
+test('a version that was deleted, or is only a draft, has what it needs and no more', async (t) => {
+  const service = await Prepared.start(t)
+  const { api } = service
+  const { client } = await api.account()
+  const { slug } = await api.publish(client, { 'index.html': textOf('live', 3000) })
+  const contents = { 'index.html': textOf('draft', 3000) }
+  const { upload } = await api.update(client, slug, contents)
+  await api.upload(upload, contents)
+  await client.finalize(slug, { versionId: upload.versionId, live: false })
+  await service.idle()
+  await service.assertPrepared(slug, contents['index.html'])
+  await client.deleteVersion(slug, upload.versionId)
+  api.pass(HOUR)
+  await api.sweep('blobs')
+  assert.deepEqual(await service.beside(contents['index.html']), [])
+})
+
+/** Two seconds of work or more. */
+const MUCH: Contents = Object.fromEntries(
+  Array.from({ length: 40 }, (_, number) => [
+    `${number}.html`,
+    bytesOf(`page ${number}`, 30_000).toString('hex'),
+  ]),
+)
+
+test('a service that stops in the midst of the work leaves it to the next, and nothing half done', async () => {
+  await using folder = await memoryFolder()
+  let published: Published
+  {
+    await using service = await startTestService({ DATA: folder.path })
+    published = await service.client().publish({ files: filesOf(MUCH) })
+  }
+  assert.deepEqual(await readdir(join(folder.path, 'blobs', 'staged')), [])
+  await assertFinishedByAnother(folder.path, published)
+})
+
+test('a service that is killed in the midst of the work leaves it to the next', async () => {
+  await using folder = await memoryFolder()
+  await using program = await Program.serve({ DATA: folder.path })
+  const transport = nodeTransport()
+  const client = new Slipway({ baseUrl: program.baseUrl, send: transport.send })
+  const published = await client.publish({ files: filesOf(MUCH) })
+  transport.close()
+  program.child.kill('SIGKILL')
+  await program.ended
+  await assertFinishedByAnother(folder.path, published)
+})
+
+async function assertFinishedByAnother(data: string, { slug, versionId }: Published): Promise<void> {
+  const later = Date.now() + 5 * MINUTE
+  const surroundings = { log: silence, version: 'test', clock: () => later }
+  await using house = await openHouse(readConfig({ SLIPWAY_DATA: data }), surroundings)
+  const { store, blobs, sweepOptions } = house
+  assert.equal((await store.read.versions.head(versionId))?.encoded, 0, 'there is work left')
+  const sweep = sweeps.find(({ name }) => name === 'encodings')!
+  assert.equal(await runByHand(sweep, sweepOptions), 1)
+  assert.equal((await store.read.versions.head(versionId))?.encoded, 1)
+  const rows = await store.read.encodings.ofSite(slug)
+  assert.deepEqual(rows.map((row) => row.hash).sort(), Object.values(MUCH).map(sha256).sort())
+  for (const content of Object.values(MUCH)) {
+    const bytes = await blobs.bytes(sha256(content), 'br')
+    assert.ok(decoded.br(bytes!).equals(Buffer.from(content)))
+  }
+  assert.equal(await runByHand(sweep, sweepOptions), 0, 'nothing is left to be done')
+}

@@ -1,0 +1,16 @@
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import type { Encoding } from '../server/encoding.ts'
+import { bytesOf } from './blobs/bytes.ts'
+
+/** What a browser makes of encoded bytes. */
+export const decoded: Record<Encoding, (bytes: Buffer) => Buffer> = {
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+  gzip: gunzipSync,
+}
+
+/** Text of so many bytes that shrinks well, another one for every name. */
+export function textOf(name: string, size: number): string {
+  const line = `${name} ${bytesOf(name, 64).toString('hex')} `
+  return line.repeat(Math.ceil(size / line.length)).slice(0, size)
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { platform } from 'node:process'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Encoder } from '../server/encoder.ts'
+import { type Encoding, isPrepared, isSmaller, shrinks } from '../server/encoding.ts'
+import { bytesOf } from './blobs/bytes.ts'
+import { decoded, textOf } from './encoded.ts'
+
+const MINUTE = 60_000
+
+test('bytes of any size are answered in every encoding, and each decodes to them', async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  for (const size of [256, 1000, 65_536, 1_000_003]) {
+    const bytes = Buffer.from(textOf(`text of ${size}`, size))
+    const encodings = await encoder.encode(bytes)
+    assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
+    for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
+  }
+})
+
+test('the same bytes are encoded the same every time, so that an encoding can have an ETag', async () => {
+  const bytes = Buffer.from(textOf('text', 50_000))
+  const times: Map<Encoding, Buffer>[] = []
+  for (let time = 0; time < 2; time++) {
+    using encoder = new Encoder({ patience: MINUTE })
+    times.push(await encoder.encode(bytes))
+  }
+  for (const [encoding, encoded] of times[0]!) assert.ok(times[1]!.get(encoding)?.equals(encoded))
+})
+
+test('zstd takes no larger window than browsers have', async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  const bytes = Buffer.from(textOf('more than a window', 9 * 2 ** 20))
+  const zstd = (await encoder.encode(bytes)).get('zstd')!
+  assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
+})
+
+/** RFC 8878, 3.1.1.1: in a frame of a single segment the window is the content, here with a size of four bytes. */
+function windowOf(frame: Buffer): number {
+  const singleSegment = (frame[4]! & 0x20) !== 0
+  if (singleSegment) return frame.readUInt32LE(5)
+  const base = 2 ** (10 + (frame[5]! >> 3))
+  return base + (base / 8) * (frame[5]! & 7)
+}
+
+test('bytes that do not shrink are answered in no encoding', async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  assert.equal((await encoder.encode(bytesOf('noise', 100_000))).size, 0)
+  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+})
+
+test('everybody else computes first', { skip: platform !== 'linux' }, async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  await encoder.encode(Buffer.alloc(1000))
+  const niceOf = (pid: number) =>
+    Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
+  assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
+  assert.equal(niceOf(process.pid), constants.priority.PRIORITY_NORMAL, 'the service itself stays as it is')
+})
+
+test('the process begins with the first work and ends some time after the last', async () => {
+  using encoder = new Encoder({ patience: 1 })
+  assert.equal(encoder.pid, undefined)
+  const pids: number[] = []
+  for (let time = 0; time < 2; time++) {
+    await encoder.encode(Buffer.alloc(1000))
+    pids.push(encoder.pid!)
+    await untilGone(encoder.pid!)
+    assert.equal(encoder.pid, undefined)
+  }
+  assert.notEqual(pids[0], pids[1])
+})
+
+test('when the process is killed its work is refused, and the next is done by another', async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  await encoder.encode(Buffer.alloc(1000))
+  const { pid } = encoder
+  const refused = assert.rejects(encoder.encode(Buffer.from(textOf('much', 5_000_000))))
+  process.kill(pid!, 'SIGKILL')
+  await refused
+  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+  assert.notEqual(encoder.pid, pid)
+})
+
+test('a process that is killed while it waits is replaced', async () => {
+  using encoder = new Encoder({ patience: MINUTE })
+  await encoder.encode(Buffer.alloc(1000))
+  const pid = encoder.pid!
+  process.kill(pid, 'SIGKILL')
+  await untilGone(pid)
+  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+})
+
+test('once disposed the process is gone, whatever it was at, and none is begun again', async () => {
+  const encoder = new Encoder({ patience: MINUTE })
+  await encoder.encode(Buffer.alloc(1000))
+  const pid = encoder.pid!
+  const refused = assert.rejects(encoder.encode(Buffer.from(textOf('much', 10_000_000))))
+  encoder[Symbol.dispose]()
+  await refused
+  await untilGone(pid)
+  await assert.rejects(encoder.encode(Buffer.alloc(1000)), { code: 'UNAVAILABLE' })
+  assert.equal(encoder.pid, undefined)
+})
+
+async function untilGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await turn()
+  }
+}
+
+const TYPES: Record<string, boolean> = {
+  'text/html': true,
+  'TEXT/HTML; charset=UTF-8': true,
+  'text/css ;charset=utf-8': true,
+  'text/javascript': true,
+  'text/markdown': true,
+  'text/csv': true,
+  'application/javascript': true,
+  'application/json': true,
+  'application/ld+json': true,
+  'application/manifest+json': true,
+  'application/vnd.api+json;profile=x': true,
+  'application/xml': true,
+  'application/rss+xml': true,
+  'application/xhtml+xml': true,
+  'application/wasm': true,
+  'application/yaml': true,
+  'application/vnd.ms-fontobject': true,
+  'image/svg+xml': true,
+  'image/bmp': true,
+  'image/x-icon': true,
+  'image/vnd.microsoft.icon': true,
+  'font/ttf': true,
+  'font/otf': true,
+  'image/png': false,
+  'image/jpeg': false,
+  'image/webp': false,
+  'image/avif': false,
+  'image/gif': false,
+  'video/mp4': false,
+  'audio/mpeg': false,
+  'font/woff': false,
+  'font/woff2': false,
+  'application/pdf': false,
+  'application/zip': false,
+  'application/gzip': false,
+  'application/epub+zip': false,
+  'application/octet-stream': false,
+  'application/x-unheard-of': false,
+  'application/jsonsomething': false,
+  'x-text/html': false,
+}
+
+test('an encoding is tried for what is not compressed in itself', () => {
+  const told = Object.keys(TYPES).map((type) => [type, shrinks(type)])
+  assert.deepEqual(Object.fromEntries(told), TYPES)
+})
+
+test('tiny and huge files are left as they are', () => {
+  const sizes = [0, 1, 255, 256, 2 ** 24, 2 ** 24 + 1]
+  const prepared = sizes.filter((size) => isPrepared({ contentType: 'text/html', size }))
+  assert.deepEqual(prepared, [256, 2 ** 24])
+})
+
+test('an encoding is kept when it saves 32 bytes and 2 of 100', () => {
+  const cases: [before: number, after: number, kept: boolean][] = [
+    [300, 268, true],
+    [300, 269, false],
+    [300, 400, false],
+    [100_000, 98_000, true],
+    [100_000, 98_001, false],
+  ]
+  for (const [before, after, kept] of cases)
+    assert.equal(isSmaller(before, after), kept, `${before}, ${after}`)
+})

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { diskBlobs } from '../server/blobs/disk.ts'
+import type { Encoding } from '../server/encoding.ts'
+import { Encodings } from '../server/encodings.ts'
+import { type LogFields, makeLog } from '../server/log.ts'
+import type { VersionRow } from '../server/store/schema.ts'
+import { sqliteStore } from '../server/store/sqlite.ts'
+import { dropVersions } from '../server/version.ts'
+import { bytesOf, keep, received } from './blobs/bytes.ts'
+import { textOf } from './encoded.ts'
+import { siteRow, versionRow } from './store/rows.ts'
+import { needs } from './tools/part.ts'
+import { mountSmallDisk } from './tools/small-disk.ts'
+
+const MINUTE = 60_000
+
+interface File {
+  path: string
+  type?: string
+  content: string
+}
+
+/** The rooms that the work is done in, and versions put straight into them. */
+async function rooms(t: TestContext, folder?: string) {
+  const data = await mkdtemp(join(tmpdir(), 'slipway-encodings-'))
+  t.after(() => rm(data, { recursive: true, force: true }))
+  const clock = { now: 1_000_000 }
+  const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: () => clock.now })
+  t.after(() => store[Symbol.asyncDispose]())
+  const blobs = diskBlobs({ folder: join(folder ?? data, 'blobs'), run: 'this-run' })
+  const logged: { message: string; fields: LogFields }[] = []
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  log.error = log.warn = (message, fields = {}) => void logged.push({ message, fields })
+  return {
+    data,
+    clock,
+    store,
+    blobs,
+    logged,
+    /** As one process has it; `change` puts something else in the place of the blobs. */
+    encodings(change: Partial<Blobs> = {}): Encodings {
+      const made = new Encodings({ store, blobs: { ...blobs, ...change }, clock: () => clock.now, log })
+      t.after(() => made[Symbol.asyncDispose]())
+      return made
+    },
+    async version(files: File[], row: Partial<VersionRow> = {}): Promise<string> {
+      for (const { content } of files) await keep(blobs, Buffer.from(content))
+      const manifest = files.map(({ path, type = 'text/html', content }) => {
+        return { path, contentType: type, ...received(Buffer.from(content)) }
+      })
+      const id = row.id ?? 'a-version'
+      await store.write('soft', async (tx) => {
+        if (!(await tx.sites.bySlug('a-site'))) await tx.sites.insert(siteRow('a-site'))
+        await tx.versions.insert(versionRow(id, 'a-site', { files: JSON.stringify(manifest), ...row }))
+        const fronts = row.front ? [(JSON.parse(row.front) as { hash: string }).hash] : []
+        await tx.blobNames.name('a-site', [...manifest.map((file) => file.hash), ...fronts])
+      })
+      return id
+    },
+    isDone: async (id = 'a-version') => (await store.read.versions.head(id))?.encoded === 1,
+    rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
+  }
+}
+
+function hashOf(content: string): string {
+  return received(Buffer.from(content)).hash
+}
+
+test('what visitors ask for first is prepared first', async (t) => {
+  const house = await rooms(t)
+  const files = [
+    { path: 'data.json', type: 'application/json', content: textOf('data', 300) },
+    { path: 'large.html', content: textOf('large', 9000) },
+    { path: 'app.js', type: 'text/javascript', content: textOf('script', 6000) },
+    { path: 'index.html', content: textOf('root', 8000) },
+    { path: 'style.css', type: 'text/css', content: textOf('style', 2000) },
+    { path: 'words.txt', type: 'text/plain', content: textOf('words', 7000) },
+    { path: 'sub/index.html', content: textOf('sub', 500) },
+  ]
+  const order: string[] = []
+  const encodings = house.encodings({
+    async keepEncoding(hash, encoding, bytes) {
+      if (encoding === 'br') order.push(files.find(({ content }) => hashOf(content) === hash)!.path)
+      await house.blobs.keepEncoding(hash, encoding, bytes)
+    },
+  })
+  encodings.prepare('a-site', await house.version(files))
+  await encodings.idle()
+  assert.deepEqual(order, [
+    'index.html',
+    'sub/index.html',
+    'style.css',
+    'app.js',
+    'large.html',
+    'data.json',
+    'words.txt',
+  ])
+})
+
+test('a root document with metadata in its head is prepared too, also one that comes meanwhile', async (t) => {
+  const house = await rooms(t)
+  const fronts = ['one', 'two'].map((name) => textOf(name, 3000))
+  for (const front of fronts) await keep(house.blobs, Buffer.from(front))
+  const [first, second] = fronts.map((content) => {
+    return JSON.stringify({ key: 'a key', ...received(Buffer.from(content)) })
+  })
+  const id = await house.version([{ path: 'index.html', content: textOf('root', 3000) }], { front: first! })
+  const encodings = house.encodings({
+    async keepEncoding(hash, encoding, bytes) {
+      await house.blobs.keepEncoding(hash, encoding, bytes)
+      if (hash !== hashOf(fronts[0]!) || encoding !== 'gzip') return
+      await house.store.write('soft', async (tx) => {
+        await tx.versions.update(id, { front: second!, encoded: 0 })
+        await tx.blobNames.name('a-site', [hashOf(fronts[1]!)])
+      })
+      encodings.prepare('a-site', id)
+    },
+  })
+  encodings.prepare('a-site', id)
+  await encodings.idle()
+  assert.ok((await house.rows()).includes(hashOf(fronts[1]!)))
+  assert.ok(await house.isDone())
+})
+
+test('whoever serves the site is told when something is prepared', async (t) => {
+  const house = await rooms(t)
+  const told: (readonly string[] | undefined)[] = []
+  house.store.onChange((slugs) => void told.push(slugs))
+  const encodings = house.encodings()
+  encodings.prepare('a-site', await house.version([{ path: 'a.html', content: textOf('a', 3000) }]))
+  await encodings.idle()
+  assert.deepEqual(told, [['a-site']])
+})
+
+test('on a full disk nothing is recorded, and there is another try', needs('small-disk'), async (t) => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const house = await rooms(t, disk.folder)
+  const encodings = house.encodings()
+  const id = await house.version([{ path: 'a.html', content: bytesOf('a', 200_000).toString('hex') }])
+  await disk.fill(8192)
+  encodings.prepare('a-site', id)
+  await encodings.idle()
+  assert.deepEqual([await house.rows(), await house.isDone(), house.logged.length], [[], false, 1])
+  await disk.clear()
+  encodings.prepare('a-site', id)
+  await encodings.idle()
+  assert.deepEqual([(await house.rows()).length, await house.isDone()], [1, true])
+})
+
+test('a version that one process is at is left alone by others, until that one is silent for minutes', async (t) => {
+  const house = await rooms(t)
+  const id = await house.version([{ path: 'a.html', content: textOf('a', 3000) }])
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const kept: Encoding[] = []
+  const first = house.encodings({
+    async keepEncoding() {
+      reached.resolve()
+      await released.promise
+    },
+  })
+  const second = house.encodings({ keepEncoding: async (_, encoding) => void kept.push(encoding) })
+  first.prepare('a-site', id)
+  await reached.promise
+  second.prepare('a-site', id)
+  await second.idle()
+  assert.deepEqual(kept, [])
+  house.clock.now += 5 * MINUTE
+  second.prepare('a-site', id)
+  await second.idle()
+  assert.equal(kept.length, 3)
+  released.resolve()
+  await first.idle()
+  assert.ok(await house.isDone())
+})
+
+test('what was prepared for a version that went meanwhile is collected', async (t) => {
+  const house = await rooms(t)
+  const content = textOf('a', 3000)
+  const id = await house.version([{ path: 'a.html', content }])
+  const encodings = house.encodings({
+    async keepEncoding(hash, encoding, bytes) {
+      await house.store.write('soft', async (tx) => {
+        await dropVersions(tx, 'a-site', [id], house.clock.now)
+        await tx.blobNames.pardon([hash])
+      })
+      await house.blobs.remove(hash)
+      await house.blobs.keepEncoding(hash, encoding, bytes)
+    },
+  })
+  encodings.prepare('a-site', id)
+  await encodings.idle()
+  assert.deepEqual(await Array.fromAsync(house.blobs.list()), [hashOf(content)])
+  assert.deepEqual(await house.store.read.blobNames.condemned(house.clock.now, 10), [hashOf(content)])
+  await house.store.write('soft', (tx) => tx.blobNames.name('a-site', [hashOf(content)]))
+  assert.deepEqual(await house.rows(), [], 'nothing is said of encodings that are about to go')
+})
+
+test('a file that cannot be encoded keeps none of the others back, and is given up after a while', async (t) => {
+  const house = await rooms(t)
+  const files = [1, 2, 3].map((name) => ({ path: `${name}.html`, content: textOf(`file ${name}`, 3000) }))
+  const id = await house.version(files)
+  const lost = hashOf(files[1]!.content)
+  await house.blobs.remove(lost)
+  const encodings = house.encodings()
+  for (const done of [false, false, true, true]) {
+    encodings.prepare('a-site', id)
+    await encodings.idle()
+    assert.equal(await house.isDone(), done)
+    assert.equal((await house.rows()).length, 2)
+  }
+  assert.deepEqual(
+    house.logged.map(({ fields }) => [fields.hash, fields.failures]),
+    [1, 2, 3].map((failures) => [lost, failures]),
+  )
+})
+
+test('an encoding process that is killed over a file costs only another try', async (t) => {
+  const house = await rooms(t)
+  const files = [1, 2].map((name) => ({
+    path: `${name}.html`,
+    content: bytesOf(name, 400_000).toString('hex'),
+  }))
+  const id = await house.version(files)
+  let kill = true
+  const encodings = house.encodings({
+    async bytes(hash, encoding) {
+      if (encodings.pid && kill) {
+        kill = false
+        process.kill(encodings.pid, 'SIGKILL')
+      }
+      return house.blobs.bytes(hash, encoding)
+    },
+  })
+  for (const _ of [1, 2]) {
+    encodings.prepare('a-site', id)
+    await encodings.idle()
+  }
+  assert.equal(kill, false)
+  assert.deepEqual((await house.rows()).sort(), files.map(({ content }) => hashOf(content)).sort())
+  assert.ok(await house.isDone())
+})
+
+test('once stopped it takes up nothing, and the versions wait for another', async (t) => {
+  const house = await rooms(t)
+  const id = await house.version([{ path: 'a.html', content: textOf('a', 3000) }])
+  const encodings = house.encodings()
+  await encodings[Symbol.asyncDispose]()
+  encodings.prepare('a-site', id)
+  await encodings.idle()
+  assert.deepEqual(
+    (await house.store.read.versions.unencoded(10)).map((version) => version.id),
+    [id],
+  )
+})
+
+test('versions without encodings are found newest first', async (t) => {
+  const house = await rooms(t)
+  for (const [id, row] of Object.entries({
+    old: { created_at: 1 },
+    new: { created_at: 3 },
+    done: { created_at: 4, encoded: 1 as const },
+    pending: { created_at: 5, state: 'pending' as const },
+    middle: { created_at: 2 },
+  }))
+    await house.version([], { id, ...row })
+  const found = (limit: number) => house.store.read.versions.unencoded(limit)
+  assert.deepEqual(
+    (await found(10)).map((version) => version.id),
+    ['new', 'middle', 'old'],
+  )
+  assert.deepEqual(
+    (await found(1)).map((version) => version.id),
+    ['new'],
+  )
+})
