@@ -11,6 +11,8 @@ export type Piece = string | { name: string }
 export type Found = ReadonlyMap<string, string>
 
 const NOTHING_FOUND: Found = new Map()
+const NO_NAMES: ReadonlySet<string> = new Set()
+const NO_PIECES: readonly Piece[] = []
 
 /**
  * The one spelling of a path in which rules and requests are compared: percent-encoded where it must be and nowhere
@@ -61,7 +63,8 @@ export class PathPattern {
   readonly #separator: string
 
   private constructor(front: readonly Piece[], back: readonly Piece[] | undefined, separator: string) {
-    this.names = new Set(namesIn(front, back))
+    const names = namesIn(front, back)
+    this.names = names.length === 0 ? NO_NAMES : new Set(names)
     this.lead = typeof front[0] === 'string' ? front[0] : ''
     this.fixed = this.names.size === 0 ? this.lead : undefined
     this.#front = front
@@ -140,7 +143,8 @@ export function mayOverlap(one: PathPattern, other: PathPattern): boolean {
 }
 
 /** A text in which names that were found are to be filled in; a colon before any other name is just a colon. */
-export function readTemplate(text: string, names: ReadonlySet<string>): Piece[] {
+export function readTemplate(text: string, names: ReadonlySet<string>): readonly Piece[] {
+  if (text === '') return NO_PIECES
   return text.split(/(:[A-Za-z]\w*)/).flatMap((part): Piece[] => {
     if (part === '') return []
     return part.startsWith(':') && names.has(part.slice(1)) ? [{ name: part.slice(1) }] : [part]

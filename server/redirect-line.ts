@@ -158,7 +158,8 @@ function readTarget(word: string, names: ReadonlySet<string>): { to: string } | 
     return { problem: `':${shown(unknown)}' in the target is nowhere in the path or the query of the rule` }
   }
   const { href, pathname, search, hash } = address
-  return { to: isFullAddress(word) ? href : pathname + search + hash }
+  // What is left of '/.//x' would be another host.
+  return { to: isFullAddress(word) ? href : pathname.replace(/^\/+/, '/') + search + hash }
 }
 
 /** The first placeholder without a meaning. In the midst of a word a colon is just a colon, as in `Talk:Home`. */

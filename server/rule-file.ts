@@ -3,6 +3,9 @@ import type { PublishWarning } from '../client/wire.ts'
 /** Characters. */
 export const MOST_LINE_CHARACTERS = 2000
 
+/** Lines that say something: several times what rules there can be, and no more than some 100 ms of work. */
+const MOST_LINES = 10_000
+
 const MOST_WARNINGS = 100
 
 /** One of the files of rules, line by line, and what is wrong with it. */
@@ -11,20 +14,30 @@ export class RuleFile {
   readonly #text: string
   readonly #warnings: PublishWarning[] = []
   #more = 0
+  /** The first line that is not looked at any more. */
+  #unread: number | undefined
 
   constructor(name: '_redirects' | '_headers', text: string) {
     this.#name = name
     this.#text = text
   }
 
-  /** Lines that say something, trimmed, with their number from 1; a line that is too long is a warning instead. */
+  /**
+   * Lines that say something, trimmed, with their number from 1, the first 10,000 of them. A line that is too long is
+   * a warning instead.
+   */
   *lines(): Generator<{ line: number; text: string }> {
     let line = 0
+    let count = 0
     for (const raw of this.#text.split('\n')) {
       line++
       // Takes a byte order mark and the CR of CRLF away too.
       const text = raw.trim()
       if (text === '' || text.startsWith('#')) continue
+      if (++count > MOST_LINES) {
+        this.#unread = line
+        return
+      }
       if (text.length <= MOST_LINE_CHARACTERS) yield { line, text }
       else this.warn(line, `The line has ${text.length} characters; at most ${MOST_LINE_CHARACTERS} are read`)
     }
@@ -35,10 +48,18 @@ export class RuleFile {
     else this.#more++
   }
 
-  /** At most 100, and then one that says how many more there are. */
+  /** At most 100, and then how many more there are and from where on nothing was read. */
   get warnings(): PublishWarning[] {
-    if (this.#more === 0) return this.#warnings
-    const message = `${this.#more} more lines have something wrong; the first ${MOST_WARNINGS} are named`
-    return [...this.#warnings, { file: this.#name, message }]
+    const warnings = [...this.#warnings]
+    const file = this.#name
+    if (this.#more > 0) {
+      const message = `${this.#more} more lines have something wrong; the first ${MOST_WARNINGS} are named`
+      warnings.push({ file, message })
+    }
+    if (this.#unread !== undefined) {
+      const message = `Only ${MOST_LINES} lines with rules are read; from here on they are left out`
+      warnings.push({ file, line: this.#unread, message })
+    }
+    return warnings
   }
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { HeaderLines } from '../../server/edge/header-lines.ts'
+import { MOST_HEADER_BYTES, parseHeaders } from '../../server/header-rule.ts'
+
+interface Case {
+  title: string
+  host?: string
+  kept?: string[]
+  rules: string[]
+  lines?: string[]
+  asked: [asked: string | [host: string, path: string], got: string[] | null][]
+}
+
+const { cases } = JSON.parse(
+  readFileSync(new URL('../cases/header-lines.json', import.meta.url), 'utf8'),
+) as { cases: Case[] }
+
+for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
+  describe(`headers: ${title}`, () => {
+    const parsed = parseHeaders(rules.join('\n'))
+    const headers = new HeaderLines(parsed.rules)
+    const before = lines.flatMap((line) => [
+      line.slice(0, line.indexOf(':')),
+      line.slice(line.indexOf(':') + 2),
+    ])
+    test(rules.join(' | '), () => assert.deepEqual(parsed.warnings, []))
+    for (const [from, got] of asked) {
+      const [name, path] = typeof from === 'string' ? [host, from] : from
+      test(`${JSON.stringify(name + path)} gets ${got ?? 'nothing'}`, () => {
+        const unchanged = [...before]
+        const after = headers.apply(path, name, before, { kept: new Set(kept) })
+        assert.deepEqual(before, unchanged)
+        assert.equal(headers.matches(path, name), got !== null)
+        if (got === null) assert.equal(after, before)
+        else assert.deepEqual(pairs(after), got)
+      })
+    }
+  })
+}
+
+function pairs(lines: readonly string[]): string[] {
+  return lines.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${lines[at + 1]}`] : []))
+}
+
+test('without rules every answer stays as it is', () => {
+  const headers = new HeaderLines([])
+  const lines = ['A', 'b']
+  assert.equal(headers.apply('/a', 'site.example', lines, { kept: new Set() }), lines)
+  assert.equal(headers.matches('/a', 'site.example'), false)
+  assert.equal(headers.bytes, 0)
+})
+
+test('what the address puts into headers has no more room in an answer than they have', () => {
+  const { rules, warnings } = parseHeaders(`/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: last`)
+  assert.deepEqual(warnings, [])
+  const headers = new HeaderLines(rules)
+  for (const length of [1, 100, 5000, 16_000, 100_000]) {
+    const lines = headers.apply(`/a${'b'.repeat(length)}`, '', [], { kept: new Set() })
+    assert.ok(lines.join('').length <= MOST_HEADER_BYTES, `${length}`)
+    if (length === 1 || length === 100_000) assert.ok(lines.includes('Z'), `${length}`)
+  }
+})
+
+test('rules say about how much memory they hold', () => {
+  const bytesOf = (count: number) => new HeaderLines(parseHeaders('/a\n  X: y\n'.repeat(count)).rules).bytes
+  assert.equal(bytesOf(100), 10 * bytesOf(10))
+  assert.ok(bytesOf(1) > 100)
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { HeaderLines } from '../../server/edge/header-lines.ts'
+import { Redirects } from '../../server/edge/redirects.ts'
+import { parseHeaders } from '../../server/header-rule.ts'
+import { parseRedirects } from '../../server/redirect-rule.ts'
+import { parseRules } from '../../server/site-rules.ts'
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))
+
+/** Mulberry32: the same numbers from the same seed. */
+function random(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+const HOST = 'site.example'
+
+/** What addresses are made of, and what has led one browser or another to a host of somebody else's. */
+const PARTS =
+  `/ // /// a b go .. . ... %2e %2E%2e %2F %2f%2F \\ \\\\ %5C %5c%5C %09 %0a %0D%0A %00 %20 @ : ; , ? & = # ~ + * % %zz %C3 %C3%A9
+  é \u0001 \u0009 \u000a \u000d \u007f \u00a0 \u2028 \u202e \uFEFF \ud800 evil.example https: http: https://evil.example //evil.example javascript: data: :splat :a :b
+  /:splat /:a /:b /* :a.evil.example @evil.example [::1] %ef%bc%8f / 。 ' " < > | \` { }`
+    .split(' ')
+    .flatMap((part) => part.split('\n  '))
+
+const WORDS = [
+  '200',
+  '301',
+  '302!',
+  '404',
+  '308',
+  'Country=us',
+  '#',
+  '\t',
+  '\r\n',
+  '\n',
+  'id=:id',
+  'x=:a',
+  'q=1',
+]
+
+describe(`hostile rules and requests, seed ${SEED}`, () => {
+  test('no request leaves the site by a rule that does not say a full address', () => {
+    const below = random(SEED)
+    let redirected = 0
+    for (let round = 0; round < 6000; round++) {
+      const text = Array.from({ length: 6 }, () => redirectLine(below)).join('\n')
+      const redirects = new Redirects(parseRedirects(text).rules)
+      for (let visit = 0; visit < 8; visit++) {
+        const asked = { path: `/${mixture(below, 6)}`, query: queryOf(below), host: HOST }
+        if (checkPlace(redirects, asked, `${JSON.stringify({ text, asked })} with seed ${SEED}`)) redirected++
+      }
+    }
+    assert.ok(redirected > 1000, `only ${redirected} redirects were looked at`)
+  })
+
+  test('no rule and no request makes a header line that Node or a browser would read as another', () => {
+    const below = random(SEED)
+    let changed = 0
+    for (let round = 0; round < 6000; round++) {
+      const text = Array.from({ length: 6 }, () => headerLine(below)).join('\n')
+      const headers = new HeaderLines(parseHeaders(`/${mixture(below, 2)}*\n${text}`).rules)
+      for (let visit = 0; visit < 8; visit++) {
+        const path = `/${mixture(below, 5)}`
+        const lines = headers.apply(path, HOST, ['A', 'b'], { kept: new Set() })
+        checkLines(lines, `${JSON.stringify({ text, path })} with seed ${SEED}`)
+        if (lines.length > 2) changed++
+      }
+    }
+    assert.ok(changed > 1000, `only ${changed} changed answers were looked at`)
+  })
+})
+
+function checkPlace(
+  redirects: Redirects,
+  asked: { path: string; query: string; host: string },
+  what: string,
+): boolean {
+  const redirected = redirects.match(asked)
+  if (!redirected) return false
+  const { to, external, rule, status } = redirected
+  assert.match(to, /^[!-~]+$/, what)
+  assert.equal(external, /^https?:\/\//.test(rule.to), what)
+  if (status === 200 || status === 404) assert.match(to, /^\/[^?#]*$/, what)
+  for (const scheme of ['http', 'https']) {
+    const base = `${scheme}://${HOST}${asked.path.replace(/[^!-~]|\\/g, '_')}`
+    const place = new URL(to, base)
+    const wanted = external ? new URL(rule.to).host : HOST
+    assert.equal(place.host, wanted, what)
+    assert.equal(place.username + place.password, '', what)
+    assert.match(place.protocol, /^https?:$/, what)
+  }
+  return true
+}
+
+function checkLines(lines: readonly string[], what: string): void {
+  for (let at = 0; at < lines.length; at += 2) {
+    assert.match(lines[at]!, /^[!#$%&'*+\-.^_`|~\w]+$/, what)
+    assert.doesNotMatch(lines[at]!, /^(content-length|transfer-encoding|location|connection)$/i, what)
+    assert.match(lines[at + 1]!, /^[ -~\u00a0-\u00ff]*$/, what)
+    if (/^set-cookie$/i.test(lines[at]!)) assert.doesNotMatch(lines[at + 1]!, /;\s*domain\s*(=|;|$)/i, what)
+  }
+}
+
+function redirectLine(below: (n: number) => number): string {
+  const pick = (list: readonly string[]) => list[below(list.length)]!
+  const from = pick([
+    '/go/*',
+    '/*',
+    '/:a/*',
+    '/:a/:b',
+    '/a',
+    '/a*',
+    `/${mixture(below, 2)}`,
+    mixture(below, 3),
+  ])
+  const query = below(4) === 0 ? ` ${pick(WORDS)}` : ''
+  const to = pick([
+    '/:splat',
+    '/:a/:b',
+    '/',
+    'https://x.example/:splat',
+    `/${mixture(below, 4)}`,
+    mixture(below, 4),
+  ])
+  return `${from}${query} ${to} ${pick(WORDS)}`
+}
+
+function headerLine(below: (n: number) => number): string {
+  const name = ['X-A', 'Set-Cookie', 'Location', 'Content-Length', '!', 'Link', mixture(below, 2)][below(7)]!
+  const value = ['a=b; Domain=x', ':splat', 'a=:splat', ':splat\r\nX: y', mixture(below, 4)][below(5)]!
+  return [`${name}: ${value}`, `${name}: ${value}`, `! ${name}`, `/${mixture(below, 3)}`][below(4)]!
+}
+
+function queryOf(below: (n: number) => number): string {
+  return below(2) === 0 ? '' : `?${['id=', 'x=', ''][below(3)]}${mixture(below, 3)}`
+}
+
+function mixture(below: (n: number) => number, most: number): string {
+  return Array.from({ length: 1 + below(most) }, () => PARTS[below(PARTS.length)]!).join('')
+}
+
+// Whatever took more than a pass over these would not come to an end.
+describe('the size of a request or of a file is all that it costs', () => {
+  const long = 2 ** 22
+  const paths: [title: string, path: string][] = [
+    ['letters', `/${'a'.repeat(long)}`],
+    ['slashes', '/'.repeat(long)],
+    ['short segments', '/a'.repeat(long / 2)],
+    ['percent-encoded letters', `/${'%61'.repeat(long / 4)}`],
+    ['encoded slashes', `/${'%2f'.repeat(long / 4)}`],
+    ['broken percent-encoding', `/${'%'.repeat(long)}`],
+    ['marks that combine', `/e${'%CC%81'.repeat(long / 8)}`],
+    ['colons', `/${':'.repeat(long)}`],
+  ]
+  const patterns = [
+    '/*',
+    '/a/*',
+    '/:a/:b/:c/*',
+    `${'/:x'.repeat(1)}/:y/a*`,
+    '/aaaa*',
+    `/${'a'.repeat(1000)}*`,
+  ]
+
+  for (const [title, path] of paths) {
+    test(`a path of four million ${title}`, () => {
+      const lines = patterns.flatMap((from) => Array.from({ length: 10 }, () => `${from} x=:q /b/c 302`))
+      const redirects = new Redirects(parseRedirects(`${lines.join('\n')}\n/:z/* /d 200`).rules)
+      redirects.match({ path, query: `?${'x&'.repeat(1000)}`, host: HOST })
+      const headers = new HeaderLines(
+        parseHeaders(
+          ['/*', '/*/:a/b', '/:a/*/:b', '/*a', '/a*b', '/*/'].map((from) => `${from}\n X: :splat`).join('\n'),
+        ).rules,
+      )
+      headers.apply(path, HOST, [], { kept: new Set() })
+    })
+  }
+
+  const texts: [title: string, text: string][] = [
+    ['empty lines', '\n'.repeat(2 ** 20)],
+    ['one line', 'a'.repeat(2 ** 20)],
+    ['spaces', `/a${' '.repeat(2 ** 20)}/b`],
+    ['short wrong lines', 'a\n'.repeat(2 ** 19)],
+    ['paths alone', '/\n'.repeat(2 ** 19)],
+    ['rules', '/a /b\n'.repeat(2 ** 17)],
+    ['rules with a star', '/* /b\n'.repeat(2 ** 17)],
+    ['rules to themselves', '/a /a\n'.repeat(2 ** 17)],
+    ['headers', `/*\n${'a: b\n'.repeat(2 ** 17)}`],
+    ['colons', `${':'.repeat(1999)}\n`.repeat(500)],
+    ['placeholders', `/${':a/'.repeat(600)} /b\n`.repeat(500)],
+    ['stars', `/${'*'.repeat(1990)} /b\n`.repeat(500)],
+    ['equal signs', `/a ${'='.repeat(1900)} /b ${'='.repeat(50)}\n`.repeat(500)],
+    ['colons and letters in a target', `/:a /${'a:'.repeat(900)}\n`.repeat(500)],
+  ]
+  for (const [title, text] of texts) {
+    test(`a file of ${title}`, () => {
+      const { warnings } = parseRules({ redirects: text, headers: text })
+      assert.ok(warnings.length <= 204)
+    })
+  }
+})
+
+test('2,000 rules for one path, and a request that fits none of them, cost a look at each', () => {
+  const { rules } = parseRedirects(Array.from({ length: 2000 }, (_, index) => `/a id=${index} /b`).join('\n'))
+  const redirects = new Redirects(rules)
+  const query = `?${Array.from({ length: 1000 }, (_, index) => `x${index}=y`).join('&')}`
+  assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
+})
