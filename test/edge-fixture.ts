@@ -19,15 +19,12 @@ import { newId } from '../server/key.ts'
 import { type LogFields, makeLog } from '../server/log.ts'
 import { hashOfPassword } from '../server/password.ts'
 import { endSite } from '../server/site.ts'
-import { parseRules } from '../server/site-rules.ts'
 import { newSlug } from '../server/slug.ts'
 import type { EncodingRow, SiteRow, VersionRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
 import { dropVersions, makeLive } from '../server/version.ts'
+import { type Content, rulesOf, typed } from './edge-contents.ts'
 import { WatchedStore } from './watched-store.ts'
-
-/** A file's text or bytes, alone or with its type. */
-export type Content = string | Buffer | { type: string; body: string | Buffer }
 
 export interface Reply {
   status: number
@@ -166,6 +163,17 @@ export class EdgeFixture {
         await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
     })
     return id
+  }
+
+  /** Keeps encodings of a file of the live version, as the work behind a finalize does. */
+  async encode(slug: string, path: string, bodies: Encoded[string]): Promise<void> {
+    const { live_version_id: id } = (await this.store.real.read.sites.bySlug(slug))!
+    const { files } = (await this.store.real.read.versions.byId(id!))!
+    const rows = await this.#encode(JSON.parse(files) as StoredFile[], { [path]: bodies })
+    await this.store.real.write('durable', async (tx) => {
+      await tx.encodings.record(rows)
+      await tx.changed(slug)
+    })
   }
 
   async #keep(batch: string, contents: Record<string, Content>): Promise<StoredFile[]> {
@@ -336,33 +344,6 @@ export function noise(size: number): Buffer {
 export function gate(): { open: () => void; opened: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: () => resolve(), opened: promise }
-}
-
-const TYPES: Record<string, string> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css',
-  js: 'text/javascript',
-  txt: 'text/plain',
-  json: 'application/json',
-}
-
-/** The type that a path has unless a test says another. */
-export function typeOf(path: string): string {
-  return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
-}
-
-function typed(path: string, content: Content): { type: string; body: Buffer } {
-  const { type, body } =
-    typeof content === 'string' || Buffer.isBuffer(content) ? { type: typeOf(path), body: content } : content
-  return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
-}
-
-/** As finalize keeps them. */
-function rulesOf(contents: Record<string, Content>): string | null {
-  const textOf = (path: string) =>
-    path in contents ? typed(path, contents[path]!).body.toString() : undefined
-  const { rules } = parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') })
-  return rules && JSON.stringify(rules)
 }
 
 const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {

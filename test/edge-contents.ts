@@ -1,0 +1,32 @@
+import { parseRules } from '../server/site-rules.ts'
+
+/** A file's text or bytes, alone or with its type. */
+export type Content = string | Buffer | { type: string; body: string | Buffer }
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css',
+  js: 'text/javascript',
+  txt: 'text/plain',
+  json: 'application/json',
+}
+
+/** The type that a path has unless a test says another. */
+export function typeOf(path: string): string {
+  return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
+}
+
+/** The bytes of a content, and its type. */
+export function typed(path: string, content: Content): { type: string; body: Buffer } {
+  const { type, body } =
+    typeof content === 'string' || Buffer.isBuffer(content) ? { type: typeOf(path), body: content } : content
+  return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
+}
+
+/** As finalize keeps them. */
+export function rulesOf(contents: Record<string, Content>): string | null {
+  const textOf = (path: string) =>
+    path in contents ? typed(path, contents[path]!).body.toString() : undefined
+  const { rules } = parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') })
+  return rules && JSON.stringify(rules)
+}
