@@ -5,7 +5,8 @@ import { momentOf, openPolicy } from '../server/edge/policy.ts'
 import { compile, type Published, type Table } from '../server/edge/table.ts'
 import type { StoredFile } from '../server/file.ts'
 import { parseRules } from '../server/site-rules.ts'
-import { sha256, typeOf } from './edge-fixture.ts'
+import { typeOf } from './edge-contents.ts'
+import { sha256 } from './edge-fixture.ts'
 
 export const HOST = 'amber.sites.test'
 
