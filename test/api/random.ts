@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
  * Random whole numbers below a bound, the same for the same seed, which is told with the test's result. `SEED` in
  * the environment repeats a run.
  */
-export function numbers(context: TestContext): (bound: number) => number {
+export function numbers(context: Pick<TestContext, 'diagnostic'>): (bound: number) => number {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   context.diagnostic(`SEED=${seed}`)
   let state = seed

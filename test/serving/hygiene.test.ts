@@ -127,6 +127,11 @@ function hundred(): { bytes: Buffer; methods: string[]; expected: string[] } {
       body: 'GET ',
       told: '200 PAGE',
     },
+    {
+      text: `GET /page.txt HTTP/1.1\r\nHost: ${site}\r\nExpect: 100-continue\r\nContent-Length: 4\r\n`,
+      body: 'HEAD',
+      told: '200 PAGE',
+    },
     { text: `GET /nowhere HTTP/1.1\r\nHost: localhost:${service.port}\r\n`, told: '404 ' },
     { text: `GET /after.txt HTTP/1.1\r\nHost: ${site}\r\n`, told: '200 AFTER' },
   ]

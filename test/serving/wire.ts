@@ -22,6 +22,8 @@ interface TalkOptions {
   methods: readonly string[]
   /** Ends with so many answers rather than with the connection. */
   count?: number
+  /** Sent by itself after so many answers. */
+  last?: { after: number; bytes: Buffer }
 }
 
 /** Milliseconds without a byte from the server after which it is taken to wait for more. */
@@ -39,16 +41,21 @@ export function headerOf(answer: WireAnswer, name: string): string | undefined {
 export async function talk(
   to: NetConnectOpts,
   pieces: readonly Buffer[],
-  { methods, count = Number.POSITIVE_INFINITY }: TalkOptions,
+  { methods, count = Number.POSITIVE_INFINITY, last }: TalkOptions,
 ): Promise<Talk> {
   const socket = connect({ ...to, noDelay: true })
   const over = Promise.withResolvers<Talk>()
   const answers: WireAnswer[] = []
   let rest: Buffer = Buffer.alloc(0)
+  let isLastSent = last === undefined
   const read = (ended: boolean) => {
     try {
       rest = take(rest, answers, { methods, ended })
       if (ended && rest.length > 0) throw new Error(`half an answer: ${rest.toString('latin1', 0, 200)}`)
+      if (!isLastSent && answers.length >= last!.after) {
+        isLastSent = true
+        socket.write(last!.bytes)
+      }
       if (ended || answers.length >= count) over.resolve({ answers, closed: ended })
     } catch (error) {
       over.reject(error)

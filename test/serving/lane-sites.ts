@@ -1,0 +1,164 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { filesOf } from '../api/content.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { PLAIN_SITE, seeded } from './plain-site.ts'
+import { headerOf, talk, type WireAnswer } from './wire.ts'
+
+/** A host that visitors ask for, and what it may give them. */
+export interface LaneHost {
+  host: string
+  /** Paths of its files, as they were published. */
+  paths: string[]
+  /** Paths that its rules or the service itself answer. */
+  others: string[]
+  /** What a visitor who knows the password sends along. */
+  cookie?: string
+  /** Every file that it has or had. */
+  bodies: Buffer[]
+}
+
+/** The same sites, published once, in two services: with the fast lane and without. */
+export interface Lanes extends AsyncDisposable {
+  fast: RunningService
+  plain: RunningService
+  hosts: LaneHost[]
+}
+
+const REDIRECTS = `
+/old /about.html
+/old-docs/* /docs/:splat 302
+/go/:place/now /docs/:place?from=:place 308
+/search q=:q /found/:q 307
+/app/* /index.html 200
+/forced.txt /letters.txt 200!
+/secret/* /404.html 404
+/away https://elsewhere.example/there?x=1
+/out/* https://elsewhere.example/:splat 303
+`
+const HEADERS = `
+/*
+  X-Everywhere: yes
+/docs/*
+  Cache-Control: public, max-age=60
+  X-Docs: one
+/docs/deep/*
+  X-Docs: two
+  ! X-Everywhere
+/style.css
+  Cache-Control: public, max-age=31536000, immutable
+  Vary: Origin
+/:name.txt
+  X-Name: :name
+`
+
+const PASSWORD = 'a word that opens'
+
+const ORDINARY = {
+  ...PLAIN_SITE,
+  'big.bin': seeded(60_000, 'lanes'),
+  'forced.txt': 'the rule is stronger\n',
+  _redirects: REDIRECTS,
+  _headers: HEADERS,
+}
+const BEFORE = { ...ORDINARY, 'gone.txt': 'of the version before\n', 'about.html': 'the old page about\n' }
+const APPLICATION = {
+  'index.html': '<!doctype html><title>Application</title><script type="module" src="/main.js"></script>\n',
+  'main.js': `${'console.log("an application")\n'.repeat(40)}`,
+  'assets/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>\n',
+}
+const LISTED = { 'a.txt': 'a\n', 'more/b.txt': 'b\n', 'more/c d.txt': 'c d\n', 'z<&>.txt': 'marks\n' }
+const ALONE = { 'notes.txt': 'one file and no page\n'.repeat(100) }
+
+const RULED = `
+/old /old/ /old-docs/guide.html /old-docs /old-docs/%2e%2e /go/deep/now /go//now /search?q=x /search?q= /search /app /app/a/b
+/app/missing.js /forced.txt /secret /secret/x /away /away?y=2 /out/a/b /out//evil.example /out/%5Cevil /gone.txt /_redirects
+/_headers /_slipway/password /_slipway /%5fheaders`
+  .trim()
+  .split(/\s+/)
+
+/** Publishes everything once and starts both services on copies of it, at the same moment of their clocks. */
+export async function openLanes(): Promise<Lanes> {
+  await using stack = new AsyncDisposableStack()
+  const folders = await Promise.all(['fast', 'plain'].map(() => mkdtemp(join(tmpdir(), 'slipway-lanes-'))))
+  for (const folder of folders) stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const [one, other] = folders as [string, string]
+  const { hosts, baseUrl } = await publishAll(one)
+  await cp(one, other, { recursive: true })
+  const now = Date.now()
+  const start = async (data: string, lane: string) => {
+    const service = stack.use(await startTestService({ DATA: data, BASE_URL: baseUrl, FAST_LANE: lane }))
+    service.clock.now = now
+    return service
+  }
+  const [fast, plain] = [await start(one, 'on'), await start(other, 'off')]
+  const opened = stack.move()
+  return { fast, plain, hosts, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function publishAll(data: string): Promise<{ hosts: LaneHost[]; baseUrl: string }> {
+  await using service = await startTestService({ DATA: data })
+  const client = service.client(await service.signIn('lanes@example.com'))
+  const publish = async (
+    contents: Record<string, string | Buffer>,
+    more: { spaMode?: boolean; title?: string; slug?: string },
+  ) => client.publish({ files: filesOf(contents), ...more })
+  const before = await publish(BEFORE, {})
+  const now = await publish(ORDINARY, { slug: before.slug })
+  const draft = await client.publish({ files: filesOf(LISTED), slug: before.slug, live: false })
+  const application = await publish(APPLICATION, { spaMode: true, title: 'A title of its own' })
+  const listed = await publish(LISTED, { title: 'Things & more' })
+  const alone = await publish(ALONE, {})
+  const closed = await publish(ALONE, {})
+  await client.setMetadata(closed.slug, { password: PASSWORD })
+  const at = (slug: string, contents: Record<string, string | Buffer>, others: string[] = []): LaneHost => ({
+    host: `${slug}.localhost`,
+    paths: Object.keys(contents),
+    others,
+    bodies: Object.values(contents).map((content) => Buffer.from(content)),
+  })
+  const hosts = [
+    at(now.slug, BEFORE, RULED),
+    at(application.slug, APPLICATION, ['/deep/link', '/deep/link.js', '/deep.link/page', '/favicon.ico']),
+    at(listed.slug, LISTED),
+    at(alone.slug, ALONE),
+    at(`${now.versionId}--${now.slug}`, ORDINARY, RULED),
+    at(`${draft.versionId}--${now.slug}`, LISTED),
+    { ...at(closed.slug, ALONE), cookie: await cookieOf(service, closed.slug) },
+    at('no-such-site', {}),
+  ]
+  await untilEncoded(service, hosts[0]!.host, '/style.css')
+  await untilEncoded(service, hosts[1]!.host, '/main.js')
+  return { hosts, baseUrl: service.baseUrl }
+}
+
+async function cookieOf(service: RunningService, slug: string): Promise<string> {
+  const form = new URLSearchParams({ password: PASSWORD, next: '/' }).toString()
+  const answer = await askOnce(
+    service,
+    `POST /_slipway/password HTTP/1.1\r\nHost: ${slug}.localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+      `Content-Length: ${form.length}\r\n\r\n${form}`,
+  )
+  return headerOf(answer, 'set-cookie')!.split(';')[0]!
+}
+
+/** Encodings are made in the background; they are all there when an answer says so. */
+async function untilEncoded(service: RunningService, host: string, path: string): Promise<void> {
+  for (const encoding of ['gzip', 'zstd', 'br']) {
+    const text = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept-Encoding: ${encoding}\r\n\r\n`
+    for (const end = Date.now() + 30_000; ; ) {
+      if (headerOf(await askOnce(service, text), 'content-encoding') === encoding) break
+      if (Date.now() > end) throw new Error(`${path} of ${host} is never encoded with ${encoding}`)
+    }
+  }
+}
+
+export async function askOnce(service: RunningService, text: string): Promise<WireAnswer> {
+  const to = { port: service.port, host: '127.0.0.1' }
+  const { answers } = await talk(to, [Buffer.from(text, 'latin1')], {
+    methods: [text.split(' ')[0]!],
+    count: 1,
+  })
+  return answers[0]!
+}
