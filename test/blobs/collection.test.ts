@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, stat, utimes } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { ENCODINGS } from '../../server/encoding.ts'
 import type { House } from '../../server/service.ts'
 import { sweeps } from '../../server/sweeps/sweeps.ts'
 import { anySeed, Random } from '../faults/random.ts'
@@ -54,7 +55,11 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
     world.timePassed()
     await assertAllThere(world, house, visitor, random)
   }
+  context.diagnostic(
+    `${(await filesIn(join(service.data, 'blobs'))).filter((file) => extname(file)).length} encodings`,
+  )
   context.diagnostic([...world.done].map(([name, count]) => `${count} × ${name}`).join(', '))
+  await service.service.encodings.idle()
   await collectAll(both, graceMinutes)
   world.timePassed()
   const files = await filesIn(join(service.data, 'blobs'))
@@ -100,7 +105,10 @@ async function assertAllThere(
   random: Random,
 ): Promise<void> {
   const bytesOf = new Map<string, Promise<Buffer | undefined>>()
-  for (const site of world.sites) await assertKept(site, house, bytesOf)
+  for (const site of world.sites) {
+    await assertKept(site, house, bytesOf)
+    await assertEncodings(site, house)
+  }
   const [visited] = world.sites.filter((site) => site.live && random.chance(0.3))
   if (!visited) return
   for (const [path, bytes] of visited.kept.get(visited.live!)!) {
@@ -129,6 +137,16 @@ async function assertKept(
       if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
       const bytes = await read.get(hash)
       assert.ok(bytes?.equals(known.get(id)!.get(path)!), `${path} of version ${id} of ${site.slug}`)
+    }
+  }
+}
+
+/** What is said to be kept beside a blob is there. */
+async function assertEncodings({ slug }: Site, { store, blobs }: House): Promise<void> {
+  for (const row of await store.read.encodings.ofSite(slug)) {
+    for (const encoding of ENCODINGS) {
+      const size = row[encoding]
+      if (size !== null) assert.equal((await blobs.bytes(row.hash, encoding))?.length, size, row.hash)
     }
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Slipway, UploadPlan, UploadTarget } from '../../client/sdk/slipway.ts'
+import { textOf } from '../encoded.ts'
 import { archiveOf } from '../faults/archive-bytes.ts'
 import type { Random } from '../faults/random.ts'
 import type { Clock } from '../service.ts'
@@ -42,9 +43,9 @@ interface WorldOptions {
 
 const PATHS = ['index.html', 'a.txt', 'b.txt', 'c/d.txt', 'e.bin']
 
-/** Contents that sites share, some large enough to be streamed; half of what is published is nobody else's. */
+/** Contents that sites share, most of which shrink, some large enough to be streamed; half of what is published is nobody else's. */
 const SHARED = [
-  ...Array.from({ length: 6 }, (_, name) => bytesOf(name, 40 + 97 * name)),
+  ...Array.from({ length: 6 }, (_, name) => shrinking(name, 40 + 197 * name)),
   bytesOf('large', 270_000),
   bytesOf('larger', 400_000),
 ]
@@ -259,7 +260,7 @@ export class World {
   #content(): Content {
     const { random } = this.#options
     const paths = PATHS.filter((path) => path === 'index.html' || random.chance(0.5))
-    const bytes = () => (random.chance(0.5) ? random.pick(SHARED) : bytesOf(random.below(2 ** 31), 100))
+    const bytes = () => (random.chance(0.5) ? random.pick(SHARED) : shrinking(random.below(2 ** 31), 300))
     return new Map(paths.map((path) => [path, bytes()]))
   }
 
@@ -276,6 +277,10 @@ export class World {
   #end(site: Site): void {
     remove(this.sites, site)
   }
+}
+
+function shrinking(name: number, size: number): Buffer {
+  return Buffer.from(textOf(`${name}`, size))
 }
 
 function pendingOf(upload: UploadPlan, content: Content, createdAt: number): Pending {
