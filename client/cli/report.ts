@@ -1,9 +1,10 @@
-import type { PublishWarning } from '../wire.ts'
+import type { FinalizeAnswer, PublishWarning } from '../wire.ts'
 import type { Values, Workplace } from './command.ts'
 import type { Order, Outcome, Watch } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { amount, total } from './folder/read-site.ts'
 import { ProgressView } from './terminal/progress.ts'
+import type { Terminal } from './terminal/terminal.ts'
 import { count, figure, harmless, moment, size, span } from './terminal/words.ts'
 
 type Setting = Pick<Workplace, 'terminal' | 'patience' | 'settings'>
@@ -43,11 +44,16 @@ export function report({ terminal, patience, settings }: Setting, ending: Ending
   terminal.say(
     `${terminal.green('✓')} ${done} ${amount(files)} in ${elapsed.toFixed(1)} s; ${uploaded(ending)}.`,
   )
-  for (const warning of published.warnings ?? []) terminal.say(`Careful: ${harmless(inWords(warning))}`)
+  warn(terminal, published)
   const address = live ? published.siteUrl : published.previewUrl
   terminal.print(options.json === true ? JSON.stringify(summary(ending), undefined, 2) : address)
   if (!live) terminal.say(`To make it live: ${nextStep(ending, program)}`)
   for (const line of withoutOwner(ending, program, patience.now())) terminal.say(line)
+}
+
+/** Says what is odd in the files of a version. */
+export function warn(terminal: Terminal, { warnings = [] }: Pick<FinalizeAnswer, 'warnings'>): void {
+  for (const warning of warnings) terminal.say(`Careful: ${harmless(inWords(warning))}`)
 }
 
 /** Restoring takes an owner. */
@@ -68,10 +74,11 @@ function inWords({ file, line, message }: PublishWarning): string {
 }
 
 function summary({ published, site, files, live }: Ending) {
-  const { slug, siteUrl, versionId, previewUrl } = published
+  const { slug, siteUrl, versionId, previewUrl, warnings } = published
   const { claimUrl, expiresAt } = site
   const bytes = total(files)
-  return { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes, claimUrl, expiresAt }
+  const about = { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes }
+  return { ...about, claimUrl, expiresAt, warnings }
 }
 
 function withoutOwner({ site, signedIn }: Ending, program: string, now: number): string[] {

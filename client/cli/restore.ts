@@ -1,5 +1,6 @@
 import { asOwner, chooseSite } from './account.ts'
 import { type Command, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { warn } from './report.ts'
 import { UsageTrouble } from './trouble.ts'
 
 /** `slipway restore VERSION` */
@@ -14,8 +15,9 @@ export const restore: Command = {
     if (versionId === undefined)
       throw new UsageTrouble('Which version? Say its id', `See: ${work.settings.program} versions`)
     const site = chooseSite(work, options)
-    const { siteUrl } = await asOwner(work, options, site).restore(site.slug, versionId)
+    const restored = await asOwner(work, options, site).restore(site.slug, versionId)
     work.terminal.say(`${work.terminal.green('✓')} ${versionId} is live.`)
-    work.terminal.print(siteUrl)
+    warn(work.terminal, restored)
+    work.terminal.print(restored.siteUrl)
   },
 }
