@@ -16,7 +16,7 @@ import { warningsColumn, warningsIn } from './warnings.ts'
 const MOST_DOCUMENT_BYTES = 2 * 1024 * 1024
 
 /** How often work is done again because what its front was made of changed meanwhile. */
-const MOST_ROUNDS = 5
+const MOST_ROUNDS = 20
 
 interface FrontsOptions {
   store: Store

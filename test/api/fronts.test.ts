@@ -1,0 +1,355 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Addresses } from '../../server/address.ts'
+import { Finalizing } from '../../server/finalize.ts'
+import type { Front } from '../../server/front.ts'
+import { Fronts } from '../../server/fronts.ts'
+import { makeLog } from '../../server/log.ts'
+import type { Writing } from '../../server/store/store.ts'
+import { type Account, Api, blobFolder, DAY, refused } from './api.ts'
+import { make, send } from './archive-requests.ts'
+import { away } from './away.ts'
+import { type Contents, entryOf, sha256 } from './content.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start({ BLOB_GRACE: '0' })
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const PAGE =
+  '<!doctype html><html><head><meta charset="utf-8"><title>Old</title></head><body>Hi</body></html>'
+const SITE: Contents = { 'index.html': PAGE, 'pic/a b.png': 'png', 'about.html': PAGE }
+
+/** What the head of a page says. */
+function said(html: string) {
+  const content = (name: string) =>
+    new RegExp(`<meta (?:name|property)="${name}" content="([^"]*)">`).exec(html)?.[1]
+  return {
+    title: /<title>(.*?)<\/title>/.exec(html)?.[1],
+    description: content('description'),
+    image: content('og:image'),
+  }
+}
+
+const head = async (url: string, path = '/') => said((await api.visit(url, path)).text)
+
+const OLD = { title: 'Old', description: undefined, image: undefined }
+
+describe('what is said of a site stands in the head of its root document', () => {
+  test('from the moment it is published, and in no other file', async () => {
+    const viewer = { title: 'New', description: 'Said', ogImagePath: 'pic/a b.png' }
+    const { siteUrl, previewUrl } = await api.publish(owner.client, SITE, viewer)
+    const expected = { title: 'New', description: 'Said', image: `${siteUrl}pic/a%20b.png` }
+    assert.deepEqual(await head(siteUrl), expected)
+    assert.deepEqual(await head(siteUrl, '/index.html'), expected)
+    assert.deepEqual(await head(previewUrl), expected)
+    assert.deepEqual(await head(siteUrl, '/about.html'), OLD)
+  })
+
+  test('once it is changed, changed again, and taken away', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, SITE)
+    assert.equal((await api.visit(siteUrl)).text, PAGE)
+    for (const change of [{ title: 'A' }, { title: 'B' }, { title: 'A' }, { title: 'A', description: 'D' }]) {
+      const { title, description } = await owner.client.setMetadata(slug, change)
+      assert.deepEqual(await head(siteUrl), {
+        title,
+        description: description ?? undefined,
+        image: undefined,
+      })
+    }
+    await owner.client.setMetadata(slug, { title: null })
+    assert.deepEqual(await head(siteUrl), { ...OLD, description: 'D' })
+    await owner.client.setMetadata(slug, { description: null })
+    assert.equal((await api.visit(siteUrl)).text, PAGE)
+  })
+
+  test('with another tag, so that nobody keeps the head of before', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'One' })
+    const { etag } = (await api.visit(siteUrl)).headers
+    assert.equal((await api.visit(siteUrl, '/', { 'if-none-match': etag! })).status, 304)
+    await owner.client.setMetadata(slug, { title: 'Two' })
+    assert.equal((await api.visit(siteUrl, '/', { 'if-none-match': etag! })).status, 200)
+  })
+
+  test('of the next version too, which keeps it, changes it or clears it', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'New' })
+    await api.publish(owner.client, { ...SITE, 'more.txt': 'more' }, { slug })
+    assert.equal((await head(siteUrl)).title, 'New')
+    await api.publish(owner.client, { 'index.html': `${PAGE}!` }, { slug, title: 'Newer' })
+    assert.equal((await head(siteUrl)).title, 'Newer')
+    await api.publish(owner.client, SITE, { slug, title: null })
+    assert.equal((await api.visit(siteUrl)).text, PAGE)
+  })
+
+  test('of an archive', async () => {
+    const { json } = await send(api, 'zip', make('zip', SITE), { key: owner.key, query: '?title=New' })
+    assert.equal((await head(json.siteUrl)).title, 'New')
+  })
+
+  test('of a version that is restored, as it is said by then', async () => {
+    const first = await api.publish(owner.client, SITE, { title: 'One', ogImagePath: 'pic/a b.png' })
+    const { slug, siteUrl } = first
+    await api.publish(owner.client, { 'index.html': PAGE }, { slug, title: 'Two' })
+    assert.deepEqual(await head(siteUrl), { title: 'Two', description: undefined, image: undefined })
+    await owner.client.restore(slug, first.versionId)
+    assert.deepEqual(await head(siteUrl), { title: 'Two', description: undefined, image: undefined })
+    await owner.client.setMetadata(slug, { ogImagePath: 'pic/a b.png' })
+    assert.equal((await head(siteUrl)).image, `${siteUrl}pic/a%20b.png`)
+  })
+
+  test('of a draft at its own address, as it will be once that is live', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'Live', description: 'D' })
+    const draft = await api.publish(owner.client, SITE, { slug, live: false, title: 'Draft' })
+    assert.deepEqual(await head(draft.previewUrl), { title: 'Draft', description: 'D', image: undefined })
+    assert.equal((await head(siteUrl)).title, 'Live')
+    await owner.client.restore(slug, draft.versionId)
+    assert.deepEqual(await head(siteUrl), { title: 'Draft', description: 'D', image: undefined })
+  })
+
+  test('of a duplicate, with its own address', async () => {
+    const { slug } = await api.publish(owner.client, SITE, { title: 'New', ogImagePath: 'pic/a b.png' })
+    const copies = await Promise.all(Array.from({ length: 8 }, () => owner.client.duplicate(slug)))
+    for (const copy of copies) {
+      const image = `${copy.siteUrl}pic/a%20b.png`
+      assert.deepEqual(await head(copy.siteUrl), { title: 'New', description: undefined, image })
+    }
+  })
+})
+
+describe('a root document in whose head nothing can be set', () => {
+  const cases: [what: string, contents: Contents, warned: RegExp | undefined][] = [
+    ['in UTF-16', { 'index.html': Buffer.from(`\uFEFF${PAGE}`, 'utf16le') }, /UTF-16/],
+    ['of more than 2 MiB', { 'index.html': PAGE + ' '.repeat(2 ** 21) }, /2097152/],
+    ['that is not there', { 'docs/index.html': PAGE }, undefined],
+  ]
+  for (const [what, contents, warned] of cases) {
+    test(`is served as it was published: ${what}`, async () => {
+      const answer = await api.publish(owner.client, contents, { title: 'New' })
+      if (warned)
+        assert.deepEqual((await api.visit(answer.siteUrl)).body, Buffer.from(contents['index.html']!))
+      assert.deepEqual(
+        answer.warnings?.map(({ file }) => file),
+        warned && ['index.html'],
+      )
+      if (warned) assert.match(answer.warnings![0]!.message, warned)
+    })
+  }
+
+  test('of exactly 2 MiB is none', async () => {
+    const page = PAGE.padEnd(2 ** 21)
+    const { siteUrl, warnings } = await api.publish(owner.client, { 'index.html': page }, { title: 'New' })
+    assert.deepEqual([(await head(siteUrl)).title, warnings], ['New', undefined])
+  })
+
+  for (const contentType of ['application/xhtml+xml', 'text/plain']) {
+    test(`is one of ${contentType}`, async () => {
+      const files = [{ ...entryOf('index.html', PAGE), contentType, open: () => Buffer.from(PAGE) }]
+      const { siteUrl, warnings } = await owner.client.publish({ files, title: 'New' })
+      assert.deepEqual([(await api.visit(siteUrl)).text, warnings], [PAGE, undefined])
+    })
+  }
+
+  test('says so no longer once nothing is said', async () => {
+    const contents = { 'index.html': PAGE + ' '.repeat(2 ** 21) }
+    const { slug, versionId, warnings } = await api.publish(owner.client, contents, { title: 'New' })
+    assert.equal(warnings?.length, 1)
+    await owner.client.setMetadata(slug, { title: null })
+    assert.equal((await owner.client.finalize(slug, { versionId })).warnings, undefined)
+    await owner.client.setMetadata(slug, { title: 'New' })
+    assert.equal((await owner.client.finalize(slug, { versionId })).warnings?.length, 1)
+  })
+})
+
+describe('while the root document cannot be read', () => {
+  test('a change is refused as a whole, and one that no head shows is not', async () => {
+    const page = `${PAGE}${Math.random()}`
+    const { slug, siteUrl, versionId } = await api.publish(
+      owner.client,
+      { 'index.html': page },
+      { title: 'One' },
+    )
+    const before = await owner.client.details(slug)
+    {
+      await using _page = await away(blobFolder(api), page)
+      const patch = (json: object) =>
+        api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, { key: owner.key, json })
+      const refusal = await patch({ title: 'Two', spaMode: true })
+      assert.deepEqual([refusal.status, refusal.json.code], [503, 'UNAVAILABLE'])
+      assert.deepEqual(await owner.client.details(slug), before)
+      assert.equal((await patch({ password: null })).status, 200)
+      assert.equal((await owner.client.finalize(slug, { versionId })).replayed, true)
+    }
+    assert.equal((await head(siteUrl)).title, 'One')
+    await owner.client.setMetadata(slug, { title: 'Two' })
+    assert.equal((await head(siteUrl)).title, 'Two')
+  })
+
+  test('a duplicate is refused, and no part of it is there', async () => {
+    const page = `${PAGE}${Math.random()}`
+    const { slug } = await api.publish(owner.client, { 'index.html': page }, { title: 'One' })
+    const sites = (await owner.client.me()).usage.sites
+    {
+      await using _page = await away(blobFolder(api), page)
+      assert.equal(
+        (await api.ask('POST', `/api/v1/publish/${slug}/duplicate`, { key: owner.key })).status,
+        503,
+      )
+    }
+    assert.equal((await owner.client.me()).usage.sites, sites)
+  })
+})
+
+/** Finalizing as another process does it, with something else in the place of the store's writes. */
+async function finalizing(durable: (work: (tx: Writing) => Promise<unknown>) => Promise<unknown>) {
+  const house = await api.inside()
+  const store = {
+    ...house.store,
+    write: (durability, work) =>
+      durability === 'durable' ? durable(work) : house.store.write(durability, work),
+  } as typeof house.store
+  const { versions, encodings, clock } = house.sweepOptions
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const rooms = { store, blobs: house.blobs, versions, encodings, addresses, clock, log }
+  return new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
+}
+
+describe('a front that is made', () => {
+  const collect = async () => {
+    api.pass()
+    await api.sweep('unnamed')
+    await api.sweep('blobs')
+  }
+  const frontOf = async (versionId: string) => {
+    const { store } = await api.inside()
+    return JSON.parse((await store.read.versions.byId(versionId))!.front!) as Front
+  }
+  const isThere = async (hash: string) => (await (await api.inside()).blobs.bytes(hash)) !== undefined
+
+  test('is kept as long as its version, and let go with it or when another takes its place', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(
+      owner.client,
+      { 'index.html': `${PAGE}kept` },
+      { title: 'One' },
+    )
+    const one = await frontOf(versionId)
+    await collect()
+    assert.equal((await head(siteUrl)).title, 'One')
+    await owner.client.setMetadata(slug, { title: 'Two' })
+    const two = await frontOf(versionId)
+    await collect()
+    assert.deepEqual([await isThere(one.hash), await isThere(two.hash)], [false, true])
+    const next = await api.publish(owner.client, SITE, { slug })
+    await collect()
+    assert.equal(await isThere(two.hash), true, 'for whoever restores that version')
+    await owner.client.deleteVersion(slug, versionId)
+    await collect()
+    assert.equal(await isThere(two.hash), false)
+    assert.equal(await isThere((await frontOf(next.versionId)).hash), true)
+  })
+
+  test('is not collected before its version names it, whatever the sweeps do', async () => {
+    const contents = { 'index.html': `${PAGE}swept` }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await owner.client.setMetadata(slug, { title: 'New' })
+    const { store } = await api.inside()
+    const rooms = await finalizing(async (work) => {
+      await collect()
+      return store.write('durable', work)
+    })
+    const account = (await store.read.accounts.byEmail(owner.email))!
+    await rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    await collect()
+    assert.equal((await head(siteUrl)).title, 'New')
+  })
+
+  test('is made anew when what is said changes meanwhile', async () => {
+    const contents = { 'index.html': `${PAGE}meanwhile` }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await owner.client.setMetadata(slug, { title: 'One' })
+    const { store } = await api.inside()
+    const changes = ['Two', 'Three', 'Four']
+    const rooms = await finalizing(async (work) => {
+      const title = changes.shift()
+      if (title) await owner.client.setMetadata(slug, { title })
+      return store.write('durable', work)
+    })
+    const account = (await store.read.accounts.byEmail(owner.email))!
+    await rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    assert.equal((await head(siteUrl)).title, 'Four')
+    await collect()
+    assert.equal((await head(siteUrl)).title, 'Four')
+  })
+
+  test('is not half there when the process dies before the commit, and leaves nothing in the end', async () => {
+    const contents = { 'index.html': `${PAGE}dies` }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await owner.client.setMetadata(slug, { title: 'New' })
+    const { store } = await api.inside()
+    // Nothing of what would follow is done: neither the commit nor the tidying.
+    const reached = Promise.withResolvers<void>()
+    const rooms = await finalizing(() => {
+      reached.resolve()
+      return new Promise(() => undefined)
+    })
+    const account = (await store.read.accounts.byEmail(owner.email))!
+    void rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    await reached.promise
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    await owner.client.finalize(slug, { versionId: upload.versionId })
+    assert.equal((await head(siteUrl)).title, 'New')
+    const { hash } = await frontOf(upload.versionId)
+    await owner.client.delete(slug)
+    await collect()
+    assert.equal(await isThere(hash), true, 'somebody may still be about to name it')
+    api.clock.now += 2 * DAY
+    await api.sweep('uploads')
+    await collect()
+    assert.equal(await isThere(hash), false)
+  })
+})
+
+test('many changes at once all succeed, and the head says what the site says', async () => {
+  const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'One' })
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 6 }, (_, number) => owner.client.setMetadata(slug, { title: `${number}` })),
+  )
+  assert.deepEqual(
+    outcomes.filter(({ status }) => status === 'rejected'),
+    [],
+  )
+  const { title } = await owner.client.details(slug)
+  assert.equal((await head(siteUrl)).title, title)
+})
+
+test('an image that is none is refused whatever else can be done', async () => {
+  const { slug } = await api.publish(owner.client, SITE)
+  await refused(owner.client.setMetadata(slug, { ogImagePath: 'no.png' }), 'VALIDATION_ERROR')
+})
+
+test('publishing without rules and without anything said reads no file', async () => {
+  const { siteUrl, slug } = await api.publish(owner.client, { 'index.html': `${PAGE}unread` })
+  const page = `${PAGE}unread again`
+  const { upload } = await api.update(owner.client, slug, { 'index.html': page })
+  await api.upload(upload, { 'index.html': page })
+  const house = await api.inside()
+  const { versions, encodings, clock } = house.sweepOptions
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const blobs = {
+    ...house.blobs,
+    bytes: (hash: string) => assert.fail(`${hash} was read`),
+    read: (hash: string) => assert.fail(`${hash} was read`),
+  }
+  const rooms = { store: house.store, blobs, versions, encodings, addresses, clock, log }
+  const account = (await house.store.read.accounts.byEmail(owner.email))!
+  const caller = { account, address: '::1' }
+  await new Finalizing({ ...rooms, fronts: new Fronts(rooms) }).finalize(caller, slug, upload)
+  assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
+})
