@@ -4,6 +4,9 @@ import type { Asked } from './asked.ts'
 import { HeaderLines } from './header-lines.ts'
 import type { Policy } from './policy.ts'
 
+/** A page of our own names its style sheet there; it runs nothing anyway. */
+const OWN: ReadonlySet<string> = new Set(['content-security-policy'])
+
 /** The rules of a version's `_headers`, applied to its answers. */
 export class SiteHeaders {
   /** About what it holds in memory, without what it remembers. */
@@ -24,7 +27,8 @@ export class SiteHeaders {
   /** The answer with its header lines as the rules want them; the same one when they want nothing. */
   on(answer: Answer, { target, host }: Asked): Answer {
     const { kept, keptOnErrors } = this.#policy
-    const options = { kept: answer.status >= 400 ? keptOnErrors : kept }
+    const ours = answer.status >= 400 ? keptOnErrors : kept
+    const options = { kept: answer.body ? ours.union(OWN) : ours }
     const headers = this.#lines.apply(target.path, host, answer.headers, options)
     return headers === answer.headers ? answer : { ...answer, headers }
   }

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { VisitHeaders } from '../server/edge/asked.ts'
+import { momentOf, openPolicy, type Policy, previewPolicy, privatePolicy } from '../server/edge/policy.ts'
+import { ask, header, LIVE, tableOf } from './edge-answers.ts'
+import { EdgeFixture } from './edge-fixture.ts'
+
+const FILES = ['index.html', '404.html', 'a.txt', 'docs/index.html', 'app.js', 'sp ace.txt', 'bytes.png']
+const times = { live: momentOf(LIVE), said: momentOf(LIVE) }
+const OPEN = openPolicy(times)
+const LOCKED = privatePolicy(times)
+const PREVIEW = previewPolicy(times)
+
+function ruled(headers: string, policy: Policy = OPEN) {
+  return tableOf(FILES, {
+    headers,
+    policy,
+    redirects: '/moved /a.txt 302\n/rewritten /a.txt 200\n/lost /a.txt 404\n',
+  })
+}
+
+describe('_headers are applied to every answer of the site', () => {
+  const table = ruled('/*\n  X-Frame-Options: DENY\n')
+  const rows: [string, VisitHeaders, number][] = [
+    ['/', {}, 200],
+    ['/a.txt', {}, 200],
+    ['/a.txt', { range: 'bytes=0-1' }, 206],
+    ['/a.txt', { 'if-none-match': '*' }, 304],
+    ['/a.txt', { range: 'bytes=100-' }, 416],
+    ['/a.txt', { 'if-match': '"other"' }, 412],
+    ['/docs', {}, 301],
+    ['/docs?a=b', {}, 301],
+    ['/moved', {}, 302],
+    ['/moved?a=b', {}, 302],
+    ['/rewritten', {}, 200],
+    ['/lost', {}, 404],
+    ['/nowhere', {}, 404],
+    ['/nowhere.js', {}, 404],
+    ['/sp%20ace.txt', {}, 200],
+    ['/%73p%20ace.txt', {}, 200],
+  ]
+  for (const [target, headers, status] of rows) {
+    test(`${target} ${JSON.stringify(headers)}: ${status}`, () => {
+      const answer = ask(table, target, headers)
+      assert.equal(answer.status, status)
+      assert.equal(header(answer, 'x-frame-options'), 'DENY')
+    })
+  }
+
+  test('but not to a path that cannot be read, which belongs to no site', () => {
+    assert.equal(header(ask(table, '/%'), 'x-frame-options'), undefined)
+  })
+})
+
+describe('_headers are for the path that was asked for', () => {
+  const table = ruled(
+    '/rewritten\n  X-Asked: yes\n/a.txt\n  X-File: yes\n/docs/*\n  X-Docs: yes\n/sp%20ace.txt\n  X-Space: yes\n',
+  )
+  const rows: [string, string, string | undefined][] = [
+    ['/rewritten', 'x-asked', 'yes'],
+    ['/rewritten', 'x-file', undefined],
+    ['/a.txt', 'x-file', 'yes'],
+    ['/a.txt', 'x-asked', undefined],
+    ['/a.txt?x', 'x-file', 'yes'],
+    ['/%61.txt', 'x-file', 'yes'],
+    ['/docs/', 'x-docs', 'yes'],
+    ['/docs/nowhere', 'x-docs', 'yes'],
+    ['/docs/index.html', 'x-docs', 'yes'],
+    ['/', 'x-docs', undefined],
+    ['/sp%20ace.txt', 'x-space', 'yes'],
+    ['/s%70%20ace.txt', 'x-space', 'yes'],
+  ]
+  for (const [target, name, expected] of rows) {
+    test(`${target} has ${name}: ${expected}`, () => {
+      for (let round = 0; round < 2; round++) assert.equal(header(ask(table, target), name), expected)
+    })
+  }
+})
+
+describe('what _headers may change', () => {
+  const rows: [string, string, string, string, string | undefined][] = [
+    ['a default is replaced', '/*\n  Cache-Control: max-age=60\n', '/a.txt', 'cache-control', 'max-age=60'],
+    ['later rules append', '/*\n  X-A: 1\n/a.txt\n  X-A: 2\n', '/a.txt', 'x-a', '1, 2'],
+    [
+      'a default is taken away',
+      '/*\n  ! X-Content-Type-Options\n',
+      '/a.txt',
+      'x-content-type-options',
+      undefined,
+    ],
+    ['Vary is added to', '/*\n  Vary: Origin\n', '/a.txt', 'vary', 'Accept-Encoding, Origin'],
+    ['a redirect may be kept', '/*\n  Cache-Control: max-age=60\n', '/moved', 'cache-control', 'max-age=60'],
+    ['a 404 is never kept', '/*\n  Cache-Control: max-age=60\n', '/nowhere', 'cache-control', 'no-store'],
+    [
+      'nor by another name',
+      '/*\n  CDN-Cache-Control: max-age=60\n',
+      '/nowhere',
+      'cdn-cache-control',
+      undefined,
+    ],
+    ['nor by a date', '/*\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n', '/nowhere', 'expires', undefined],
+    [
+      'nor by surrogates',
+      '/*\n  Surrogate-Control: max-age=60\n',
+      '/nowhere',
+      'surrogate-control',
+      undefined,
+    ],
+    [
+      'nor is a 404 that a rule makes',
+      '/*\n  Cache-Control: max-age=60\n',
+      '/lost',
+      'cache-control',
+      'no-store',
+    ],
+  ]
+  for (const [name, headers, target, of, expected] of rows) {
+    test(`${name}: ${target}`, () => assert.equal(header(ask(ruled(headers), target), of), expected))
+  }
+
+  test('a page of the service keeps its style sheet, a page of the site gets what it asks for', () => {
+    const headers = "/*\n  Content-Security-Policy: default-src 'self'\n"
+    const csp = (paths: string[], target: string) =>
+      header(ask(tableOf(paths, { headers }), target), 'content-security-policy')
+    assert.match(csp(['index.html'], '/nowhere')!, /^default-src 'none'; style-src 'sha256-/)
+    assert.match(csp(['one.bin', 'two.bin'], '/')!, /^default-src 'none'; style-src 'sha256-/)
+    assert.equal(csp(FILES, '/nowhere'), "default-src 'self'")
+    assert.equal(csp(FILES, '/'), "default-src 'self'")
+  })
+
+  test('a 304 says what a 200 says of keeping', () => {
+    const table = ruled('/*\n  Cache-Control: max-age=60\n')
+    assert.equal(header(ask(table, '/a.txt', { 'if-none-match': '*' }), 'cache-control'), 'max-age=60')
+  })
+
+  for (const [name, policy] of [
+    ['behind a password', LOCKED],
+    ['of a preview', PREVIEW],
+  ] as const) {
+    test(`nothing ${name} may be kept, whatever they say`, () => {
+      const table = ruled(
+        '/*\n  Cache-Control: public, max-age=60\n  CDN-Cache-Control: max-age=60\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n  ! Cache-Control\n',
+        policy,
+      )
+      for (const target of ['/', '/a.txt', '/docs', '/moved', '/rewritten']) {
+        const answer = ask(table, target)
+        assert.equal(header(answer, 'cache-control'), 'private, no-store', target)
+        assert.equal(header(answer, 'cdn-cache-control'), undefined)
+        assert.equal(header(answer, 'expires'), undefined)
+      }
+      for (const target of ['/lost', '/nowhere']) {
+        assert.equal(header(ask(table, target), 'cache-control'), 'no-store')
+      }
+    })
+  }
+
+  test('a preview is found by no search, whatever they say', () => {
+    for (const line of ['X-Robots-Tag: all', '! X-Robots-Tag']) {
+      const table = ruled(`/*\n  ${line}\n`, PREVIEW)
+      for (const target of ['/', '/docs', '/moved', '/lost']) {
+        assert.equal(header(ask(table, target), 'x-robots-tag'), 'noindex', `${line} ${target}`)
+      }
+    }
+    assert.equal(header(ask(ruled('/*\n  X-Robots-Tag: none\n'), '/'), 'x-robots-tag'), 'none')
+  })
+})
+
+describe('the same answer is the same object, rules or not', () => {
+  for (const [name, table] of [
+    ['without rules', tableOf(FILES)],
+    ['with rules', ruled('/*\n  X-A: 1\n')],
+    ['with rules for other paths', ruled('/elsewhere\n  X-A: 1\n')],
+  ] as const) {
+    const rows: [string, VisitHeaders][] = [
+      ['/', {}],
+      ['/a.txt', {}],
+      ['/a.txt', { 'accept-encoding': 'gzip, br' }],
+      ['/a.txt?query', {}],
+      ['/a.txt', { 'if-none-match': '*' }],
+      ['/docs/', {}],
+      ['/docs', {}],
+      ['/404', {}],
+    ]
+    for (const [target, headers] of rows) {
+      test(`${name}: ${target} ${JSON.stringify(headers)}`, () => {
+        assert.equal(ask(table, target, headers), ask(table, target, { ...headers }))
+      })
+    }
+  }
+
+  test('without rules for it: the page of what is not there, and the plain one', () => {
+    for (const table of [tableOf(FILES), ruled('/elsewhere\n  X-A: 1\n')]) {
+      assert.equal(ask(table, '/nowhere'), ask(table, '/nowhere/else?x'))
+      assert.equal(ask(table, '/nowhere.js'), ask(table, '/other.css'))
+      assert.equal(ask(table, '/moved'), ask(table, '/moved'))
+    }
+  })
+
+  test('but never one for another path, coding or state', () => {
+    const table = ruled('/a.txt\n  X-A: 1\n')
+    const [file, again] = [ask(table, '/a.txt'), ask(table, '/rewritten')]
+    assert.deepEqual([header(file, 'x-a'), header(again, 'x-a')], ['1', undefined])
+    assert.equal(header(ask(table, '/a.txt', { 'if-none-match': '*' }), 'x-a'), '1')
+  })
+})
+
+describe('_headers over the wire', () => {
+  let edge: EdgeFixture
+  before(async () => {
+    edge = await EdgeFixture.start()
+  })
+  after(() => edge[Symbol.asyncDispose]())
+
+  const contents = {
+    'index.html': 'home',
+    _headers: '/*\n  X-Site: ours\nhttps://www.example.org/*\n  X-Domain: yes\n',
+  }
+
+  test('hold at the host of the site, of a version and of a domain', async () => {
+    const slug = await edge.publish(contents)
+    const draft = await edge.version(slug, contents, { live: false })
+    await edge.domain('www.example.org', slug, 'active')
+    for (const [host, domain] of [
+      [edge.host(slug), undefined],
+      ['www.example.org', 'yes'],
+      [edge.host(`${draft}--${slug}`), undefined],
+      ['WWW.example.org:8080', 'yes'],
+      [edge.host(slug), undefined],
+    ] as const) {
+      for (const path of ['/', '/nowhere']) {
+        const { headers } = await edge.ask(host, path)
+        assert.deepEqual([headers['x-site'], headers['x-domain']], ['ours', domain], `${host} ${path}`)
+      }
+    }
+  })
+
+  test('are never served, and do not show before the password', async () => {
+    const slug = await edge.publish(contents)
+    assert.equal((await edge.get(slug, '/_headers')).status, 404)
+    await edge.setPassword(slug, 'open sesame')
+    const { status, headers } = await edge.get(slug)
+    assert.deepEqual([status, headers['x-site']], [401, undefined])
+  })
+})

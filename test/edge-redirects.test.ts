@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ask, fileOf, header, tableOf, told } from './edge-answers.ts'
+import { EdgeFixture } from './edge-fixture.ts'
+
+const FILES = [
+  'index.html',
+  '404.html',
+  'about.html',
+  'app.js',
+  'app.html',
+  'style.css',
+  'data.json',
+  'docs/index.html',
+  'docs/404.html',
+  'caf\u00e9.html',
+  'old/exact.txt',
+]
+
+/** Rules, a target, and what it gets. */
+const cases: [string, [string, string, string][]][] = [
+  [
+    'files come before rules',
+    [
+      ['/about /app 301', '/about', 'about.html'],
+      ['/about.html /app 301', '/about.html', 'about.html'],
+      ['/docs /app 301', '/docs', '→ /docs/'],
+      ['/docs/ /app 301', '/docs/', 'docs/index.html'],
+      ['/ /app 301', '/', 'index.html'],
+      ['/* /app 301', '/style.css', 'style.css'],
+      ['/* /app 301', '/nowhere', '→ /app'],
+      ['/gone /app 301', '/gone', '→ /app'],
+      ['/gone /app 301', '/gone/', '→ /app'],
+    ],
+  ],
+  [
+    'rules with ! come before files',
+    [
+      ['/about /app 301!', '/about', '→ /app'],
+      ['/about.html /app 302!', '/about.html', '→ 302 /app'],
+      ['/docs /app 301!', '/docs', '→ /app'],
+      ['/ /app 302!', '/', '→ 302 /app'],
+      ['/about /app.html 200!', '/about', 'app.html'],
+      ['/about /nowhere 200!', '/about', '404 404.html'],
+      ['/about /404.html 404!', '/about', '404 404.html'],
+      ['/old/* /new/:splat 301!', '/old/exact.txt', '→ /new/exact.txt'],
+      ['/about /first 301\n/about /second 301!', '/about', '→ /second'],
+      ['/nowhere /first 301\n/nowhere /second 301!', '/nowhere', '→ /second'],
+    ],
+  ],
+  [
+    'redirects',
+    [
+      ['/a /b', '/a', '→ /b'],
+      ['/a /b 302', '/a', '→ 302 /b'],
+      ['/a /b 303', '/a', '→ 303 /b'],
+      ['/a /b 307', '/a', '→ 307 /b'],
+      ['/a /b 308', '/a', '→ 308 /b'],
+      ['/a https://example.org/b 301', '/a', '→ https://example.org/b'],
+      ['/a /b', '/a?x=1', '→ /b?x=1'],
+      ['/a /b?y=2', '/a?x=1', '→ /b?y=2'],
+      ['/a id=:id /b/:id', '/a?id=7', '→ /b/7'],
+      ['/a id=:id /b/:id', '/a', '404 404.html'],
+      ['/news/* /blog/:splat', '/news/2024/x', '→ /blog/2024/x'],
+      ['/news/* /blog/:splat', '/news', '→ /blog/'],
+      ['/:year/:slug /blog/:slug', '/2024/hello', '→ /blog/hello'],
+      ['/a /b\n/a /c', '/a', '→ /b'],
+      ['/go/* /:splat', '/go//evil.example', '→ /evil.example'],
+      ['/caf\u00e9/* /x/:splat', '/caf%C3%A9/a', '→ /x/a'],
+      ['/app2.js /app.js', '/app2.js', '→ /app.js'],
+      ['/* https://example.org/:splat', '/deep/down', '→ https://example.org/deep/down'],
+    ],
+  ],
+  [
+    'rewrites are answered with a file of the site',
+    [
+      ['/a /about.html 200', '/a', 'about.html'],
+      ['/a /about 200', '/a', 'about.html'],
+      ['/a /docs/ 200', '/a', 'docs/index.html'],
+      ['/a /docs 200', '/a', 'docs/index.html'],
+      ['/a / 200', '/a', 'index.html'],
+      ['/* /index.html 200', '/any/where', 'index.html'],
+      ['/* /index.html 200', '/any/picture.png', 'index.html'],
+      ['/a /caf%C3%A9 200', '/a', 'caf\u00e9.html'],
+      ['/a /caf\u00e9.html 200', '/a', 'caf\u00e9.html'],
+      ['/a /nowhere 200', '/a', '404 404.html'],
+      ['/docs/a /nowhere 200', '/docs/a', '404 docs/404.html'],
+      ['/a /b 200\n/b /about 200', '/a', '404 404.html'],
+      ['/x/* /old/:splat 200', '/x/exact.txt', 'old/exact.txt'],
+      ['/x/* /old/:splat 200', '/x/..%2f_redirects', '404 404.html'],
+      ['/x/* /:splat 200', '/x/_redirects', '404 404.html'],
+      ['/x/* /:splat 200', '/x/_headers', '404 404.html'],
+      ['/x /_redirects 200', '/x', '404 404.html'],
+      ['/api/* /data.json 200', '/api/v1/users', 'data.json'],
+    ],
+  ],
+  [
+    'a rule can say what is not there',
+    [
+      ['/a /about.html 404', '/a', '404 about.html'],
+      ['/* /docs/404.html 404', '/x/y', '404 docs/404.html'],
+      ['/about /404.html 404', '/about', 'about.html'],
+      ['/about /404.html 404!', '/about', '404 404.html'],
+      ['/a /nowhere 404', '/a', '404 404.html'],
+    ],
+  ],
+  [
+    'a script or a style is never HTML',
+    [
+      ['/* /index.html 200', '/missing.js', '404 text'],
+      ['/* /index.html 200', '/missing.mjs', '404 text'],
+      ['/* /index.html 200', '/missing.cjs', '404 text'],
+      ['/* /index.html 200', '/missing.CSS', '404 text'],
+      ['/* /index.html 200', '/missing%2ejs', '404 text'],
+      ['/* /index.html 200!', '/missing.js', '404 text'],
+      ['/* /index.html 200!', '/app.js', '404 text'],
+      ['/:name /index.html 200!', '/app.js', '404 text'],
+      ['/* /404.html 404', '/missing.js', '404 text'],
+      ['/missing.js /index.html 200', '/missing.js', '404 text'],
+      ['/missing.js /index.html 200!', '/missing.js', 'index.html'],
+      ['/missing.js /app.js 200', '/missing.js', 'app.js'],
+      ['/v1/*  /:splat 200', '/v1/app.js', 'app.js'],
+      ['/* /data.json 200', '/missing.js', 'data.json'],
+      ['/missing.js /elsewhere.js 301', '/missing.js', '→ /elsewhere.js'],
+    ],
+  ],
+  [
+    'what cannot be read is no match of anything',
+    [
+      ['/* /app 301', '/%', '400'],
+      ['/* /app 301!', '/%zz', '400'],
+      ['/* /index.html 200', '/%ff', '400'],
+      ['/* /index.html 200!', '/%c3%28', '400'],
+    ],
+  ],
+  [
+    'the rules themselves are not served',
+    [
+      ['/a /b', '/_redirects', '404 404.html'],
+      ['/a /b', '/_headers', '404 404.html'],
+      ['/a /b', '/%5Fredirects', '404 404.html'],
+      ['/* /index.html 200', '/_redirects', 'index.html'],
+    ],
+  ],
+]
+
+for (const [name, rows] of cases) {
+  describe(`_redirects: ${name}`, () => {
+    for (const [redirects, target, expected] of rows) {
+      test(`${JSON.stringify(redirects)}: ${target} gets ${expected}`, () => {
+        const table = tableOf([...FILES, '_redirects', '_headers'], { redirects })
+        assert.equal(told(table, target), expected)
+      })
+    }
+  })
+}
+
+describe('an answer by a rule', () => {
+  const table = tableOf(FILES, {
+    redirects: '/moved /about 302\n/app/* /app.html 200\n/lost/* /about.html 404\n',
+    encodings: new Map(
+      ['app.html', 'about.html'].map((path) => [fileOf(path).hash!, { br: 5, zstd: null, gzip: null }]),
+    ),
+  })
+
+  test('that redirects is asked for again each time, and has no body', () => {
+    const answer = ask(table, '/moved')
+    assert.deepEqual(answer.headers, [
+      'Location',
+      '/about',
+      'Content-Length',
+      '0',
+      'Cache-Control',
+      'public, max-age=0, must-revalidate',
+    ])
+    assert.equal(answer.content ?? answer.body, undefined)
+  })
+
+  test('that rewrites is the file in everything', () => {
+    for (const headers of [
+      {},
+      { 'accept-encoding': 'br' },
+      { 'if-none-match': '*' },
+      { 'if-match': '"other"' },
+      { range: 'bytes=1-2' },
+      { range: 'bytes=100-' },
+    ]) {
+      const { status, ...rewritten } = ask(table, '/app/deep/down', headers)
+      assert.deepEqual({ status, ...rewritten }, ask(table, '/app.html', headers))
+    }
+  })
+
+  test('that says 404 is encoded, and heeds neither conditions nor ranges', () => {
+    for (const more of [{}, { 'if-none-match': '*' }, { 'if-match': '"other"' }, { range: 'bytes=1-2' }]) {
+      const answer = ask(table, '/lost/a', { 'accept-encoding': 'br', ...more })
+      assert.equal(answer.status, 404)
+      assert.equal(header(answer, 'content-encoding'), 'br')
+      assert.equal(header(answer, 'cache-control'), 'no-store')
+      assert.equal(header(answer, 'etag'), undefined)
+    }
+  })
+})
+
+test('a redirect is the same object each time, and each leads where its own request says', () => {
+  const table = tableOf(FILES, { redirects: '/go/* /to/:splat\n/fixed /there' })
+  assert.equal(ask(table, '/fixed'), ask(table, '/fixed'))
+  for (const name of ['a', 'b', 'a', 'x'.repeat(500), 'b']) {
+    assert.equal(header(ask(table, `/go/${name}`), 'location'), `/to/${name}`)
+    assert.equal(header(ask(table, `/fixed?${name}`), 'location'), `/there?${name}`)
+  }
+})
+
+describe('_redirects over the wire', () => {
+  let edge: EdgeFixture
+  before(async () => {
+    edge = await EdgeFixture.start()
+  })
+  after(() => edge[Symbol.asyncDispose]())
+
+  const contents = {
+    'index.html': 'home',
+    'about.html': 'about',
+    _redirects: '/old/* /new/:splat 301\nhttp://www.example.org/only /about 302\n/spa/* /index.html 200\n',
+  }
+
+  test('hold at the host of the site, of a version and of a domain', async () => {
+    const slug = await edge.publish(contents)
+    const draft = await edge.version(slug, contents, { live: false })
+    await edge.domain('www.example.org', slug, 'active')
+    for (const host of [edge.host(slug), edge.host(`${draft}--${slug}`), 'www.example.org']) {
+      const moved = await edge.ask(host, '/old/a?b=c')
+      assert.deepEqual([moved.status, moved.headers.location], [301, '/new/a?b=c'])
+      assert.equal((await edge.ask(host, '/spa/x')).text, 'home')
+    }
+    assert.equal((await edge.ask('WWW.Example.org:8080', '/only')).status, 302)
+    assert.equal((await edge.get(slug, '/only')).status, 404)
+  })
+
+  test('end with the version that had them', async () => {
+    const slug = await edge.publish(contents)
+    assert.equal((await edge.get(slug, '/old/a')).status, 301)
+    await edge.version(slug, { 'index.html': 'home' })
+    assert.equal((await edge.get(slug, '/old/a')).status, 404)
+    assert.equal((await edge.get(slug, '/_redirects')).status, 404)
+  })
+})
