@@ -296,6 +296,8 @@ describe('the headers of one answer come to at most 16 KiB', () => {
     ['one with a star and a path of it', `/*\n${big(10)}/a/b\n${big(10)}`, [10, 6]],
     ['stars that meet', `/a/*\n${big(10)}/*/b\n${big(10)}`, [10, 6]],
     ['stars that do not', `/a/*\n${big(10)}/b/*\n${big(10)}`, [10, 10]],
+    ['a star and a path that it has not', `/*/b\n${big(10)}/a\n${big(10)}`, [10, 10]],
+    ['a path and a star that has it not', `/a\n${big(10)}/*/b\n${big(10)}`, [10, 10]],
     ['hosts that differ', `https://a.b/*\n${big(10)}https://b.b/*\n${big(10)}`, [10, 10]],
     ['hosts that may be one', `https://a.b/*\n${big(10)}https://:x.b/*\n${big(10)}`, [10, 6]],
     ['a host and all hosts', `https://a.b/*\n${big(10)}/*\n${big(10)}`, [10, 6]],

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { HeaderLines } from '../../server/edge/header-lines.ts'
+import { Redirects } from '../../server/edge/redirects.ts'
+import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from '../../server/site-rules.ts'
+
+test('a version without rules keeps none', () => {
+  const nothing = { rules: null, warnings: [] }
+  assert.deepEqual(parseRules({ redirects: undefined, headers: undefined }), nothing)
+  assert.deepEqual(parseRules({ redirects: '', headers: '# nothing yet\n' }), nothing)
+})
+
+test('a version whose rules are all wrong keeps none, and is told of both files', () => {
+  const { rules, warnings } = parseRules({ redirects: '\n/a', headers: 'X: y\n' })
+  assert.equal(rules, null)
+  assert.deepEqual(
+    warnings.map(({ file, line }) => [file, line]),
+    [
+      ['_redirects', 2],
+      ['_headers', 1],
+    ],
+  )
+})
+
+test('rules stay what they are when they are kept as JSON', () => {
+  const redirects = '/a/* /b/:splat\nhttps://x.example/c id=:id /d/:id 302!\n/* /index.html 200'
+  const headers = '/*\n  X: :splat\n  ! Server\nhttps://:name.example/a\n  Y: :name'
+  const { rules } = parseRules({ redirects, headers })
+  const read = JSON.parse(JSON.stringify(rules)) as SiteRules
+  assert.deepEqual(read, rules)
+  const asked = { path: '/c', query: '?id=5', host: 'x.example' }
+  assert.equal(new Redirects(read.redirects).match(asked)?.to, '/d/5')
+  const kept = { kept: new Set<string>() }
+  assert.deepEqual(new HeaderLines(read.headers).apply('/a', 'x.example', ['server', 's'], kept), [
+    'X',
+    'a',
+    'Y',
+    'x',
+  ])
+})
+
+test('one of the two files is enough', () => {
+  assert.equal(parseRules({ redirects: '/a /b', headers: undefined }).rules?.redirects.length, 1)
+  assert.equal(parseRules({ redirects: undefined, headers: '/a\n X: y' }).rules?.headers.length, 1)
+})
+
+test('a file that is too long is named with the limit', () => {
+  assert.equal(MOST_RULES_BYTES, 1024 * 1024)
+  assert.deepEqual(tooLong('_headers'), {
+    file: '_headers',
+    message: 'The file has more than 1048576 bytes, so none of it is read',
+  })
+})
+
+test('the examples of docs/publish.md are rules', () => {
+  const page = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+  const section = page.slice(page.indexOf('## Redirects and headers'))
+  const [redirects, headers] = [...section.matchAll(/^```\n(.*?)^```/gms)].map(([, text]) => text)
+  const { rules, warnings } = parseRules({ redirects, headers })
+  assert.deepEqual(warnings, [])
+  assert.deepEqual([rules?.redirects.length, rules?.headers.length], [7, 3])
+})
