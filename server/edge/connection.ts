@@ -3,6 +3,7 @@ import type { Answer } from './answer.ts'
 import { lengthOf } from './bodies.ts'
 import type { Edge } from './edge.ts'
 import { pour } from './pour.ts'
+import { readInto } from './read-into.ts'
 import { isWhole, type Recognised, Recogniser } from './recogniser.ts'
 import type { Wires } from './wires.ts'
 
@@ -12,15 +13,13 @@ export interface Lane {
   readonly wires: Wires
   /** Whether each connection is to end after its next answer. */
   readonly closing: boolean
+  /** How often the lane has looked for connections that fell asleep. */
+  readonly looks: number
   /** Requests that were answered here. */
   answered: number
   /** Takes the socket of a connection that needs Node's parser, with everything on it that was not answered. */
   handOver(connection: Connection, socket: Socket): void
 }
-
-/** Milliseconds that a client may take to its first request, and later on without a byte from or to it. */
-const FIRST = 15_000
-const IDLE = 65_000
 
 const NOTHING = Buffer.alloc(0)
 
@@ -32,24 +31,27 @@ export class Connection {
   readonly #socket: Socket
   readonly #lane: Lane
   readonly #recogniser = new Recogniser()
-  /** What came and is not answered yet, from `#at` on. */
+  readonly #stopReading: () => void
+  /** What came and is not answered yet: from `#at` up to `#end`. */
   #chunk: Buffer = NOTHING
   #at = 0
+  #end = 0
   /** Whether an answer is under way that takes time: nothing is read meanwhile. */
   #busy = false
   /** Whether the client will send no more. */
   #ended = false
   #isNew = true
+  /** The look since which nothing came and nothing went. */
+  #asleep: number
 
   constructor(socket: Socket, lane: Lane) {
     this.#socket = socket
     this.#lane = lane
-    socket.setTimeout(FIRST)
-    socket.on('data', this.#onData)
+    this.#asleep = lane.looks
+    this.#stopReading = readInto(socket, this.#onData)
     socket.on('drain', this.#onDrain)
     socket.on('end', this.#onEnd)
-    socket.on('timeout', this.#onTrouble)
-    socket.on('error', this.#onTrouble)
+    socket.on('error', this.#onError)
   }
 
   /** Ends the connection when nothing is under way. */
@@ -61,15 +63,29 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    this.#chunk = chunk
+  /** How many looks ago something came or went. */
+  get sleeps(): number {
+    return this.#lane.looks - this.#asleep
+  }
+
+  /** Whether nothing was asked yet. */
+  get isNew(): boolean {
+    return this.#isNew
+  }
+
+  readonly #onData = (buffer: Buffer, length: number): void => {
+    this.#asleep = this.#lane.looks
+    this.#chunk = buffer
     this.#at = 0
-    if (isWhole(chunk)) this.#work()
+    this.#end = length
+    if (isWhole(buffer, length)) this.#work()
     else this.#handOver()
+    this.#keepRest()
   }
 
   /** The client has read what was sent. */
   readonly #onDrain = (): void => {
+    this.#asleep = this.#lane.looks
     if (!this.#busy) this.#goOn()
   }
 
@@ -78,26 +94,25 @@ export class Connection {
     if (!this.#busy && this.#isDone()) this.#socket.end()
   }
 
-  /** A client that goes away or falls asleep is no fault of anybody's. */
-  readonly #onTrouble = (): void => {
+  /** A client that goes away is no fault of anybody's. */
+  readonly #onError = (): void => {
     this.#socket.destroy()
   }
 
   #work(): void {
-    const { length } = this.#chunk
     let corked = false
-    while (this.#at < length && !this.#socket.writableEnded) {
+    while (!this.#isDone() && !this.#socket.writableEnded) {
       if (this.#socket.writableNeedDrain) {
         this.#socket.pause()
         break
       }
-      const asked = this.#recogniser.read(this.#chunk, this.#at)
+      const asked = this.#recogniser.read(this.#chunk, this.#at, this.#end)
       if (!asked || !this.#lane.edge.knows(asked.host)) {
         this.#handOver()
         break
       }
       this.#at = asked.end
-      if (!corked && asked.end < length) {
+      if (!corked && !this.#isDone()) {
         corked = true
         this.#socket.cork()
       }
@@ -108,10 +123,7 @@ export class Connection {
 
   /** False when the answer takes time; the connection goes on after it by itself. */
   #reply(asked: Recognised): boolean {
-    if (this.#isNew) {
-      this.#isNew = false
-      this.#socket.setTimeout(IDLE)
-    }
+    this.#isNew = false
     this.#lane.answered++
     const answer = this.#lane.edge.answer(asked)
     if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
@@ -168,19 +180,29 @@ export class Connection {
   }
 
   #isDone(): boolean {
-    return this.#at >= this.#chunk.length
+    return this.#at >= this.#end
+  }
+
+  /** The bytes that were read are gone after this turn; those that are not answered yet are kept. */
+  #keepRest(): void {
+    this.#chunk = this.#isDone() ? NOTHING : this.#rest()
+    this.#end = this.#chunk.length
+    this.#at = 0
+  }
+
+  #rest(): Buffer {
+    return Buffer.from(this.#chunk.subarray(this.#at, this.#end))
   }
 
   /** What this connection says is for Node's parser from here on. */
   #handOver(): void {
     const socket = this.#socket
-    const rest = this.#chunk.subarray(this.#at)
-    this.#at = this.#chunk.length
-    socket.off('data', this.#onData)
+    const rest = this.#rest()
+    this.#at = this.#end
+    this.#stopReading()
     socket.off('drain', this.#onDrain)
     socket.off('end', this.#onEnd)
-    socket.off('timeout', this.#onTrouble)
-    socket.off('error', this.#onTrouble)
+    socket.off('error', this.#onError)
     socket.unshift(rest)
     this.#lane.handOver(this, socket)
     socket.resume()

@@ -4,6 +4,13 @@ import type { Edge } from './edge.ts'
 import type { Budget } from './kept.ts'
 import { Wires } from './wires.ts'
 
+/** Milliseconds between two looks for connections that fell asleep. */
+const LOOK = 5000
+
+/** Looks that a client may take to its first request, and later on without a byte from or to it: 15 and 65 seconds. */
+const FIRST = 3
+const IDLE = 13
+
 interface FastLaneOptions {
   edge: Edge
   /** Milliseconds since 1970. */
@@ -23,11 +30,14 @@ export class FastLane implements Lane {
   answered = 0
   /** Connections that went to Node's parser. */
   handedOver = 0
+  looks = 0
   readonly #connections = new Map<Connection, (socket: Socket) => void>()
+  readonly #timer: NodeJS.Timeout
 
   constructor({ edge, clock, budget }: FastLaneOptions) {
     this.edge = edge
     this.wires = new Wires({ clock, budget })
+    this.#timer = setInterval(() => this.#look(), LOOK).unref()
   }
 
   /** Takes a connection on which nothing was read yet; `parse` gives it to Node's parser. */
@@ -47,11 +57,20 @@ export class FastLane implements Lane {
   /** Ends connections as soon as nothing is under way on them. */
   close(): void {
     this.closing = true
+    clearInterval(this.#timer)
     for (const connection of this.#connections.keys()) connection.finish()
   }
 
   /** Ends every connection now. */
   cut(): void {
     for (const connection of this.#connections.keys()) connection.cut()
+  }
+
+  /** One look at all of them costs less than a timer for each, which every read and write would put off. */
+  #look(): void {
+    this.looks++
+    for (const connection of this.#connections.keys()) {
+      if (connection.sleeps > (connection.isNew ? FIRST : IDLE)) connection.cut()
+    }
   }
 }

@@ -65,10 +65,10 @@ export class Recogniser {
   /** A client says mostly the same again and again: then a comparison takes the place of reading. */
   #last: Block | undefined
 
-  /** The request that begins at `start`. The chunk has to end with an empty line; see `isWhole`. */
-  read(chunk: Buffer, start: number): Recognised | undefined {
-    const head = begins(chunk, start, HEAD)
-    if (!head && !begins(chunk, start, GET)) return undefined
+  /** The request that begins at `start`. The chunk has to be whole up to `length`; see `isWhole`. */
+  read(chunk: Buffer, start: number, length: number): Recognised | undefined {
+    const head = begins(chunk, start, length, HEAD)
+    if (!head && !begins(chunk, start, length, GET)) return undefined
     const from = start + (head ? HEAD.length : GET.length)
     if (chunk[from] !== SLASH) return undefined
     let to = from
@@ -77,8 +77,8 @@ export class Recogniser {
       if (chunk[to] === QUESTION && query === 0) query = to
       to++
     }
-    if (!begins(chunk, to, VERSION)) return undefined
-    const block = this.#block(chunk, to + VERSION.length)
+    if (!begins(chunk, to, length, VERSION)) return undefined
+    const block = this.#block(chunk, to + VERSION.length, length)
     if (!block) return undefined
     const end = to + VERSION.length + block.bytes.length
     if (end - start > MOST_HEAD) return undefined
@@ -89,19 +89,19 @@ export class Recogniser {
     return { host: block.host, target, headers: block.headers, head, end }
   }
 
-  #block(chunk: Buffer, start: number): Block | undefined {
+  #block(chunk: Buffer, start: number, length: number): Block | undefined {
     const last = this.#last
-    if (last && begins(chunk, start, last.bytes)) return last
+    if (last && begins(chunk, start, length, last.bytes)) return last
     const block = readBlock(chunk, start)
     if (block) this.#last = block
     return block
   }
 }
 
-/** Whether a chunk ends where a request without a body does. */
-export function isWhole(chunk: Buffer): boolean {
-  const { length } = chunk
+/** Whether a chunk ends, after `length` bytes, as a request without a body does: every search in it comes to an end. */
+export function isWhole(chunk: Buffer, length: number): boolean {
   return (
+    length >= 4 &&
     chunk[length - 1] === LF &&
     chunk[length - 2] === CR &&
     chunk[length - 3] === LF &&
@@ -140,9 +140,9 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
   return { bytes: Buffer.from(chunk.subarray(start, at + 2)), host, headers }
 }
 
-function begins(chunk: Buffer, at: number, bytes: Buffer): boolean {
+function begins(chunk: Buffer, at: number, length: number, bytes: Buffer): boolean {
   const end = at + bytes.length
-  if (end > chunk.length) return false
+  if (end > length) return false
   if (bytes.length > 32) return chunk.compare(bytes, 0, bytes.length, at, end) === 0
   for (let index = 0; index < bytes.length; index++) {
     if (chunk[at + index] !== bytes[index]) return false
