@@ -5,7 +5,7 @@ import { HeaderLines } from './header-lines.ts'
 import type { Policy } from './policy.ts'
 
 /** A page of our own names its style sheet there; it runs nothing anyway. */
-const OWN: ReadonlySet<string> = new Set(['content-security-policy'])
+const OWN = ['content-security-policy']
 
 /** The rules of a version's `_headers`, applied to its answers. */
 export class SiteHeaders {
@@ -28,7 +28,7 @@ export class SiteHeaders {
   on(answer: Answer, { target, host }: Asked): Answer {
     const { kept, keptOnErrors } = this.#policy
     const ours = answer.status >= 400 ? keptOnErrors : kept
-    const options = { kept: answer.body ? ours.union(OWN) : ours }
+    const options = { kept: answer.body ? new Set([...ours, ...OWN]) : ours }
     const headers = this.#lines.apply(target.path, host, answer.headers, options)
     return headers === answer.headers ? answer : { ...answer, headers }
   }
