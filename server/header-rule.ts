@@ -132,11 +132,11 @@ function addTo(open: Open, text: string): string | undefined {
   if (isSetCookie(name) && takesFromAddress(value, open.patterns)) {
     return 'A cookie cannot take its text from the address'
   }
-  open.room -= weightOf(name, value)
-  if (open.room < 0) {
-    open.room = 0
+  const weight = weightOf(name, value)
+  if (weight > open.room) {
     return `The headers that one answer can get would have more than ${MOST_HEADER_BYTES} bytes, counting other paths' that may apply to it too`
   }
+  open.room -= weight
   open.rule.set.push(line.set)
   return undefined
 }

@@ -148,24 +148,23 @@ function readTarget(word: string, names: ReadonlySet<string>): { to: string } | 
   }
   const address = URL.parse(word, 'http://the.site')
   if (!address) return { problem: `'${shown(word)}' is no address` }
-  const placeholders = [...word.slice(authority.length).matchAll(/:([A-Za-z]\w*)/g)].map(([, name]) => name!)
-  const count = placeholders.filter((name) => names.has(name)).length
-  if (count > MOST_PLACEHOLDERS) {
-    return { problem: `A target can have at most ${MOST_PLACEHOLDERS} placeholders, not ${count}` }
-  }
-  const unknown = unknownIn(word.slice(authority.length), names)
-  if (unknown !== undefined) {
-    return { problem: `':${shown(unknown)}' in the target is nowhere in the path or the query of the rule` }
-  }
+  const problem = problemOfPlaceholders(word.slice(authority.length), names)
+  if (problem !== undefined) return { problem }
   const { href, pathname, search, hash } = address
   // What is left of '/.//x' would be another host.
   return { to: isFullAddress(word) ? href : pathname.replace(/^\/+/, '/') + search + hash }
 }
 
-/** The first placeholder without a meaning. In the midst of a word a colon is just a colon, as in `Talk:Home`. */
-function unknownIn(text: string, names: ReadonlySet<string>): string | undefined {
-  for (const [, name] of text.matchAll(/(?<!\w):([A-Za-z]\w*)/g)) if (!names.has(name!)) return name
-  return undefined
+/** In the midst of a word a colon before an unknown name is just a colon, as in `Talk:Home`. */
+function problemOfPlaceholders(text: string, names: ReadonlySet<string>): string | undefined {
+  let count = 0
+  for (const [, before, name] of text.matchAll(/(?<=(\w?)):([A-Za-z]\w*)/g)) {
+    if (names.has(name!)) count++
+    else if (before === '')
+      return `':${shown(name!)}' in the target is nowhere in the path or the query of the rule`
+  }
+  if (count <= MOST_PLACEHOLDERS) return undefined
+  return `A target can have at most ${MOST_PLACEHOLDERS} placeholders, not ${count}`
 }
 
 /** What is wrong with a rule whose parts are all right. */

@@ -290,6 +290,7 @@ describe('the headers of one answer come to at most 16 KiB', () => {
   const kept = (text: string) => parseHeaders(text).rules.map(({ set }) => set.length)
   const rows: [title: string, text: string, kept: number[]][] = [
     ['one path', `/a\n${big(20)}`, [16]],
+    ['one path, with a short one after long ones', `/a\n${big(20)} Y: z`, [17]],
     ['two paths that never meet', `/a\n${big(16)}/b\n${big(16)}`, [16, 16]],
     ['the same path twice', `/a\n${big(10)}/a\n${big(10)}`, [10, 6]],
     ['a path and one with a star that has it', `/a\n${big(10)}/*\n${big(10)}`, [10, 6]],

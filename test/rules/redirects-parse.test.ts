@@ -125,6 +125,7 @@ describe('a line of _redirects is a rule', () => {
     ['/a"b<c> /x', { from: '/a%22b%3Cc%3E' }],
     ['/Talk:Home /wiki/Talk:Home', { from: '/Talk:Home', to: '/wiki/Talk:Home' }],
     ['/a /b/../c', { to: '/c' }],
+    ['/a /b:c:d', { to: '/b:c:d' }],
     ['/a /.//b', { to: '/b' }],
     ['/a /..//b//c?d', { to: '/b//c?d' }],
     ['/a/ /b/', { from: '/a/', to: '/b/' }],
