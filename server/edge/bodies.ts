@@ -1,57 +1,88 @@
-import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import { finished } from 'node:stream'
 import type { Blobs } from '../blobs/blobs.ts'
 import { Failure } from '../failure.ts'
 import type { Content } from './answer.ts'
 import { type Budget, Kept } from './kept.ts'
+import { Pieces } from './pieces.ts'
 
-/** Files up to this many bytes are kept in memory; larger ones are streamed. */
+/** Files up to this many bytes are kept in memory as a whole; larger ones in pieces, once they were asked for again. */
 const SMALL = 256 * 1024
 
-/** Small files that are read at once, each into memory; further ones are streamed as if they were large. */
+/** Small files that are read at once, each into memory; further ones are read in pieces as if they were large. */
 const MOST_READS = 256
 
-/** Streams at once: each holds a file open and some 512 KiB. One more is turned away. */
+/** Files that are open at once: each holds some hundred KiB. One more is turned away. */
 const MOST_STREAMS = 2000
+
+/** Large files of which it is remembered that they were asked for. */
+const MOST_ASKED = 1000
 
 /** The bytes of files: from memory, else from the blobs. */
 export class Bodies {
   readonly #blobs: Blobs
+  readonly #budget: Budget
   readonly #kept: Kept<Buffer>
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
+  /** A file that is downloaded once must not drive out what many ask for. */
+  readonly #asked = new Set<string>()
   #streams = 0
 
   constructor({ blobs, budget }: { blobs: Blobs; budget: Budget }) {
     this.#blobs = blobs
+    this.#budget = budget
     this.#kept = new Kept(budget)
   }
 
-  /** The bytes that are wanted, when they are in memory. */
+  /** The bytes that are wanted, when they are in memory as a whole. */
   warm(content: Content): Buffer | undefined {
+    if (content.size > SMALL) return undefined
     const bytes = this.#kept.get(nameOf(content))
     return bytes && cut(bytes, content)
   }
 
   /**
-   * The bytes that are wanted or a stream of them, which the caller has to destroy; undefined when they are not
-   * there. UNAVAILABLE when too many streams are open.
+   * The bytes that are wanted or pieces of them, which the caller has to close; undefined when they are not there.
+   * UNAVAILABLE when too many files are open.
    */
-  async open(content: Content): Promise<Buffer | Readable | undefined> {
+  async open(content: Content): Promise<Buffer | Pieces | undefined> {
     const reading = this.#reads.get(nameOf(content))
-    if (content.size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#stream(content)
+    if (content.size > SMALL || (!reading && this.#reads.size >= MOST_READS)) return this.#pieces(content)
     const bytes = this.warm(content)
     if (bytes) return bytes
     const whole = await (reading ?? this.#read(content))
     return whole && cut(whole, content)
   }
 
-  async #stream({ hash, range, encoding }: Content): Promise<Readable | undefined> {
+  async #pieces(content: Content): Promise<Pieces | undefined> {
+    const name = nameOf(content)
+    const keeps = this.#wasAsked(name) && content.size <= this.#budget.limit / 4
+    const pieces = new Pieces(content, {
+      warm: (number) => this.#kept.get(`${name}:${number}`),
+      keep: (number, bytes) => {
+        if (keeps) this.#kept.set(`${name}:${number}`, bytes, bytes.length)
+      },
+      read: (start, end) => this.#stream(content, { start, end }),
+    })
+    return (await pieces.begin()) ? pieces : undefined
+  }
+
+  /** Whether a large file was asked for before, as far as that is remembered. */
+  #wasAsked(name: string): boolean {
+    if (this.#asked.has(name)) return true
+    this.#asked.add(name)
+    if (this.#asked.size > MOST_ASKED) this.#asked.delete(this.#asked.values().next().value!)
+    return false
+  }
+
+  async #stream(
+    { hash, encoding }: Content,
+    range: { start: number; end: number },
+  ): Promise<Readable | undefined> {
     if (this.#streams >= MOST_STREAMS) {
       throw new Failure('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 5 })
     }
     this.#streams++
-    const stream = await this.#blobs.read(hash, { range, encoding }).catch((error: unknown) => {
+    const stream = await this.#blobs.read(hash, { encoding, range }).catch((error: unknown) => {
       this.#streams--
       throw error
     })
@@ -74,38 +105,6 @@ export class Bodies {
     this.#kept.set(nameOf(content), bytes, content.size)
     return bytes
   }
-}
-
-/** Bytes of a body. */
-export function lengthOf({ size, range }: Content): number {
-  return range ? range.end - range.start + 1 : size
-}
-
-/**
- * Sends a stream as the body of a response whose head is written, as fast as the client takes it; one that takes
- * nothing is for the listener to cut off. However it ends, the stream is released; when fewer or more bytes came than
- * were announced, the connection is closed, so that nobody takes the body for whole. Calls `failed` when that was the
- * stream's fault.
- */
-export function streamBody(
-  source: Readable,
-  response: ServerResponse,
-  { size, failed }: { size: number; failed: (error: unknown) => void },
-): void {
-  if (response.destroyed) return void source.destroy()
-  let sent = 0
-  source.on('data', (chunk: Buffer) => {
-    sent += chunk.length
-    if (sent <= size && !response.write(chunk)) source.pause()
-  })
-  response.on('drain', () => source.resume())
-  response.on('close', () => source.destroy())
-  finished(source, (error) => {
-    if (response.destroyed) return
-    if (!error && sent === size) return void response.end()
-    failed(error ?? new Error(`${sent} bytes came of ${size}`))
-    response.destroy()
-  })
 }
 
 function nameOf({ hash, encoding }: Content): string {

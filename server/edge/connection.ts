@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import type { Answer } from './answer.ts'
-import { lengthOf } from './bodies.ts'
 import type { Edge } from './edge.ts'
 import { pour } from './pour.ts'
 import { readInto } from './read-into.ts'
@@ -158,7 +157,7 @@ export class Connection {
     const { answer, body } = await edge.deliver(asked, wanted)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(answer, body, false)
     this.#write(answer, undefined, true)
-    await pour(body, this.#socket, lengthOf(answer.content!)).catch((error: unknown) => {
+    await pour(body, this.#socket).catch((error: unknown) => {
       edge.damaged(asked, answer.content!, error)
       this.#socket.destroy()
     })

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
 import type { Addresses } from '../address.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { Failure } from '../failure.ts'
@@ -12,6 +11,7 @@ import { Hosts } from './host.ts'
 import type { Budget } from './kept.ts'
 import { BROKEN, EXPIRED, NO_SITE, NO_VERSION, NOT_PUBLISHED, unavailable } from './pages.ts'
 import { PasswordGate } from './password-gate.ts'
+import type { Pieces } from './pieces.ts'
 import { type Place, Places, type Site } from './places.ts'
 
 interface EdgeOptions {
@@ -32,7 +32,7 @@ interface EdgeOptions {
 /** An answer and the bytes of its body; without them the answer has none. */
 export interface Delivery {
   answer: Answer
-  body: Buffer | Readable | undefined
+  body: Buffer | Pieces | undefined
 }
 
 /**
@@ -98,7 +98,7 @@ export class Edge {
     return this.#bodies.warm(content)
   }
 
-  /** An answer with its bytes, or another answer when they cannot be had. The caller has to destroy a stream. */
+  /** An answer with its bytes, or another answer when they cannot be had. The caller has to close pieces. */
   async deliver(asked: Asked, answer: Answer): Promise<Delivery> {
     const { content } = answer
     if (!content) return { answer, body: answer.body }

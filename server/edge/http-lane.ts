@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer } from './answer.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
-import { lengthOf, streamBody } from './bodies.ts'
 import type { Delivery, Edge } from './edge.ts'
 import { MALFORMED, NOT_ALLOWED, OPTIONS, PASSWORD_PATH } from './pages.ts'
+import { pour } from './pour.ts'
 import { readTarget } from './target.ts'
 
 /** Bytes of a body without use that are read and dropped, so that the connection can go on. */
@@ -53,11 +53,14 @@ async function open(edge: Edge, { asked, response }: Visit, answer: Answer): Pro
 function stream(edge: Edge, visit: Visit, { answer, body }: Delivery): void {
   const { asked, request, response } = visit
   if (body === undefined || Buffer.isBuffer(body)) return void send(visit, answer, body)
-  const { content } = answer
-  if (response.destroyed) return void body.destroy()
+  if (response.destroyed) return void body.close()
   response.writeHead(answer.status, headersFor(request, answer))
-  const failed = (error: unknown) => edge.damaged(asked, content!, error)
-  streamBody(body, response, { size: lengthOf(content!), failed })
+  pour(body, response)
+    .then((whole) => whole && response.end())
+    .catch((error: unknown) => {
+      edge.damaged(asked, answer.content!, error)
+      response.destroy()
+    })
 }
 
 function send({ request, response }: Visit, answer: Answer, body = answer.body): void {

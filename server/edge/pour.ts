@@ -1,30 +1,37 @@
-import type { Socket } from 'node:net'
-import { finished, type Readable } from 'node:stream'
+import type { Writable } from 'node:stream'
+import type { Pieces } from './pieces.ts'
+
+/** Bytes that may wait for a client to read them. */
+const AHEAD = 256 * 1024
 
 /**
- * Sends a stream over a socket as fast as the client takes it. Resolves with true once `size` bytes were handed over;
- * with false when the socket closed first. Rejects when the stream fails, or has fewer or more bytes. However it ends,
- * the stream is released.
+ * Sends pieces as fast as the client takes them; one that takes nothing is for others to cut off. Resolves with true
+ * once all were handed over, with false when the client went away; rejects when a piece cannot be had. However it ends,
+ * the pieces are closed.
  */
-export function pour(source: Readable, socket: Socket, size: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    let sent = 0
-    const resume = () => source.resume()
-    const close = () => source.destroy()
-    source.on('data', (chunk: Buffer) => {
-      sent += chunk.length
-      if (sent <= size && !socket.write(chunk)) source.pause()
-    })
-    socket.on('drain', resume)
-    socket.on('close', close)
-    finished(source, (error) => {
-      socket.off('drain', resume)
-      socket.off('close', close)
-      source.destroy()
-      if (socket.destroyed) resolve(false)
-      else if (!error && sent === size) resolve(true)
-      else reject(error ?? new Error(`${sent} bytes came of ${size}`))
-    })
-    if (socket.destroyed) source.destroy()
+export async function pour(pieces: Pieces, sink: Writable): Promise<boolean> {
+  try {
+    for (;;) {
+      const next = pieces.next()
+      const bytes = next instanceof Promise ? await next : next
+      if (sink.destroyed) return false
+      if (bytes === undefined) return true
+      sink.write(bytes)
+      if (sink.writableLength > AHEAD) await drained(sink)
+    }
+  } finally {
+    pieces.close()
+  }
+}
+
+function drained(sink: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      sink.off('drain', done)
+      sink.off('close', done)
+      resolve()
+    }
+    sink.on('drain', done)
+    sink.on('close', done)
   })
 }
