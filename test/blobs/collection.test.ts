@@ -113,7 +113,8 @@ async function assertAllThere(
   if (!visited) return
   for (const [path, bytes] of visited.kept.get(visited.live!)!) {
     const { status, body } = await visitor.get(visited.slug, path)
-    assert.deepEqual([status, body.equals(bytes)], [200, true], `${visited.slug}/${path}`)
+    const published: Buffer = path === 'index.html' && visited.title ? withTitle(bytes, visited.title) : bytes
+    assert.deepEqual([status, body.equals(published)], [200, true], `${visited.slug}/${path}`)
   }
 }
 
@@ -132,13 +133,20 @@ async function assertKept(
       `${id} is kept`,
     )
   for (const { id } of ready) {
-    const { files } = (await store.read.versions.byId(id)) ?? { files: '[]' }
+    const { files, front } = (await store.read.versions.byId(id)) ?? { files: '[]', front: null }
+    if (front) assert.ok(await blobs.bytes(JSON.parse(front).hash), `the front of version ${id}`)
     for (const { path, hash } of JSON.parse(files) as { path: string; hash: string }[]) {
       if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
       const bytes = await read.get(hash)
       assert.ok(bytes?.equals(known.get(id)!.get(path)!), `${path} of version ${id} of ${site.slug}`)
     }
   }
+}
+
+/** What is published is no markup, so that its head is where it begins. */
+function withTitle(bytes: Buffer, title: string): Buffer {
+  const head = `\n<title>${title}</title>\n<meta property="og:title" content="${title}">`
+  return Buffer.concat([Buffer.from(head), bytes])
 }
 
 /** What is said to be kept beside a blob is there. */
@@ -154,7 +162,11 @@ async function assertEncodings({ slug }: Site, { store, blobs }: House): Promise
 /** What all versions of the sites that are left consist of. */
 async function hashesOf({ sites }: World, { store }: House): Promise<string[]> {
   const manifests = await Promise.all(sites.map(({ slug }) => store.read.versions.manifestsOf(slug)))
-  const files = manifests.flat().flatMap((version) => JSON.parse(version.files) as { hash: string }[])
+  const files = manifests
+    .flat()
+    .flatMap(
+      ({ files, front }) => JSON.parse(files).concat(front ? JSON.parse(front) : []) as { hash: string }[],
+    )
   return [...new Set(files.map(({ hash }) => hash))].sort()
 }
 

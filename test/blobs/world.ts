@@ -14,6 +14,8 @@ export interface Site {
   createdAt: number
   expiresAt: number | undefined
   live: string | undefined
+  /** What its root document says in its head. */
+  title: string | null
   /** Finalized versions by id: what each path holds. */
   kept: Map<string, Content>
   /** Finalized versions that are more than the service keeps: each may be gone or not. */
@@ -82,6 +84,7 @@ export class World {
       createdAt: clock.now,
       expiresAt: answer.expiresAt === undefined ? undefined : Date.parse(answer.expiresAt),
       live: undefined,
+      title: null,
       kept: new Map(),
       doubt: new Map(),
       pending: [pendingOf(answer.upload, content, clock.now)],
@@ -120,6 +123,7 @@ export class World {
       ...times(1, site.owner && others.length > 0, 'drop', () => this.#drop(site, random.pick(others))),
       ...times(1, site.owner && site.pending.length > 0, 'withdraw', () => this.#withdraw(site)),
       ...times(1, site.owner && site.live, 'duplicate', () => this.#duplicate(site)),
+      ...times(2, site.owner, 'describe', () => this.#describe(site)),
       ...times(1, !site.owner, 'claim', () => this.#claim(site)),
       ...times(1, site.owner, 'delete', () => this.#delete(site)),
     ]
@@ -221,10 +225,17 @@ export class World {
       createdAt: this.#options.clock.now,
       expiresAt: undefined,
       live: versionId,
+      title: site.title,
       kept: new Map([[versionId, content]]),
       doubt: new Map(),
       pending: [],
     })
+  }
+
+  async #describe(site: Site): Promise<void> {
+    const title = this.#options.random.pick(['One', 'Two', null])
+    await site.owner!.setMetadata(site.slug, { title })
+    site.title = title
   }
 
   async #claim(site: Site): Promise<void> {
@@ -269,7 +280,7 @@ export class World {
     return [...content].map(([path, bytes]) => ({
       path,
       size: bytes.length,
-      contentType: 'text/plain',
+      contentType: path === 'index.html' ? 'text/html' : 'text/plain',
       ...(random.chance(0.8) ? { hash: received(bytes).hash } : {}),
     }))
   }
