@@ -221,6 +221,18 @@ function sweepQuestions(promises: Promises): void {
     assert.deepEqual(await read.blobNames.condemned(999, 10), [], 'its grace time counts from then')
   })
 
+  promises('what came for ids that no version has is forgotten once they are old', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
+      for (const version_id of ['a-stray', 'b-version', 'c-stray'])
+        await tx.versions.arrive([{ version_id, file_number: 0, hash: blob(version_id), size: 1 }])
+      assert.equal(await tx.versions.forgetStrayArrivals('c'), 1)
+    })
+    const hashes = ['a-stray', 'b-version', 'c-stray'].map(blob)
+    assert.deepEqual(await read.blobNames.unnamedAmong(hashes), [blob('a-stray')])
+  })
+
   promises(
     'who names a condemned blob saves it; who lets it go again gives it the whole grace time',
     async (open) => {
