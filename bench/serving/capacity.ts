@@ -4,10 +4,10 @@ import type { Line } from './figures.ts'
 import type { SeededSite } from './many-sites.ts'
 import { ask, Line as Connection } from './reply.ts'
 import { browserRequest } from './request.ts'
-import type { Pace } from './rounds.ts'
+import { measuredRun, type Pace } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { perCpuSecond } from './table.ts'
-import { type Run, runWrk, writeScript } from './wrk.ts'
+import { type Run, writeScript } from './wrk.ts'
 
 interface CapacityOptions {
   data: string
@@ -105,6 +105,5 @@ async function speed(
     expected: { status, wire },
     ...(core === undefined ? {} : { core }),
   }
-  await runWrk({ ...run, seconds: pace.warmUp })
-  return runWrk({ ...run, seconds: pace.seconds })
+  return measuredRun(run, pace)
 }

@@ -54,7 +54,7 @@ async function load(folder: string, profiles: string): Promise<number> {
     expected: { status, wire },
     core: WRK_CORE,
   })
-  return run.perSecond
+  return run?.perSecond ?? 0
 }
 
 function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {

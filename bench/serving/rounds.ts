@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask } from './reply.ts'
+import { Line } from './reply.ts'
 import type { Server, ServerName } from './server.ts'
 import type { Work } from './works.ts'
-import { type Expected, type Load, type Run, runWrk, writeScript } from './wrk.ts'
+import { type Expected, type Load, type Run, runWrk, type WrkOptions, writeScript } from './wrk.ts'
 
 /** A work as one server was asked it: all rounds, or why it could not be measured. */
 export interface Result {
@@ -42,9 +42,10 @@ interface Prepared {
   expected: Expected
 }
 
-/** How many requests of a load are asked one by one before wrk asks all. */
-const SAMPLE = 25
 const LATER_SECONDS = 60
+
+/** How often a run may be taken again that a busy machine left without a whole answer. */
+const TRIES = 3
 
 /**
  * Every server once a round and work, in an order that moves on each time; nobody else is asked meanwhile. Each answer
@@ -87,45 +88,60 @@ async function prepare(work: Work, { servers, folder }: RoundsOptions): Promise<
   return result
 }
 
-/** Throws when an answer is wrong, or when answers have several lengths, since wrk's bytes could not be checked then. */
+/**
+ * Asks every request of a load once, which warms it too. Throws when an answer is wrong, or when answers have several
+ * lengths, since wrk's bytes could not be checked then.
+ */
 async function inspect(work: Work, server: Server, { requests }: Load): Promise<Expected> {
-  const step = Math.max(1, Math.floor(requests.length / SAMPLE))
-  const replies = []
+  using line = await Line.open(server.port)
   const until = performance.now() + (work.comesLater ? LATER_SECONDS * 1000 : 0)
-  for (let place = 0; place < requests.length; place += step) {
-    let reply = await ask(server.port, requests[place]!)
+  let expected: Expected | undefined
+  for (const [place, request] of requests.entries()) {
+    let reply = await line.ask(request)
     while (work.wrong(reply, place, server) && performance.now() < until) {
       await pause(250)
-      reply = await ask(server.port, requests[place]!)
+      reply = await line.ask(request)
     }
     const wrong = work.wrong(reply, place, server)
-    if (wrong) throw new Error(`GET ${requests[place]!.path}: ${wrong}`)
-    replies.push(reply)
+    if (wrong) throw new Error(`GET ${request.path}: ${wrong}`)
+    const { status, wire } = reply
+    expected ??= { status, wire }
+    if (wire !== expected.wire) throw new Error(`answers have ${expected.wire} bytes and ${wire} bytes`)
   }
-  const { status, wire } = replies[0]!
-  const other = replies.find((reply) => reply.wire !== wire)
-  if (other) throw new Error(`answers have ${wire} bytes and ${other.wire} bytes`)
-  return { status, wire }
+  return expected!
 }
 
 async function measure(
   result: Measuring,
   { server, port, script, expected }: Prepared,
-  { pace, wrkCore, watch }: RoundsOptions,
+  options: RoundsOptions,
 ): Promise<void> {
-  const { name } = server
+  const { name, pid } = server
   const { work, runs, failed } = result
   if (failed.has(name)) return
-  const run = { port, pid: server.pid, script, expected, core: wrkCore }
   try {
-    await runWrk({ ...run, seconds: pace.warmUp })
-    using _watch = watch?.(work, server)
-    const measured = await runWrk({ ...run, seconds: pace.seconds })
+    const run = { port, pid, script, expected, core: options.wrkCore }
+    const measured = await measuredRun(run, options.pace, () => options.watch?.(work, server))
     runs.set(name, [...(runs.get(name) ?? []), measured])
     tell(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
   } catch (error) {
     fail(result, name, error)
   }
+}
+
+/** A warm-up and a run, which `watch` watches until what it gives is disposed. */
+export async function measuredRun(
+  run: Omit<WrkOptions, 'seconds'>,
+  { seconds, warmUp }: Pace,
+  watch: () => Disposable | undefined = () => undefined,
+): Promise<Run> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    await runWrk({ ...run, seconds: warmUp })
+    using _watch = watch()
+    const measured = await runWrk({ ...run, seconds })
+    if (measured) return measured
+  }
+  throw new Error(`no whole answer came in ${TRIES} runs of ${seconds} s`)
 }
 
 function fail({ work, runs, failed }: Measuring, name: ServerName, error: unknown): void {

@@ -58,7 +58,7 @@ export const serving: Measurement = {
           : undefined,
     })
     const capacity = { data: stage.data, sites: stage.sites, folder: scripts, pace }
-    return report(results, [
+    return report(pace, results, [
       ...workLines(results),
       ...memoryLine(added),
       ...(await coldLines(stage)),
@@ -93,10 +93,10 @@ async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
   ]
 }
 
-function report(results: readonly Result[], lines: readonly Line[]): Report {
+function report({ rounds, seconds }: Pace, results: readonly Result[], lines: readonly Line[]): Report {
   const why = failures(results)
   const parts = [
-    'Thousand responses a second, median of the rounds (slowest–fastest):',
+    `Thousand responses a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
     worksTable(results),
     ...(why.length > 0 ? [why.join('\n')] : []),
     ...circumstances(results),

@@ -34,7 +34,7 @@ export interface Run {
   cores: number
 }
 
-interface WrkOptions {
+export interface WrkOptions {
   port: number
   /** Of the server; what its children use counts too. */
   pid: number
@@ -67,8 +67,12 @@ export function writeScript(folder: string, name: string, { requests, order }: L
   return file
 }
 
-/** Throws when an answer was another than expected, or a connection broke: such a run measures nothing. */
-export async function runWrk({ port, pid, script, seconds, expected, core }: WrkOptions): Promise<Run> {
+/**
+ * Undefined when no whole answer came in time. Throws when an answer was another than expected, or a connection broke:
+ * such a run measures nothing.
+ */
+export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
+  const { port, pid, script, seconds, expected, core } = options
   const command = [
     ...(core === undefined ? [] : ['taskset', '-c', `${core}`]),
     program('wrk')!,
@@ -82,6 +86,7 @@ export async function runWrk({ port, pid, script, seconds, expected, core }: Wrk
   const cores = (cpuSeconds(pid) - used) / ((performance.now() - started) / 1000)
   const waited = (waitedForCores() ?? 0) - (before ?? 0)
   refuseWrong(summary, expected)
+  if (summary.requests === 0) return undefined
   const taken = summary.microseconds / 1e6
   return {
     perSecond: summary.bytes / expected.wire / taken,
@@ -150,7 +155,7 @@ function refuseWrong(summary: Summary, { status, wire }: Expected): void {
   const wrongStatus = status < 400 ? summary.status : requests - summary.status
   const unfinished = bytes - requests * wire
   const wrongBytes = unfinished < 0 || unfinished > CONNECTIONS * wire
-  if (requests > 0 && broken === 0 && wrongStatus === 0 && !wrongBytes) return
+  if (broken === 0 && wrongStatus === 0 && !wrongBytes) return
   throw new Error(`wrk saw other answers than ${status} of ${wire} bytes: ${JSON.stringify(summary)}`)
 }
 
