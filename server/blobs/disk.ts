@@ -193,7 +193,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 
     async read(hash, { encoding, range } = {}) {
       const handle = await open(place(hash, encoding)).catch(absent)
-      return handle && createReadStream('', { fd: handle, ...range })
+      return handle && createReadStream('', { fd: handle, highWaterMark: SMALL, ...range })
     },
 
     async remove(hash) {
