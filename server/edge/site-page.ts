@@ -80,12 +80,18 @@ export class SitePage {
   }
 }
 
-/** Bytes for people: `1,023 bytes`, `4.2 kB`, `17 MB`. */
+const UNITS = ['kB', 'MB', 'GB', 'TB']
+
+/** Bytes for people: `999 bytes`, `4.2 kB`, `17 MB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
-  const power = Math.min(4, Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1000 ** power
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${['', 'kB', 'MB', 'GB', 'TB'][power]}`
+  let value = bytes / 1000
+  let unit = 0
+  while (Math.round(value) >= 1000) {
+    value /= 1000
+    unit++
+  }
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
 function documentOf({ head, body }: Markup, css: string): string {

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { Answer } from '../server/edge/answer.ts'
+import { momentOf, openPolicy, previewPolicy } from '../server/edge/policy.ts'
+import { sizeText } from '../server/edge/site-page.ts'
+import type { Published } from '../server/edge/table.ts'
+import { ask, fileOf, header, LIVE, tableOf, told } from './edge-answers.ts'
+import { EdgeFixture } from './edge-fixture.ts'
+
+describe('a site without a document at its root', () => {
+  const rows: [string[], string][] = [
+    [['a.png'], 'a page'],
+    [['deep/down/a.pdf'], 'a page'],
+    [['page.html'], 'a page'],
+    [['a.png', '_headers', '_redirects'], 'a page'],
+    [['a.png', 'b.png'], 'a page'],
+    [['404.html'], 'a page'],
+    [['docs/index.html'], '→ 302 /docs/'],
+    [['docs/index.html', 'a.png'], '→ 302 /docs/'],
+    [['b/index.html', 'a/index.html'], '→ 302 /a/'],
+    [['a/deep/index.html', 'b/index.html'], '→ 302 /b/'],
+    [['sp ace?/index.html', 'x.txt'], '→ 302 /sp%20ace%3F/'],
+    [['evil.example/index.html', 'x.txt'], '→ 302 /evil.example/'],
+    [['index.html', 'docs/index.html'], 'index.html'],
+    [['index.htm', 'b.txt'], 'a page'],
+    [['Index.html', 'b.txt'], 'a page'],
+    [['_headers'], '404 plain'],
+  ]
+  for (const [paths, expected] of rows) {
+    test(`of ${paths} gives its root ${expected}`, () => assert.equal(told(tableOf(paths), '/'), expected))
+  }
+
+  test('keeps the query on the way to the first index below', () => {
+    assert.equal(told(tableOf(['docs/index.html', 'a.png']), '/?a=b'), '→ 302 /docs/?a=b')
+  })
+
+  test('says so only at its root', () => {
+    const table = tableOf(['a.png', 'sub/b.png'])
+    for (const path of ['/index.html', '/index', '/sub/', '/sub', '//', '/.']) {
+      assert.equal(told(table, path), '404 plain')
+    }
+  })
+
+  test('has its own rules before that', () => {
+    const paths = ['a.png', 'b.html']
+    assert.equal(told(tableOf(paths, { redirects: '/ /b 302' }), '/'), '→ 302 /b')
+    assert.equal(told(tableOf(paths, { redirects: '/ /b.html 200' }), '/'), 'b.html')
+  })
+})
+
+function htmlOf(answer: Answer): string {
+  return answer.body!.toString()
+}
+
+function viewer(path: string, contentType: string, more: Partial<Published> = {}): Answer {
+  return ask(tableOf([], { ...more, files: [{ ...fileOf(path), contentType }] } as object), '/')
+}
+
+describe('one lone file', () => {
+  const rows: [string, string, RegExp, string | undefined][] = [
+    ['a b.png', 'image/png', /<img src="\/a%20b\.png" alt="a b\.png">/, 'img-src'],
+    ['a.svg', 'image/svg+xml', /<img src="\/a\.svg"/, 'img-src'],
+    ['a.mp4', 'video/mp4', /<video src="\/a\.mp4" controls/, 'media-src'],
+    ['a.mp3', 'Audio/MPEG', /<audio src="\/a\.mp3" controls/, 'media-src'],
+    ['a.pdf', 'application/pdf', /<iframe src="\/a\.pdf"/, 'frame-src'],
+    ['a.html', 'text/html; charset=utf-8', /<iframe src="\/a\.html"/, 'frame-src'],
+    ['a.txt', 'text/plain', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.md', 'text/markdown', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.csv', 'text/csv', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.json', 'application/json', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.xml', 'application/atom+xml', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.js', 'text/javascript', /<iframe src="\/_slipway\/text"/, 'frame-src'],
+    ['a.zip', 'application/zip', /<a href="\/a\.zip" download="a\.zip">Download<\/a><\/main>/, undefined],
+    ['a', 'application/octet-stream', /<a href="\/a" download="a">Download<\/a><\/main>/, undefined],
+    ['d/e f.png', 'image/png', /<img src="\/d\/e%20f\.png" alt="e f\.png">/, 'img-src'],
+  ]
+  for (const [path, type, shown, lets] of rows) {
+    test(`${path}, ${type}: a page that ${lets ? 'shows' : 'offers'} it, and lets in nothing else`, () => {
+      const answer = viewer(path, type)
+      assert.match(htmlOf(answer), shown)
+      const csp = header(answer, 'content-security-policy')!
+      const [, css] = /<style>(.*)<\/style>/s.exec(htmlOf(answer))!
+      const parts = [
+        "default-src 'none'",
+        `style-src 'sha256-${hash('sha256', css!, 'base64')}'`,
+        ...(lets ? [`${lets} 'self'`] : []),
+        "form-action 'none'",
+        "base-uri 'none'",
+      ]
+      assert.equal(csp, parts.join('; '))
+      assert.doesNotMatch(htmlOf(answer), /<script|javascript:/)
+    })
+  }
+
+  const texts: [string, string, string][] = [
+    ['a.csv', 'text/csv', 'text/plain; charset=utf-8'],
+    ['a.md', 'text/markdown; charset=UTF-8', 'text/plain; charset=UTF-8'],
+    ['a.txt', 'text/plain; charset="iso-8859-1"', 'text/plain; charset=iso-8859-1'],
+  ]
+  for (const [path, type, shown] of texts) {
+    test(`${path}, ${type}, is there for the viewer as ${shown}, and for everybody as it was published`, () => {
+      const file = { ...fileOf(path), contentType: type }
+      const table = tableOf([], { files: [file] } as object)
+      const text = ask(table, '/_slipway/text')
+      assert.deepEqual([header(text, 'content-type'), text.content!.hash], [shown, file.hash])
+      assert.equal(header(ask(table, `/${path}`), 'content-type'), type)
+      assert.equal(ask(table, '/_slipway/text', { 'if-none-match': '*' }).status, 304)
+    })
+  }
+
+  test('that is no text, or not alone, is not there as text', () => {
+    for (const paths of [['a.png'], ['a.txt', 'b.txt']]) {
+      assert.equal(told(tableOf(paths), '/_slipway/text'), '404 plain')
+    }
+  })
+
+  test('cannot bring markup into the page by its name', () => {
+    const name = '"><script>alert(1)<!--\'&.png'
+    const html = htmlOf(viewer(name, 'image/png'))
+    assert.doesNotMatch(html, /<script|<!--/)
+    assert.ok(html.includes('&#34;&#62;&#60;script&#62;alert(1)&#60;!--&#39;&#38;.png'))
+  })
+})
+
+const SAID = { title: 'A <title> & more', description: 'What it "is"', og_image_path: 'im age.png' }
+
+describe('what is said of the site', () => {
+  for (const [name, files] of [
+    ['a viewer page', ['im age.png']],
+    ['a listing', ['im age.png', 'b.txt']],
+  ] as const) {
+    test(`stands in the head and at the top of ${name}`, () => {
+      const html = htmlOf(ask(tableOf(files, { said: SAID }), '/'))
+      assert.match(html, /<title>A &#60;title&#62; &#38; more<\/title>/)
+      assert.match(html, /<meta property="og:title" content="A &#60;title&#62; &#38; more">/)
+      assert.match(html, /<meta name="description" content="What it &#34;is&#34;">/)
+      assert.match(html, /<meta property="og:description" content="What it &#34;is&#34;">/)
+      assert.match(html, /<meta property="og:image" content="https:\/\/amber\.sites\.test\/im%20age\.png">/)
+      assert.match(html, /<meta name="twitter:card" content="summary_large_image">/)
+      assert.match(html, /<h1>A &#60;title&#62; &#38; more<\/h1>/)
+      assert.match(html, /<p>What it &#34;is&#34;<\/p>/)
+    })
+  }
+
+  test('may be nothing: then a file stands for itself', () => {
+    const image = htmlOf(
+      ask(tableOf(['a.png'], { files: [{ ...fileOf('a.png'), contentType: 'image/png' }] } as object), '/'),
+    )
+    assert.match(image, /<title>a\.png<\/title>/)
+    assert.match(image, /og:image" content="https:\/\/amber\.sites\.test\/a\.png"/)
+    assert.doesNotMatch(image, /description/)
+    assert.doesNotMatch(htmlOf(ask(tableOf(['a.txt', 'b.txt']), '/')), /og:image|description/)
+  })
+})
+
+describe('a listing', () => {
+  test('has every file once, by folder and in the order of people, with its size', () => {
+    const paths = [
+      'b10.txt',
+      'B2.txt',
+      'a.txt',
+      'sub/z.txt',
+      'sub/y.txt',
+      'sub/deep/x.txt',
+      'caf\u00e9 100%.txt',
+      '404.html',
+    ]
+    const html = htmlOf(ask(tableOf([...paths, '_headers', '_redirects']), '/'))
+    const found = [...html.matchAll(/<h2>(.*?)<\/h2>|<a href="(.*?)">(.*?)<\/a><span>(.*?)<\/span>/g)]
+    assert.deepEqual(
+      found.map(([, folder, href, name, size]) => folder ?? `${href} ${name} ${size}`),
+      [
+        '/404.html 404.html 8 bytes',
+        '/a.txt a.txt 5 bytes',
+        '/B2.txt B2.txt 6 bytes',
+        '/b10.txt b10.txt 7 bytes',
+        '/caf%C3%A9%20100%25.txt caf\u00e9 100%.txt 14 bytes',
+        'sub/',
+        '/sub/y.txt y.txt 9 bytes',
+        '/sub/z.txt z.txt 9 bytes',
+        'sub/deep/',
+        '/sub/deep/x.txt x.txt 14 bytes',
+      ],
+    )
+    assert.match(html, /<p>8 files, 72 bytes<\/p>/)
+  })
+
+  test('leads to its files and nowhere else, whatever they are called', () => {
+    const paths = [
+      '<b>.txt',
+      '"onclick=alert(1).txt',
+      'javascript:alert(1)',
+      'a?b#c.txt',
+      'evil.example/x',
+      '%2e%2e/x',
+    ]
+    const table = tableOf(paths)
+    const html = htmlOf(ask(table, '/'))
+    assert.doesNotMatch(html, /<b>/)
+    const links = [...html.matchAll(/href="(.*?)"/g)].map(([, href]) => href!)
+    assert.deepEqual(links.map((href) => told(table, href)).sort(), [...paths].sort())
+    for (const href of links) assert.match(href, /^\/(?!\/)[\w%./()'!~*-]+$/)
+  })
+
+  test('of a thousand files is one page, made once', () => {
+    const table = tableOf(Array.from({ length: 1000 }, (_, index) => `file-${index}.txt`))
+    assert.equal(ask(table, '/'), ask(table, '/'))
+    assert.equal(htmlOf(ask(table, '/')).match(/<li>/g)!.length, 1000)
+  })
+})
+
+describe('a page that is made for a site', () => {
+  const table = tableOf(['a.txt', 'b.txt'])
+  const page = ask(table, '/')
+  const etag = header(page, 'etag')!
+
+  test('can be kept and asked for again like a file', () => {
+    assert.match(etag, /^"[0-9a-f]{32}"$/)
+    assert.equal(header(page, 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
+    assert.equal(header(page, 'cache-control'), 'public, max-age=0, must-revalidate')
+    assert.equal(header(page, 'content-length'), `${page.body!.length}`)
+    assert.equal(header(page, 'x-content-type-options'), 'nosniff')
+    assert.equal(ask(table, '/', { 'if-none-match': etag }).status, 304)
+    assert.equal(ask(table, '/', { 'if-none-match': etag }), ask(table, '/', { 'if-none-match': '*' }))
+    assert.equal(ask(table, '/', { 'if-modified-since': 'Tue, 06 May 2031 07:08:09 GMT' }).status, 304)
+    assert.equal(ask(table, '/', { 'if-match': '"other"' }).status, 412)
+    assert.equal(ask(table, '/', { range: 'bytes=0-1' }).status, 200)
+  })
+
+  test('has another entity tag when something else is said', () => {
+    const other = tableOf(['a.txt', 'b.txt'], { said: SAID })
+    assert.notEqual(header(ask(other, '/'), 'etag'), etag)
+    assert.equal(ask(other, '/', { 'if-none-match': etag }).status, 200)
+  })
+
+  test('is as new as what is said of the site', () => {
+    const policy = openPolicy({ live: momentOf(LIVE), said: momentOf(LIVE + 5000) })
+    const later = tableOf(['a.txt', 'b.txt'], { policy })
+    assert.equal(header(ask(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
+    assert.equal(header(ask(later, '/a.txt'), 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
+  })
+
+  test('of a preview is neither kept nor found', () => {
+    const policy = previewPolicy({ live: momentOf(LIVE), said: momentOf(LIVE) })
+    const answer = ask(tableOf(['a.txt', 'b.txt'], { policy }), '/')
+    assert.equal(header(answer, 'cache-control'), 'private, no-store')
+    assert.equal(header(answer, 'x-robots-tag'), 'noindex')
+  })
+})
+
+describe('sizes for people', () => {
+  const rows: [number, string][] = [
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1000, '1.0 kB'],
+    [1234, '1.2 kB'],
+    [9999, '10 kB'],
+    [123_456, '123 kB'],
+    [999_999, '1.0 MB'],
+    [1_000_000, '1.0 MB'],
+    [5_000_000_000, '5.0 GB'],
+    [123_000_000_000_000, '123 TB'],
+  ]
+  for (const [bytes, text] of rows) test(`${bytes} bytes: ${text}`, () => assert.equal(sizeText(bytes), text))
+})
+
+describe('pages over the wire', () => {
+  let edge: EdgeFixture
+  before(async () => {
+    edge = await EdgeFixture.start()
+  })
+  after(() => edge[Symbol.asyncDispose]())
+
+  test('a lone text is shown as text, and what is said of it changes at once', async () => {
+    const slug = await edge.publish({ 'notes.md': { type: 'text/markdown', body: '# Notes' } })
+    const first = await edge.get(slug)
+    assert.deepEqual([first.status, (await edge.get(slug, '/_slipway/text')).text], [200, '# Notes'])
+    const head = await edge.get(slug, '/', { method: 'HEAD' })
+    assert.deepEqual([head.headers.etag, head.body.length], [first.headers.etag, 0])
+    edge.clock.now += 1000
+    await edge.change(slug, { title: 'My notes', updated_at: edge.clock.now })
+    const headers = {
+      'if-none-match': first.headers.etag!,
+      'if-modified-since': first.headers['last-modified']!,
+    }
+    const later = await edge.get(slug, '/', { headers })
+    assert.equal(later.status, 200)
+    assert.match(later.text, /<title>My notes<\/title>/)
+    const since = { 'if-modified-since': first.headers['last-modified']! }
+    assert.equal((await edge.get(slug, '/', { headers: since })).status, 200)
+  })
+
+  test('nothing of them shows before the password', async () => {
+    const lone = await edge.publish({ 'secret-name.txt': 'x' })
+    const listed = await edge.publish({ 'secret-name.txt': 'x', 'b.txt': 'y' })
+    const below = await edge.publish({ 'secret-name/index.html': 'x', 'b.txt': 'y' })
+    for (const slug of [lone, listed, below]) {
+      await edge.setPassword(slug, 'open sesame')
+      for (const path of ['/', '/_slipway/text', '/secret-name']) {
+        const { status, text, headers } = await edge.get(slug, path)
+        assert.equal(status, 401)
+        assert.equal(path === '/secret-name' || !text.includes('secret-name'), true)
+        assert.deepEqual([headers.location, headers['cache-control']], [undefined, 'no-store'])
+      }
+    }
+  })
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { VisitHeaders } from '../server/edge/asked.ts'
+import { ask, tableOf, told } from './edge-answers.ts'
+import { EdgeFixture } from './edge-fixture.ts'
+
+const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
+const PAGE: VisitHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+describe('with spaMode, nothing found', () => {
+  const table = tableOf(FILES, { spaMode: true })
+  const rows: [string, VisitHeaders, string][] = [
+    ['/users', {}, 'index.html'],
+    ['/users/', {}, 'index.html'],
+    ['/users/7/edit?tab=1', {}, 'index.html'],
+    ['/users', PAGE, 'index.html'],
+    ['/users', { accept: '*/*' }, 'index.html'],
+    ['/users', { accept: 'text/*' }, 'index.html'],
+    ['/users', { accept: 'application/json, text/html' }, 'index.html'],
+    ['/users', { accept: 'TEXT/HTML' }, 'index.html'],
+    ['/users', { accept: 'application/json' }, '404 404.html'],
+    ['/users', { accept: 'image/*' }, '404 404.html'],
+    ['/users', { accept: 'text/plain' }, '404 404.html'],
+    ['/users', { accept: 'text/css,*/*;q=0.1', 'sec-fetch-mode': 'no-cors' }, '404 404.html'],
+    ['/users', { accept: '*/*', 'sec-fetch-mode': 'cors' }, '404 404.html'],
+    ['/users', { accept: '*/*', 'sec-fetch-mode': 'same-origin' }, '404 404.html'],
+    ['/users', { ...PAGE, 'sec-fetch-mode': 'navigate' }, 'index.html'],
+    ['/users', { accept: 'application/json', 'sec-fetch-mode': 'navigate' }, 'index.html'],
+    ['/users/jane.doe', {}, 'index.html'],
+    ['/v1.2', {}, 'index.html'],
+    ['/v1.2/notes', {}, 'index.html'],
+    ['/a.js/b', {}, 'index.html'],
+    ['/js', {}, 'index.html'],
+    ['/license', {}, 'index.html'],
+    ['/.well-known', {}, 'index.html'],
+    ['/caf%C3%A9', {}, 'index.html'],
+    ['/picture.png', PAGE, '404 404.html'],
+    ['/picture.PNG', PAGE, '404 404.html'],
+    ['/data.json', PAGE, '404 404.html'],
+    ['/old.html', PAGE, '404 404.html'],
+    ['/docs/old.html', PAGE, '404 docs/404.html'],
+    ['/font.woff2', PAGE, '404 404.html'],
+    ['/%2Ejson%2Ejson', PAGE, '404 404.html'],
+    ['/missing.js', PAGE, '404 text'],
+    ['/missing.css', {}, '404 text'],
+    ['/missing%2ejs', {}, '404 text'],
+    ['/docs', PAGE, '→ /docs/'],
+    ['/page', PAGE, 'page.html'],
+    ['/app.js', PAGE, 'app.js'],
+    ['/%', PAGE, '400'],
+  ]
+  for (const [target, headers, expected] of rows) {
+    test(`${target} ${JSON.stringify(headers)} gets ${expected}`, () => {
+      assert.equal(told(table, target, headers), expected)
+    })
+  }
+
+  test('is the root document in everything', () => {
+    assert.equal(ask(table, '/users'), ask(table, '/'))
+    assert.equal(ask(table, '/users', { 'if-none-match': '*' }).status, 304)
+  })
+
+  test('comes after the rules of the site', () => {
+    const ruled = tableOf(FILES, { spaMode: true, redirects: '/old/* /docs/ 301\n/raw/* /app.js 200' })
+    assert.equal(told(ruled, '/old/a'), '→ /docs/')
+    assert.equal(told(ruled, '/raw/a'), 'app.js')
+    assert.equal(told(ruled, '/else'), 'index.html')
+  })
+
+  test('without a root document is nothing found', () => {
+    const bare = tableOf(['docs/index.html', '404.html'], { spaMode: true })
+    assert.equal(told(bare, '/users', PAGE), '404 404.html')
+  })
+})
+
+test('without spaMode nothing found is nothing found', () => {
+  assert.equal(told(tableOf(FILES), '/users', PAGE), '404 404.html')
+})
+
+describe('spaMode over the wire', () => {
+  let edge: EdgeFixture
+  before(async () => {
+    edge = await EdgeFixture.start()
+  })
+  after(() => edge[Symbol.asyncDispose]())
+
+  test('is switched on and off at once', async () => {
+    const slug = await edge.publish({ 'index.html': 'app' }, { spa_mode: 1 })
+    const { status, text } = await edge.get(slug, '/deep/down', { headers: { accept: 'text/html' } })
+    assert.deepEqual([status, text], [200, 'app'])
+    await edge.change(slug, { spa_mode: 0 })
+    assert.equal((await edge.get(slug, '/deep/down')).status, 404)
+  })
+
+  test('shows nothing before the password', async () => {
+    const slug = await edge.publish({ 'index.html': 'app' }, { spa_mode: 1 })
+    await edge.setPassword(slug, 'open sesame')
+    assert.equal((await edge.get(slug, '/deep/down')).status, 401)
+  })
+})
