@@ -1,3 +1,4 @@
+import { Addresses } from '../server/address.ts'
 import { type Answer, answerTo } from '../server/edge/answer.ts'
 import type { VisitHeaders } from '../server/edge/asked.ts'
 import { NO_ASSET, NO_PAGE } from '../server/edge/pages.ts'
@@ -14,6 +15,8 @@ export const HOST = 'amber.sites.test'
 export const LIVE = Date.parse('2031-05-06T07:08:09.500Z')
 export const NOW = LIVE + 60_000
 
+const addresses = new Addresses({ baseUrl: 'https://api.test', siteDomain: 'sites.test' })
+
 interface Said extends Partial<Omit<Published, 'files' | 'rules'>> {
   redirects?: string
   headers?: string
@@ -29,7 +32,7 @@ export function tableOf(paths: readonly string[], { redirects, headers, ...more 
     policy: openPolicy({ live, said: live }),
     rules: rules ?? undefined,
     said: { title: null, description: null, og_image_path: null },
-    siteUrl: 'https://amber.sites.test/',
+    urlOf: (name) => addresses.file('amber', name),
     ...more,
   })
 }

@@ -12,15 +12,15 @@ import { diskBlobs } from '../server/blobs/disk.ts'
 import { Edge } from '../server/edge/edge.ts'
 import { serveVisit } from '../server/edge/http-lane.ts'
 import { Budget } from '../server/edge/kept.ts'
-import { ENCODINGS, type Encoding } from '../server/encoding.ts'
+import type { Encoding } from '../server/encoding.ts'
 import type { StoredFile } from '../server/file.ts'
-import type { Front } from '../server/front.ts'
+import { frontWish } from '../server/front.ts'
 import { newId } from '../server/key.ts'
 import { type LogFields, makeLog } from '../server/log.ts'
 import { hashOfPassword } from '../server/password.ts'
 import { endSite } from '../server/site.ts'
 import { newSlug } from '../server/slug.ts'
-import type { EncodingRow, SiteRow, VersionRow } from '../server/store/schema.ts'
+import type { EncodingRow, SiteRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
 import { dropVersions, makeLive } from '../server/version.ts'
 import { type Content, rulesOf, typed } from './edge-contents.ts'
@@ -45,7 +45,6 @@ type Encoded = Record<string, Partial<Record<Encoding, string | Buffer>>>
 interface VersionOptions {
   live?: boolean
   encoded?: Encoded
-  row?: Partial<VersionRow>
 }
 
 interface FixtureOptions {
@@ -61,6 +60,7 @@ export class EdgeFixture {
   readonly clock = { now: Date.parse('2031-05-06T07:08:09.500Z') }
   readonly logged: { level: string; message: string; fields: LogFields }[] = []
   address = '192.0.2.1'
+  addresses!: Addresses
   edge!: Edge
   store!: WatchedStore
   blobs!: Blobs
@@ -81,6 +81,7 @@ export class EdgeFixture {
     cacheBytes = 2 ** 26,
   }: FixtureOptions): Promise<void> {
     const clock = () => this.clock.now
+    this.addresses = new Addresses({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests that want changes of other processes ask for them by `catchUp`.
@@ -96,7 +97,7 @@ export class EdgeFixture {
     this.edge = new Edge({
       store: this.store.watched,
       blobs: this.blobs,
-      addresses: new Addresses({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain }),
+      addresses: this.addresses,
       clock,
       log,
       secret: 'a secret that only this test knows of',
@@ -139,12 +140,15 @@ export class EdgeFixture {
   async version(
     slug: string,
     contents: Record<string, Content>,
-    { live = true, encoded = {}, row = {} }: VersionOptions = {},
+    { live = true, encoded = {} }: VersionOptions = {},
   ): Promise<string> {
     const id = newId(this.clock.now)
     const files = await this.#keep(id, contents)
-    const encodings = await this.#encode(files, encoded)
-    const front = row.front ? (JSON.parse(row.front) as Front) : undefined
+    const encodings = await Promise.all(
+      Object.entries(encoded).map(([path, bodies]) =>
+        this.#encode(files.find((file) => file.path === path)!.hash!, bodies),
+      ),
+    )
     await this.store.real.write('durable', async (tx) => {
       await tx.versions.insert({
         ...emptyVersion,
@@ -153,11 +157,8 @@ export class EdgeFixture {
         created_at: this.clock.now,
         files: JSON.stringify(files),
         rules: rulesOf(contents),
-        ...row,
       })
-      await tx.blobNames.name(slug, [
-        ...new Set([...files, ...(front ? [front] : [])].map((file) => file.hash!)),
-      ])
+      await tx.blobNames.name(slug, [...new Set(files.map((file) => file.hash!))])
       await tx.encodings.record(encodings)
       if (live)
         await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
@@ -165,13 +166,25 @@ export class EdgeFixture {
     return id
   }
 
-  /** Keeps encodings of a file of the live version, as the work behind a finalize does. */
-  async encode(slug: string, path: string, bodies: Encoded[string]): Promise<void> {
-    const { live_version_id: id } = (await this.store.real.read.sites.bySlug(slug))!
-    const { files } = (await this.store.real.read.versions.byId(id!))!
-    const rows = await this.#encode(JSON.parse(files) as StoredFile[], { [path]: bodies })
+  /** Keeps encodings of these bytes of a site, as the work behind a finalize does. */
+  async encode(slug: string, published: string, bodies: Encoded[string]): Promise<void> {
+    const row = await this.#encode(sha256(published), bodies)
     await this.store.real.write('durable', async (tx) => {
-      await tx.encodings.record(rows)
+      await tx.encodings.record([row])
+      await tx.changed(slug)
+    })
+  }
+
+  /** Keeps a root document with what is said of the site now, as a change of that does. */
+  async front(slug: string, id: string, html: string): Promise<void> {
+    const site = (await this.store.real.read.sites.bySlug(slug))!
+    const version = (await this.store.real.read.versions.byId(id))!
+    const { key } = frontWish(site, version, this.addresses.site(slug))!
+    const [file] = await this.#keep(newId(this.clock.now), { 'index.html': html })
+    const front = { key, hash: file!.hash!, size: file!.size }
+    await this.store.real.write('durable', async (tx) => {
+      await tx.versions.update(id, { front: JSON.stringify(front) })
+      await tx.blobNames.name(slug, [front.hash])
       await tx.changed(slug)
     })
   }
@@ -188,20 +201,13 @@ export class EdgeFixture {
     return files
   }
 
-  async #encode(files: readonly StoredFile[], encoded: Encoded): Promise<EncodingRow[]> {
-    const rows: EncodingRow[] = []
-    for (const [path, bodies] of Object.entries(encoded)) {
-      const hash = files.find((file) => file.path === path)!.hash!
-      const row: EncodingRow = { hash, br: null, zstd: null, gzip: null }
-      for (const encoding of ENCODINGS) {
-        const bytes = bodies[encoding]
-        if (bytes === undefined) continue
-        row[encoding] = bytes.length
-        await this.blobs.keepEncoding(hash, encoding, Buffer.from(bytes))
-      }
-      rows.push(row)
+  async #encode(hash: string, bodies: Encoded[string]): Promise<EncodingRow> {
+    const row: EncodingRow = { hash, br: null, zstd: null, gzip: null }
+    for (const [encoding, bytes] of Object.entries(bodies)) {
+      row[encoding as Encoding] = bytes.length
+      await this.blobs.keepEncoding(hash, encoding as Encoding, Buffer.from(bytes))
     }
-    return rows
+    return row
   }
 
   /** A new site with a live version. */

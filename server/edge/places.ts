@@ -173,7 +173,7 @@ export class Places {
       expiresAt: row.expires_at,
       passwordHash: row.password_hash,
       preview: false,
-      table: live && (await liveTable(row, live, this.#context(row.slug))),
+      table: live && (await liveTable(row, live, this.#context)),
       reading: ++this.#readings,
     }
   }
@@ -184,12 +184,12 @@ export class Places {
     const version = await this.#store.read.versions.byId(versionId)
     if (version?.slug !== slug || version.state !== 'ready') return { table: undefined, reading }
     const site = await this.#store.read.sites.bySlug(slug)
-    const table = site && (await previewTable(site, version, this.#context(slug)))
+    const table = site && (await previewTable(site, version, this.#context))
     return { table, reading }
   }
 
-  #context(slug: string) {
-    return { read: this.#store.read, siteUrl: this.#addresses.site(slug), now: this.#clock() }
+  get #context() {
+    return { read: this.#store.read, addresses: this.#addresses, now: this.#clock() }
   }
 
   async #readPointer(domain: string): Promise<Pointer> {

@@ -1,3 +1,4 @@
+import type { Addresses } from '../address.ts'
 import type { StoredFile } from '../file.ts'
 import { currentFront, saidWhenLive } from '../front.ts'
 import type { SiteRules } from '../site-rules.ts'
@@ -11,7 +12,7 @@ const BEFORE_MILLISECONDS = 3_600_000
 
 interface Context {
   read: Queries
-  siteUrl: string
+  addresses: Addresses
   /** Milliseconds since 1970. */
   now: number
 }
@@ -41,17 +42,17 @@ function timesOf(site: SiteRow, since: number): Pick<Policy, 'live' | 'said'> {
 async function publishedOf(
   site: SiteRow,
   version: VersionRow,
-  { read, siteUrl, policy }: Context & { policy: Policy },
+  { read, addresses, policy }: Context & { policy: Policy },
 ): Promise<Published> {
   const encodings = await read.encodings.ofSite(site.slug)
   return {
     files: JSON.parse(version.files) as StoredFile[],
     policy,
     rules: version.rules === null ? undefined : (JSON.parse(version.rules) as SiteRules),
-    front: currentFront(site, version, siteUrl),
+    front: currentFront(site, version, addresses.site(site.slug)),
     encodings: new Map(encodings.map((row) => [row.hash, row])),
     said: saidWhenLive(site, version),
-    siteUrl,
+    urlOf: (name) => addresses.file(site.slug, name),
     spaMode: site.spa_mode === 1,
   }
 }

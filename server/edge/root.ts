@@ -1,5 +1,5 @@
 import { listingPage } from './listing-page.ts'
-import { addressOf, folderOf, lastName, nameOf, pathOf } from './names.ts'
+import { addressOf, folderOf, lastName, nameOf } from './names.ts'
 import { Redirection } from './redirection.ts'
 import { fileType, type ServedFile } from './served-file.ts'
 import { type Head, SitePage } from './site-page.ts'
@@ -36,14 +36,14 @@ function firstIndex(files: readonly ServedFile[]): ServedFile | undefined {
   return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
 }
 
-type Described = Pick<Published, 'said' | 'siteUrl'>
+type Described = Pick<Published, 'said' | 'urlOf'>
 
-function headOf(title: string, { said, siteUrl }: Described): Head {
+function headOf(title: string, { said, urlOf }: Described): Head {
   const { og_image_path: image } = said
   return {
     title: said.title ?? title,
     description: said.description,
-    image: image === null ? undefined : absolute(siteUrl, pathOf(image)),
+    image: image === null ? undefined : urlOf(image),
   }
 }
 
@@ -51,9 +51,5 @@ function headOf(title: string, { said, siteUrl }: Described): Head {
 function loneHead(file: ServedFile, published: Described): Head {
   const head = headOf(lastName(nameOf(file.path)), published)
   const isImage = /^image\//i.test(file.type.name)
-  return { ...head, image: head.image ?? (isImage ? absolute(published.siteUrl, file.path) : undefined) }
-}
-
-function absolute(siteUrl: string, path: string): string {
-  return siteUrl.replace(/\/$/, '') + addressOf(path)
+  return { ...head, image: head.image ?? (isImage ? published.urlOf(nameOf(file.path)) : undefined) }
 }

@@ -49,7 +49,8 @@ export interface Published {
   /** The version before this one, and until when its files are served too. */
   before?: { files: readonly StoredFile[]; until: number } | undefined
   said: Said
-  siteUrl: string
+  /** Where everybody finds a file, by its name. */
+  urlOf: (name: string) => string
   spaMode?: boolean
 }
 
