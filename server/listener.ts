@@ -84,6 +84,15 @@ export class Listener {
   }
 }
 
+/** Nothing is forwarded for anybody (RFC 9110, 9.3.6). */
+const NO_TUNNEL = [
+  'HTTP/1.1 405 Method Not Allowed',
+  'Allow: GET, HEAD, OPTIONS',
+  'Content-Length: 0',
+  'Connection: close',
+  '\r\n',
+].join('\r\n')
+
 /** Node's defaults are for trusted clients; see design.md, "Node's defaults to override". */
 function makeServer(ready: Promise<Doors>): Server {
   let doors: Doors | undefined
@@ -106,6 +115,7 @@ function makeServer(ready: Promise<Doors>): Server {
     doors = given
     if (given.lane) divert(server, given.lane)
   })
+  server.on('connect', (_request, socket) => socket.end(NO_TUNNEL))
   server.maxConnections = 20_000
   server.setTimeout(IDLE)
   return server

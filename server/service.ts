@@ -25,6 +25,7 @@ import type { Log } from './log.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import { smtpMail } from './mail/smtp.ts'
+import { refuseUnclear } from './plain-request.ts'
 import { Publishing } from './publish.ts'
 import { Sites } from './site.ts'
 import { Staging } from './stage.ts'
@@ -127,6 +128,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
 
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
+      if (refuseUnclear(request, response)) return
       if (edge.knows(request.headers.host)) serveVisit(edge, request, response)
       else api.routing(request, response)
     },
