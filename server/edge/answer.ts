@@ -70,7 +70,7 @@ function fileAnswer(file: Representation, headers: VisitHeaders): Answer {
   const answer = conditional(file, headers)
   const { range } = headers
   if (range === undefined || answer !== file.ok) return answer
-  if (!isSame(headers['if-range'], file, file.isPlain)) return answer
+  if (!isSame(headers['if-range'], file, file.encoding === undefined)) return answer
   const part = rangeIn(range, file.size)
   if (part === 'whole') return answer
   return part === 'none' ? file.notSatisfiable() : file.partial(part)

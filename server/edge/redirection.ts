@@ -29,6 +29,6 @@ export class Redirection {
 
 /** Even a permanent one is asked for again each time: another version may say something else. */
 export function redirect(status: number, location: string, { cacheControl, more }: Policy): Answer {
-  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', cacheControl, ...more]
+  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', cacheControl].concat(more)
   return { status, headers }
 }

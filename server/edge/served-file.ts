@@ -87,24 +87,31 @@ export class ServedFile {
 }
 
 /** A file in one encoding, or as published: what has an entity tag of its own (RFC 9110, 8.8.3.3). */
-export class Representation {
+export class Representation implements Content {
+  readonly encoding?: Encoding
+  /** Bytes. */
+  readonly size: number
   /** Strong, with its quotes: the same bytes have the same one in every version. */
   readonly etag: string
-  /** Whether there is but one form of the file with its date. */
-  readonly isPlain: boolean
   readonly #file: ServedFile
-  readonly #content: Content
   #ok: Answer | undefined
   #notModified: Answer | undefined
   #missing: Answer | undefined
 
   constructor(file: ServedFile, encoding: Encoding | undefined, size: number) {
     const tag = file.hash.slice(0, 32)
+    if (encoding !== undefined) this.encoding = encoding
+    this.size = size
     this.etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`
-    this.isPlain = encoding === undefined
-    const content = { path: nameOf(file.path), hash: file.hash, size }
-    this.#content = encoding === undefined ? content : { ...content, encoding }
     this.#file = file
+  }
+
+  get path(): string {
+    return nameOf(this.#file.path)
+  }
+
+  get hash(): string {
+    return this.#file.hash
   }
 
   /** Milliseconds since 1970. */
@@ -112,22 +119,16 @@ export class Representation {
     return this.#file.modified.time
   }
 
-  /** Bytes. */
-  get size(): number {
-    return this.#content.size
-  }
-
   get ok(): Answer {
-    this.#ok ??= { status: 200, headers: this.#lines(this.size), content: this.#content }
+    this.#ok ??= { status: 200, headers: this.#lines(this.size), content: this }
     return this.#ok
   }
 
   /** RFC 9110, 15.4.5. */
   get notModified(): Answer {
-    const { policy } = this.#file
     this.#notModified ??= {
       status: 304,
-      headers: ['ETag', this.etag, ...this.#vary(), ...common(policy)],
+      headers: ['ETag', this.etag].concat(this.#vary, common(this.#file.policy)),
     }
     return this.#notModified
   }
@@ -136,47 +137,39 @@ export class Representation {
   get missing(): Answer {
     this.#missing ??= {
       status: 404,
-      headers: [...this.#described(this.size), ...this.#vary(), ...ERROR_HEADERS, ...this.#file.policy.more],
-      content: this.#content,
+      headers: this.#described(this.size).concat(this.#vary, ERROR_HEADERS, this.#file.policy.more),
+      content: this,
     }
     return this.#missing
   }
 
   /** RFC 9110, 15.3.7. */
   partial(range: NonNullable<Content['range']>): Answer {
+    const { path, hash, size, encoding } = this
     const { start, end } = range
-    const headers = ['Content-Range', `bytes ${start}-${end}/${this.size}`, ...this.#lines(end - start + 1)]
-    return { status: 206, headers, content: { ...this.#content, range } }
+    const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#lines(end - start + 1))
+    const content = { path, hash, size, range }
+    return { status: 206, headers, content: encoding === undefined ? content : { ...content, encoding } }
   }
 
   /** RFC 9110, 15.5.17. */
   notSatisfiable(): Answer {
-    const headers = [...NOT_SATISFIABLE.headers, 'Content-Range', `bytes */${this.size}`]
+    const headers = NOT_SATISFIABLE.headers.concat('Content-Range', `bytes */${this.size}`)
     return { ...NOT_SATISFIABLE, headers }
   }
 
   #lines(length: number): string[] {
     const { modified, policy } = this.#file
-    return [
-      ...this.#described(length),
-      'ETag',
-      this.etag,
-      'Last-Modified',
-      modified.date,
-      'Accept-Ranges',
-      'bytes',
-      ...this.#vary(),
-      ...common(policy),
-    ]
+    const validators = ['ETag', this.etag, 'Last-Modified', modified.date, 'Accept-Ranges', 'bytes']
+    return this.#described(length).concat(validators, this.#vary, common(policy))
   }
 
   #described(length: number): string[] {
     const lines = ['Content-Type', this.#file.type.name, 'Content-Length', `${length}`]
-    const { encoding } = this.#content
-    return encoding === undefined ? lines : [...lines, 'Content-Encoding', encoding]
+    return this.encoding === undefined ? lines : lines.concat('Content-Encoding', this.encoding)
   }
 
-  #vary(): readonly string[] {
+  get #vary(): readonly string[] {
     return this.#file.type.shrinks ? VARY : []
   }
 }
@@ -185,5 +178,5 @@ const VARY = ['Vary', 'Accept-Encoding'] as const
 
 /** Header lines of everything of a version that is no error. */
 export function common({ cacheControl, more }: Policy): string[] {
-  return ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff', ...more]
+  return ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff'].concat(more)
 }
