@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Exchange, endBroken } from './broken-request.ts'
 
 /** Who answers. */
 export interface Doors {
@@ -96,6 +98,7 @@ const NO_TUNNEL = [
 /** Node's defaults are for trusted clients; see design.md, "Node's defaults to override". */
 function makeServer(ready: Promise<Doors>): Server {
   let doors: Doors | undefined
+  const last = new WeakMap<Duplex, Exchange>()
   const server = createServer(
     {
       headersTimeout: 15_000,
@@ -107,6 +110,7 @@ function makeServer(ready: Promise<Doors>): Server {
     },
     (request, response) => {
       if (!server.listening) response.setHeader('Connection', 'close')
+      last.set(request.socket, { request, response })
       if (doors) doors.request(request, response)
       else void ready.then((given) => given.request(request, response))
     },
@@ -115,6 +119,7 @@ function makeServer(ready: Promise<Doors>): Server {
     doors = given
     if (given.lane) divert(server, given.lane)
   })
+  server.on('clientError', (error, socket) => endBroken(error, socket, last.get(socket)))
   server.on('connect', (_request, socket) => socket.end(NO_TUNNEL))
   server.maxConnections = 20_000
   server.setTimeout(IDLE)
