@@ -17,7 +17,7 @@ export interface Front {
 export type Said = Pick<SiteRow, 'title' | 'description' | 'og_image_path'>
 
 /** What decides which front a version has. */
-export type FrontedVersion = Pick<VersionRow, 'files' | 'viewer' | 'published_at'>
+type FrontedVersion = Pick<VersionRow, 'files' | 'viewer' | 'published_at'>
 
 /** What a front is made of. */
 export interface FrontWish {
@@ -68,7 +68,7 @@ function rootDocument(files: readonly StoredFile[]): StoredFile | undefined {
 }
 
 /** The key of the front that a root document of this hash has with what is said, at this address. */
-export function frontKey(rootHash: string, said: Said, siteUrl: string): string {
+function frontKey(rootHash: string, said: Said, siteUrl: string): string {
   const { title, description, og_image_path: image } = said
   return hash('sha256', JSON.stringify([rootHash, title, description, image, siteUrl]))
 }

@@ -5,13 +5,14 @@ import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { Failure } from './failure.ts'
 import type { StoredFile } from './file.ts'
+import { saidWhenLive } from './front.ts'
 import { type Fronts, upToDate } from './fronts.ts'
 import { releaseNames } from './named-blobs.ts'
 import { ownedSite } from './ownership.ts'
 import type { AccountRow, SiteRow, VersionRow } from './store/schema.ts'
 import type { Queries, Store, Writing } from './store/store.ts'
 import { iso, isoOrNull } from './time.ts'
-import { hasImage, viewerColumns } from './viewer.ts'
+import { viewerColumns } from './viewer.ts'
 import { warningsIn } from './warnings.ts'
 
 interface VersionsOptions {
@@ -201,12 +202,9 @@ export function refuseOtherBase(site: SiteRow, baseVersionId: string | null): vo
  */
 export async function makeLive(tx: Writing, site: SiteRow, version: VersionRow, now: number): Promise<void> {
   const first = version.published_at === null
-  const said = first ? viewerColumns(JSON.parse(version.viewer) as Viewer, now) : {}
-  const image = said.og_image_path === undefined ? site.og_image_path : said.og_image_path
-  const lost = image !== null && !hasImage(JSON.parse(version.files) as StoredFile[], image)
   await tx.sites.update(site.slug, {
-    ...said,
-    ...(lost ? { og_image_path: null } : {}),
+    ...(first ? viewerColumns(JSON.parse(version.viewer) as Viewer, now) : {}),
+    ...saidWhenLive(site, version),
     live_version_id: version.id,
     previous_version_id: site.live_version_id,
     live_since: now,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Viewer } from '../../client/wire.ts'
 import { type Account, Api, refused } from './api.ts'
 
 let api: Api
@@ -13,10 +14,8 @@ after(() => api[Symbol.asyncDispose]())
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 /** A live site with a draft beside it. */
-async function siteWithDraft(
-  more: { title?: string; description?: string | null; ttlSeconds?: number } = {},
-) {
-  const live = await api.publish(owner.client, { 'index.html': 'live' }, { title: 'Live', description: 'D' })
+async function siteWithDraft(more: Viewer = {}, said: Viewer = {}) {
+  const live = await api.publish(owner.client, { 'index.html': 'live' }, said)
   const { slug, siteUrl } = live
   const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false, ...more })
   return { slug, siteUrl, live, draft }
@@ -81,7 +80,7 @@ describe('a draft', () => {
 
   test('says what it says of the site only once it is live', async () => {
     const said = { title: 'Draft', description: null, ttlSeconds: 3600 }
-    const { slug, draft } = await siteWithDraft(said)
+    const { slug, draft } = await siteWithDraft(said, { title: 'Live', description: 'D' })
     const before = await owner.client.details(slug)
     assert.deepEqual([before.title, before.description, before.expiresAt], ['Live', 'D', null])
     api.pass(5000)

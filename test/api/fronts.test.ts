@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
 import { Addresses } from '../../server/address.ts'
 import { Finalizing } from '../../server/finalize.ts'
 import type { Front } from '../../server/front.ts'
@@ -107,6 +108,18 @@ describe('what is said of a site stands in the head of its root document', () =>
     assert.equal((await head(siteUrl)).title, 'Live')
     await owner.client.restore(slug, draft.versionId)
     assert.deepEqual(await head(siteUrl), { title: 'Draft', description: 'D', image: undefined })
+  })
+
+  test('in every encoding, now and after each change', async () => {
+    const page = `${PAGE}${'<p>word after word'.repeat(100)}`
+    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': page }, { title: 'One' })
+    for (const title of ['One', 'Two']) {
+      await owner.client.setMetadata(slug, { title })
+      await api.running.service.encodings.idle()
+      const { headers, body } = await api.visit(siteUrl, '/', { 'accept-encoding': 'br' })
+      assert.equal(headers['content-encoding'], 'br')
+      assert.equal(said(brotliDecompressSync(body).toString()).title, title)
+    }
   })
 
   test('of a duplicate, with its own address', async () => {

@@ -111,7 +111,7 @@ describe('a change of what is said of a site', () => {
     assert.equal((await api.visit(siteUrl)).status, 401)
     assert.equal((await api.visit(siteUrl, '/card.png')).status, 401)
     await owner.client.setMetadata(slug, { password: null })
-    assert.equal((await api.visit(siteUrl)).text, 'home')
+    assert.match((await api.visit(siteUrl)).text, /<title>New<\/title>.*home$/s)
   })
 
   test('of a site that is not finalized looks at the manifest that waits', async () => {

@@ -26,7 +26,10 @@ describe('a site of this folder', () => {
   ]
   const answers = {
     'GET /api/v1/publish/otter/versions': { versions },
-    'POST /api/v1/publish/otter/versions/v2/restore': { siteUrl: 'http://otter.sites.test/' },
+    'POST /api/v1/publish/otter/versions/v2/restore': {
+      siteUrl: 'http://otter.sites.test/',
+      warnings: [{ file: '_redirects', line: 3, message: 'has no target' }],
+    },
     'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
     'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
     'POST /api/v1/publish/otter/claim/preview': { slug: 'otter' },
@@ -48,7 +51,7 @@ describe('a site of this folder', () => {
     all.remember('otter')
     const { stdout, stderr } = await all.desk.run(['restore', 'v2'], keyed)
     assert.equal(stdout, 'http://otter.sites.test/\n')
-    assert.match(stderr, /v2 is live/)
+    assert.match(stderr, /v2 is live\.\nCareful: _redirects:3: has no target\n/)
     assert.equal((await all.desk.run(['restore'], keyed)).code, 2)
   })
 
