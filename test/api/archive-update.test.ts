@@ -26,7 +26,7 @@ describe('an archive as an update', () => {
     assert.equal(status, 200)
     assert.equal(json.previousVersionId, first.versionId)
     assert.equal(json.currentVersionId, json.versionId)
-    assert.equal((await api.visit(siteUrl)).text, 'new')
+    assert.match((await api.visit(siteUrl)).text, /<title>T<\/title>.*new$/s)
     assert.equal((await owner.client.details(slug)).title, 'T')
     assert.equal((await owner.client.details(slug)).files.length, 1)
   })
