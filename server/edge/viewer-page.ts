@@ -3,7 +3,7 @@ import { addressOf, lastName, nameOf } from './names.ts'
 import type { ServedFile } from './served-file.ts'
 import { type Head, type Markup, sizeText } from './site-page.ts'
 
-/** Where the viewer finds a text in the one type that every browser shows; no name of a manifest, as nothing links to it. */
+/** Where the viewer finds a text in the one type that every browser shows, whatever its own is. */
 export const TEXT_PATH = '/_slipway/text'
 
 /** How a file can be looked at in a browser. */
@@ -82,7 +82,7 @@ a{color:var(--deep);font-weight:600;text-underline-offset:.2em}
 main{flex:1;display:grid;place-items:center;min-height:0;padding:1.4rem}
 img,video{max-width:100%;max-height:82vh;border-radius:.5rem}
 audio{width:min(100%,34rem)}
-iframe{width:100%;height:100%;min-height:75vh;border:1px solid var(--line);border-radius:.5rem;background:#fff}
+iframe{width:100%;height:100%;min-height:75vh;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}
 .frame,.text{place-items:stretch}
 .frame{padding:0}
 .frame iframe{border:0;border-radius:0}
