@@ -246,6 +246,34 @@ test('an encoding process that is killed over a file costs only another try', as
   assert.ok(await house.isDone())
 })
 
+test('when it stops, so does the encoding process, whatever that is at', async (t) => {
+  const house = await rooms(t)
+  const large = bytesOf('large', 500_000).toString('hex')
+  const id = await house.version([
+    { path: 'index.html', content: textOf('small', 3000) },
+    { path: 'large.html', content: large },
+  ])
+  const reached = Promise.withResolvers<void>()
+  const encodings = house.encodings({
+    async bytes(hash, encoding) {
+      if (hash === hashOf(large)) reached.resolve()
+      return house.blobs.bytes(hash, encoding)
+    },
+  })
+  encodings.prepare('a-site', id)
+  await reached.promise
+  assert.ok(encodings.pid)
+  await encodings[Symbol.asyncDispose]()
+  assert.equal(encodings.pid, undefined)
+  assert.equal((await house.rows()).length, 1, 'what was done is recorded')
+  assert.equal(await house.isDone(), false)
+  assert.deepEqual(house.logged, [])
+  const next = house.encodings()
+  next.prepare('a-site', id)
+  await next.idle()
+  assert.ok(await house.isDone(), 'the next need not wait')
+})
+
 test('once stopped it takes up nothing, and the versions wait for another', async (t) => {
   const house = await rooms(t)
   const id = await house.version([{ path: 'a.html', content: textOf('a', 3000) }])
