@@ -22,6 +22,9 @@ interface Opening {
 /** How far a browser looks for `<meta charset>`, in bytes (HTML, 4.2.5.4). */
 const CHARSET_WITHIN = 1024
 
+/** How far a head is looked for, in bytes: visitors wait while a parser reads. */
+const HEAD_WITHIN = 256 * 1024
+
 /** Elements that are read, and how many of them inside one another: far more than any head has. */
 const MOST_ELEMENTS = 10_000
 const MOST_DEPTH = 100
@@ -36,7 +39,7 @@ const ENOUGH = Symbol('enough of the document was read')
 export function frontOf(bytes: Buffer, wish: HeadWish, contentType: string): Buffer | undefined {
   const mark = bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0
   // A character for each byte, so that the parser's places are those of the bytes.
-  const opening = openingOf(bytes.toString('latin1', mark))
+  const opening = openingOf(bytes.toString('latin1', mark, mark + HEAD_WITHIN))
   const declaration = opening.found.find((element) => charsetOfMeta(attributesOf(element)))
   const declared = declaration && charsetOfMeta(attributesOf(declaration))
   const charset = charsetOfDocument(bytes, contentType, declared)
@@ -91,7 +94,13 @@ function openingOf(source: string): Opening {
   }
   const html = elementIn(document, 'html')
   const doctype = document.childNodes.find((node) => node.nodeName === '#documentType')
-  return { doctype: doctype as Tree.DocumentType | undefined, html, head: elementIn(html, 'head'), found }
+  return {
+    doctype: doctype as Tree.DocumentType | undefined,
+    html,
+    head: elementIn(html, 'head'),
+    // Without the one at which reading ended.
+    found: found.filter((element) => element.parentNode),
+  }
 }
 
 function elementIn(parent: Tree.ParentNode, name: string): Tree.Element {

@@ -140,6 +140,22 @@ describe('whatever the encoding of a document', () => {
   })
 })
 
+describe('a head of which not all is read', () => {
+  const script = `<script>${'/**/'.repeat(2 ** 16)}</script>`
+  const cut = `<script>${'x'.repeat(2 ** 18 - 28)}</script><title>Old</title>`
+  for (const [what, document] of [
+    ['a title behind much script', `<head>${script}<title>Old</title></head>`],
+    ['a title at the very border', `<head>${cut}</head>`],
+    ['a tag at the very border', `<head>${cut.replace('<title>', '<meta name=description><title>')}</head>`],
+  ] as const) {
+    test(`stays, and what is said comes first: ${what}`, () =>
+      assert.equal(
+        fronted(document),
+        document.replace('<head>', () => `<head>${ALL}`),
+      ))
+  }
+})
+
 describe('a document that is a trap for parsers', () => {
   const most = 2 ** 21
   const numbered = (size: number, text: (number: number) => string) =>

@@ -240,6 +240,11 @@ export const documents: [what: string, document: string, front: string][] = [
     '<head></head><meta charset=utf-8><body>',
     '<head></head><meta charset=utf-8>◆<body>',
   ],
+  [
+    'an encoding declared where no browser looks for it',
+    `<body>${'x'.repeat(2000)}<meta charset=utf-8>`,
+    `◆<body>${'x'.repeat(2000)}<meta charset=utf-8>`,
+  ],
 
   // Odd bytes
   ['a null character', '<head>\0<title>Old</title></head>', '<head>◆\0<title>Old</title></head>'],
