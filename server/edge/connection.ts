@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Answer } from './answer.ts'
 import type { Edge } from './edge.ts'
 import { pour } from './pour.ts'
-import { readInto } from './read-into.ts'
+import type { readInto } from './read-into.ts'
 import { isWhole, type Recognised, Recogniser } from './recogniser.ts'
 import type { Wires } from './wires.ts'
 
@@ -14,6 +14,8 @@ export interface Lane {
   readonly closing: boolean
   /** How often the lane has looked for connections that fell asleep. */
   readonly looks: number
+  /** How sockets are read. */
+  readonly read: typeof readInto
   /** Requests that were answered here. */
   answered: number
   /** Takes the socket of a connection that needs Node's parser, with everything on it that was not answered. */
@@ -47,7 +49,7 @@ export class Connection {
     this.#socket = socket
     this.#lane = lane
     this.#asleep = lane.looks
-    this.#stopReading = readInto(socket, this.#onData)
+    this.#stopReading = lane.read(socket, this.#onData)
     socket.on('drain', this.#onDrain)
     socket.on('end', this.#onEnd)
     socket.on('error', this.#onError)

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { Connection, type Lane } from './connection.ts'
 import type { Edge } from './edge.ts'
 import type { Budget } from './kept.ts'
+import { readInto } from './read-into.ts'
 import { Wires } from './wires.ts'
 
 /** Milliseconds between two looks for connections that fell asleep. */
@@ -16,6 +17,7 @@ interface FastLaneOptions {
   /** Milliseconds since 1970. */
   clock: () => number
   budget: Budget
+  read?: typeof readInto
 }
 
 /**
@@ -26,6 +28,7 @@ interface FastLaneOptions {
 export class FastLane implements Lane {
   readonly edge: Edge
   readonly wires: Wires
+  readonly read: typeof readInto
   closing = false
   answered = 0
   /** Connections that went to Node's parser. */
@@ -34,8 +37,9 @@ export class FastLane implements Lane {
   readonly #connections = new Map<Connection, (socket: Socket) => void>()
   readonly #timer: NodeJS.Timeout
 
-  constructor({ edge, clock, budget }: FastLaneOptions) {
+  constructor({ edge, clock, budget, read = readInto }: FastLaneOptions) {
     this.edge = edge
+    this.read = read
     this.wires = new Wires({ clock, budget })
     this.#timer = setInterval(() => this.#look(), LOOK).unref()
   }
