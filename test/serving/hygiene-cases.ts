@@ -88,7 +88,6 @@ const LINES: Row[] = [
   ['a space after the version', line('GET {path} HTTP/1.1 ')],
   ['more after the version', line('GET {path} HTTP/1.1 Host: {host}')],
   ['a request of HTTP/0.9', 'GET {path}\r\n'],
-  ['no version', line('GET {path}')],
 ]
 
 const VERSIONS: Row[] = [
@@ -116,8 +115,10 @@ const VERSIONS: Row[] = [
     'HTTP/1.1x',
     'HTTP',
   ],
-  ...['XTTP/1.1', 'HTTPS/1.1', 'ICE/1.0', 'RTSP/1.0'],
+  ...['XTTP/1.1', 'HTTPS/1.1', 'ICE/1.0', 'RTSPS/1.0'],
 ].map((version) => [`the version ${version}`, line(`GET {path} ${version}`)])
+
+const NO_VERSION: Row[] = [['no version', line('GET {path}')]]
 
 const METHODS: Row[] = [
   ...[
@@ -246,6 +247,7 @@ const LEFT_OPEN: { row: Row; statuses: readonly number[] }[] = [
     statuses: NOT_HERE,
   },
   { row: ['a target with a fragment', line('GET {path}#part HTTP/1.1')], statuses: [200, 400] },
+  { row: ['RTSP', line('GET {path} RTSP/1.0')], statuses: [200, 400, 505] },
   { row: ['HTTP/1.2', line('GET {path} HTTP/1.2')], statuses: [200, 400, 505] },
   { row: ['bytes above ASCII in the target', line('GET /caf\xc3\xa9 HTTP/1.1')], statuses: NOT_HERE },
   { row: ['a backslash in the target', line('GET /..\\{path} HTTP/1.1')], statuses: NOT_HERE },
@@ -276,7 +278,7 @@ export const CASES: readonly Case[] = [
   ...cases(hosts(ODD_HOSTS), [200, ...NOT_HERE, 421], 'ends or goes on'),
   ...cases(OTHER_PLACES, BAD, 'ends or goes on'),
   ...cases(LINES, BAD, 'ends'),
-  ...cases(VERSIONS, [400, 505], 'ends'),
+  ...cases([...VERSIONS, ...NO_VERSION], [400, 505], 'ends'),
   ...cases(METHODS, [...LONG, 405, 501, 505], 'ends'),
   ...cases(HEADERS, BAD, 'ends'),
   ...cases(TOO_LONG, LONG, 'ends'),

@@ -7,6 +7,7 @@ export type Pick = (bound: number) => number
 export interface Batch {
   /** Of the requests whose answers are read, in their order. */
   methods: string[]
+  texts: string[]
   pieces: Buffer[]
   /** Sent by itself when everything before was answered: something wrong may end the connection at once. */
   last: { after: number; bytes: Buffer }
@@ -84,7 +85,10 @@ Sec-Fetch-Dest: document
 Accept-Encoding: gzip, deflate, br, zstd
 Accept-Language: en-US,en;q=0.9`.split('\n')
 
-/** Unusual, but nothing that a server may refuse. */
+/**
+ * Unusual, but nothing that a server may refuse. Neither expectations nor upgrades: there a server may end the connection,
+ * and what it has said before may then be lost on the way.
+ */
 const ODD_LINES = [
   ...[
     'X:',
@@ -95,13 +99,7 @@ const ODD_LINES = [
     "!#$%&'*+-.^_`|~: y",
     'Max-Forwards: 0',
   ],
-  ...[
-    'TE: trailers',
-    'Upgrade: h2c',
-    'Expect: 100-continue',
-    'Proxy-Connection: keep-alive',
-    'Connection: keep-alive',
-  ],
+  ...['TE: trailers', 'Proxy-Connection: keep-alive', 'Connection: keep-alive'],
   ...[
     'Connection: x',
     'Keep-Alive: timeout=5',
@@ -132,7 +130,12 @@ export function randomBatch(dice: Dice, size: number): Batch {
   if (wrong !== '') methods.push(wrong.startsWith('HEAD') ? 'HEAD' : 'GET')
   methods.push('GET')
   const end = `GET /letters.txt HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
-  return { methods, pieces, last: { after: size, bytes: Buffer.from(filled(wrong, host) + end, 'latin1') } }
+  return {
+    methods,
+    texts: requests,
+    pieces,
+    last: { after: size, bytes: Buffer.from(filled(wrong, host) + end, 'latin1') },
+  }
 }
 
 function filled(bytes: string, host: string): string {

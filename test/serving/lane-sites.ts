@@ -128,8 +128,7 @@ async function publishAll(data: string): Promise<{ hosts: LaneHost[]; baseUrl: s
     { ...at(closed.slug, ALONE), cookie: await cookieOf(service, closed.slug) },
     at('no-such-site', {}),
   ]
-  await untilEncoded(service, hosts[0]!.host, '/style.css')
-  await untilEncoded(service, hosts[1]!.host, '/main.js')
+  await service.service.encodings.idle()
   return { hosts, baseUrl: service.baseUrl }
 }
 
@@ -141,17 +140,6 @@ async function cookieOf(service: RunningService, slug: string): Promise<string> 
       `Content-Length: ${form.length}\r\n\r\n${form}`,
   )
   return headerOf(answer, 'set-cookie')!.split(';')[0]!
-}
-
-/** Encodings are made in the background; they are all there when an answer says so. */
-async function untilEncoded(service: RunningService, host: string, path: string): Promise<void> {
-  for (const encoding of ['gzip', 'zstd', 'br']) {
-    const text = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept-Encoding: ${encoding}\r\n\r\n`
-    for (const end = Date.now() + 30_000; ; ) {
-      if (headerOf(await askOnce(service, text), 'content-encoding') === encoding) break
-      if (Date.now() > end) throw new Error(`${path} of ${host} is never encoded with ${encoding}`)
-    }
-  }
 }
 
 export async function askOnce(service: RunningService, text: string): Promise<WireAnswer> {

@@ -82,7 +82,7 @@ class Comparison implements Outcome {
         const size = 1 + this.#pick(this.#pick(4) === 0 ? 200 : 40)
         const batch = randomBatch({ pick: this.#pick, hosts: this.#lanes.hosts, tags: this.#tags }, size)
         this.requests += batch.methods.length
-        await this.#send(batch).catch((error: unknown) => this.#fault(`${error}`, batch))
+        await this.#send(batch).catch((error: unknown) => this.#fault(`${error}`, batch.texts.join('')))
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, lane))
@@ -93,23 +93,24 @@ class Comparison implements Outcome {
     const [one, other] = await Promise.all(
       [fast, plain].map(({ port }) => talk({ port, host: '127.0.0.1' }, batch.pieces, batch)),
     )
-    if (!one!.closed || !other!.closed) this.#fault('a connection was left waiting', batch)
+    if (!one!.closed || !other!.closed) this.#fault('a connection was left waiting', batch.texts.join(''))
     const count = Math.max(one!.answers.length, other!.answers.length)
     for (let at = 0; at < count; at++) {
       const [quick, slow] = [one!.answers[at], other!.answers[at]]
       const unlike = quick && slow ? difference(quick, slow) : `${quick?.status} but ${slow?.status}`
-      if (unlike) return this.#fault(`answer ${at + 1} of ${count} is not alike: ${unlike}`, batch)
+      const asked = batch.texts.slice(at - 1, at + 1).join('') || `${batch.last.bytes}`
+      if (unlike) return this.#fault(`answer ${at + 1} of ${count} is not alike: ${unlike}`, asked)
       this.statuses.set(quick!.status, (this.statuses.get(quick!.status) ?? 0) + 1)
-      this.#judge(quick!, batch)
+      this.#judge(quick!, asked)
     }
   }
 
-  #judge(answer: WireAnswer, batch: Batch | string): void {
+  #judge(answer: WireAnswer, asked: string): void {
     const { status, body } = answer
-    if (status >= 500 && status !== 501 && status !== 505) this.#fault(`${status}`, batch)
+    if (status >= 500 && status !== 501 && status !== 505) this.#fault(`${status}`, asked)
     if ((status !== 200 && status !== 206) || body.length === 0) return
     if (!(status === 200 ? this.#isWhole(answer) : this.#isPart(answer)))
-      this.#fault(`${status} with what nobody published: ${body.toString('latin1', 0, 80)}`, batch)
+      this.#fault(`${status} with what nobody published: ${body.toString('latin1', 0, 80)}`, asked)
   }
 
   #isWhole(answer: WireAnswer): boolean {
@@ -132,13 +133,8 @@ class Comparison implements Outcome {
     )
   }
 
-  #fault(what: string, batch: Batch | string): void {
-    const bytes =
-      typeof batch === 'string'
-        ? batch
-        : Buffer.concat([...batch.pieces, batch.last.bytes]).toString('latin1')
-    const sizes = typeof batch === 'string' ? '' : ` in pieces of ${batch.pieces.map(({ length }) => length)}`
-    if (this.faults.length < MOST_FAULTS) this.faults.push(`${what}, asked${sizes}: ${JSON.stringify(bytes)}`)
+  #fault(what: string, asked: string): void {
+    if (this.faults.length < MOST_FAULTS) this.faults.push(`${what}, asked ${JSON.stringify(asked)}`)
   }
 }
 

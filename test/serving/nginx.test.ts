@@ -37,7 +37,7 @@ describe('beside nginx', inNginx, () => {
     const { slug } = await service.client().publish({ files: filesOf(PLAIN_SITE) })
     slipway = { to: { port: service.port, host: '127.0.0.1' }, host: `${slug}.localhost` }
     nginx = { to: { path: stack.use(await startNginx(PLAIN_SITE)).path }, host: 'nginx.example' }
-    await untilEncoded('/style.css')
+    await service.service.encodings.idle()
     for (const asked of REQUESTS) {
       const [theirs, ours] = await Promise.all([nginx, slipway].map((peer) => ask(peer, [asked])))
       exchanges.push({ asked, name: nameOf(asked), nginx: theirs![0]!, slipway: ours![0]! })
@@ -138,13 +138,4 @@ async function plainAnswer(peer: Peer, target: string): Promise<WireAnswer> {
   const { answers: found } = await talk(peer.to, [Buffer.from(text)], { methods: ['GET'], count: 1 })
   answers.set(target, found[0]!)
   return found[0]!
-}
-
-/** Encodings are made in the background; they are there when an answer says so. */
-async function untilEncoded(target: string): Promise<void> {
-  const text = `GET ${target} HTTP/1.1\r\nHost: ${slipway.host}\r\nAccept-Encoding: gzip\r\n\r\n`
-  for (const end = Date.now() + 1000; Date.now() < end; ) {
-    const { answers } = await talk(slipway.to, [Buffer.from(text)], { methods: ['GET'], count: 1 })
-    if (headerOf(answers[0]!, 'content-encoding') === 'gzip') return
-  }
 }
