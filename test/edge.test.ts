@@ -109,6 +109,17 @@ describe('other methods', () => {
     })
   }
 
+  test('the path of the password form may be posted to as well', async () => {
+    const slug = await edge.publish({ 'index.html': 'x' })
+    for (const [method, status] of [
+      ['OPTIONS', 204],
+      ['PUT', 405],
+    ] as const) {
+      const reply = await edge.get(slug, '/_slipway/password', { method })
+      assert.deepEqual([reply.status, reply.headers.allow], [status, 'GET, HEAD, OPTIONS, POST'])
+    }
+  })
+
   test('OPTIONS says what is allowed, of a path and of the whole server', async () => {
     for (const target of ['/', '/nowhere', '*']) {
       const reply = await edge.raw(

@@ -9,7 +9,7 @@ import type { Asked } from './asked.ts'
 import { Bodies } from './bodies.ts'
 import { Hosts } from './host.ts'
 import type { Budget } from './kept.ts'
-import { BROKEN, EXPIRED, NO_SITE, NO_VERSION, NOT_PUBLISHED, unavailable } from './pages.ts'
+import { BROKEN, EXPIRED, MALFORMED, NO_SITE, NO_VERSION, NOT_PUBLISHED, unavailable } from './pages.ts'
 import { PasswordGate } from './password-gate.ts'
 import type { Pieces } from './pieces.ts'
 import { type Place, Places, type Site } from './places.ts'
@@ -89,6 +89,8 @@ export class Edge {
       const place = await this.#places.find(this.#hosts.read(asked.host))
       return this.#absent(place) ?? (await this.#gate.guess(request, place as Site))
     } catch (error) {
+      // Who went away before the form had come gets nothing, and nothing is wrong.
+      if (request.destroyed && !request.complete) return MALFORMED
       return this.#failed(asked, error)
     }
   }

@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer } from './answer.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import type { Delivery, Edge } from './edge.ts'
-import { MALFORMED, NOT_ALLOWED, OPTIONS, PASSWORD_PATH } from './pages.ts'
+import {
+  MALFORMED,
+  NOT_ALLOWED,
+  OPTIONS,
+  PASSWORD_NOT_ALLOWED,
+  PASSWORD_OPTIONS,
+  PASSWORD_PATH,
+} from './pages.ts'
 import { pour } from './pour.ts'
 import { readTarget } from './target.ts'
 
@@ -28,7 +35,13 @@ export function serveVisit(edge: Edge, request: IncomingMessage, response: Serve
   else if (request.method === 'GET' || request.method === 'HEAD') serve(edge, visit)
   else if (request.method === 'POST' && target.path === PASSWORD_PATH)
     void edge.guess(asked, request).then((answer) => send(visit, answer))
-  else send(visit, request.method === 'OPTIONS' ? OPTIONS : NOT_ALLOWED)
+  else send(visit, otherwise(request.method, target.path))
+}
+
+/** What every other method gets. */
+function otherwise(method: string | undefined, path: string): Answer {
+  if (path !== PASSWORD_PATH) return method === 'OPTIONS' ? OPTIONS : NOT_ALLOWED
+  return method === 'OPTIONS' ? PASSWORD_OPTIONS : PASSWORD_NOT_ALLOWED
 }
 
 function serve(edge: Edge, visit: Visit): void {
