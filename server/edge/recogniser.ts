@@ -8,10 +8,12 @@ export interface Recognised extends Asked {
   end: number
 }
 
-/** What a block of header lines says. */
+/** What a block of header lines says, with the empty line that ends it. */
 interface Block {
-  /** The block's bytes, with the empty line that ends it. */
-  bytes: Buffer
+  /** The bytes up to the value of Host, and those behind it. */
+  before: Buffer
+  after: Buffer
+  hostBytes: Buffer
   host: string
   headers: VisitHeaders
 }
@@ -32,7 +34,7 @@ const TARGET = characters(/[\w.~!$&'()*+,;=:@/%?-]/)
 const NAME = characters(/[\w!#$%&'*+.^`|~-]/)
 /** RFC 9110, 5.5, without obs-text. */
 const VALUE = characters(/[\t -~]/)
-const HOST = /^[\w.:-]+$/
+const HOST = characters(/[\w.:-]/)
 
 /** A header that says more than this lane can hear: of a body, of another protocol, of a connection that ends. */
 const FOREIGN = [
@@ -78,23 +80,39 @@ export class Recogniser {
       to++
     }
     if (!begins(chunk, to, length, VERSION)) return undefined
-    const block = this.#block(chunk, to + VERSION.length, length)
-    if (!block) return undefined
-    const end = to + VERSION.length + block.bytes.length
-    if (end - start > MOST_HEAD) return undefined
+    const end = this.#headers(chunk, to + VERSION.length, length)
+    if (end === undefined || end - start > MOST_HEAD) return undefined
+    const { host, headers } = this.#last!
     const target =
       query === 0
         ? { path: chunk.toString('latin1', from, to), query: '' }
         : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
-    return { host: block.host, target, headers: block.headers, head, end }
+    return { host, target, headers, head, end }
   }
 
-  #block(chunk: Buffer, start: number, length: number): Block | undefined {
-    const last = this.#last
-    if (last && begins(chunk, start, length, last.bytes)) return last
+  /** Makes the block of header lines that begins at `start` the last one and says where it ends. */
+  #headers(chunk: Buffer, start: number, length: number): number | undefined {
+    const end = this.#again(chunk, start, length)
+    if (end !== undefined) return end
     const block = readBlock(chunk, start)
-    if (block) this.#last = block
-    return block
+    if (!block) return undefined
+    this.#last = block
+    return start + block.before.length + block.hostBytes.length + block.after.length
+  }
+
+  /** The end of a block that differs from the last one in its host at most. */
+  #again(chunk: Buffer, start: number, length: number): number | undefined {
+    const last = this.#last
+    if (!last || !begins(chunk, start, length, last.before)) return undefined
+    const from = start + last.before.length
+    let to = from
+    while (HOST[chunk[to]!] === 1) to++
+    if (to === from || !begins(chunk, to, length, last.after)) return undefined
+    if (to - from !== last.hostBytes.length || !begins(chunk, from, length, last.hostBytes)) {
+      last.hostBytes = Buffer.from(chunk.subarray(from, to))
+      last.host = chunk.toString('latin1', from, to)
+    }
+    return to + last.after.length
   }
 }
 
@@ -112,6 +130,8 @@ export function isWhole(chunk: Buffer, length: number): boolean {
 function readBlock(chunk: Buffer, start: number): Block | undefined {
   const found: Partial<Record<Read, string>> = {}
   let at = start
+  let hostFrom = 0
+  let hostTo = 0
   for (let lines = 0; chunk[at] !== CR; lines++) {
     if (lines === MOST_LINES) return undefined
     const nameFrom = at
@@ -134,10 +154,18 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
       if (value.length !== 10 || value.toLowerCase() !== 'keep-alive') return undefined
     } else if (found[meaning] === undefined) found[meaning] = value
     else return undefined
+    if (meaning === 'host') [hostFrom, hostTo] = [valueFrom, valueTo]
   }
-  if (chunk[at + 1] !== LF || found.host === undefined || !HOST.test(found.host)) return undefined
   const { host, ...headers } = found
-  return { bytes: Buffer.from(chunk.subarray(start, at + 2)), host, headers }
+  if (chunk[at + 1] !== LF || !host || !isHost(chunk, hostFrom, hostTo)) return undefined
+  const before = Buffer.from(chunk.subarray(start, hostFrom))
+  const after = Buffer.from(chunk.subarray(hostTo, at + 2))
+  return { before, after, hostBytes: Buffer.from(chunk.subarray(hostFrom, hostTo)), host, headers }
+}
+
+function isHost(chunk: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (HOST[chunk[at]!] !== 1) return false
+  return true
 }
 
 function begins(chunk: Buffer, at: number, length: number, bytes: Buffer): boolean {
