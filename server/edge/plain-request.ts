@@ -8,7 +8,7 @@ interface Refusal {
 }
 
 /** RFC 9112, 3.2: a name or an address, and a port. */
-const HOST = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{1,5})?$/i
+const HOST = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
 
 /**
  * Refuses what Node's parser lets pass although this server and another one in front of it, or behind a careless

@@ -34,7 +34,10 @@ const TARGET = characters(/[\w.~!$&'()*+,;=:@/%?-]/)
 const NAME = characters(/[\w!#$%&'*+.^`|~-]/)
 /** RFC 9110, 5.5, without obs-text. */
 const VALUE = characters(/[\t -~]/)
-const HOST = characters(/[\w.:-]/)
+/** RFC 9112, 3.2: a name or an IPv4 address, and a port. */
+const HOST = characters(/[\w.-]/)
+const DIGIT = characters(/\d/)
+const MOST_DIGITS = 5
 
 /** A header that says more than this lane can hear: of a body, of another protocol, of a connection that ends. */
 const FOREIGN = [
@@ -105,8 +108,7 @@ export class Recogniser {
     const last = this.#last
     if (!last || !begins(chunk, start, length, last.before)) return undefined
     const from = start + last.before.length
-    let to = from
-    while (HOST[chunk[to]!] === 1) to++
+    const to = endOfHost(chunk, from)
     if (to === from || !begins(chunk, to, length, last.after)) return undefined
     if (to - from !== last.hostBytes.length || !begins(chunk, from, length, last.hostBytes)) {
       last.hostBytes = Buffer.from(chunk.subarray(from, to))
@@ -157,15 +159,20 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
     if (meaning === 'host') [hostFrom, hostTo] = [valueFrom, valueTo]
   }
   const { host, ...headers } = found
-  if (chunk[at + 1] !== LF || !host || !isHost(chunk, hostFrom, hostTo)) return undefined
+  if (chunk[at + 1] !== LF || !host || endOfHost(chunk, hostFrom) !== hostTo) return undefined
   const before = Buffer.from(chunk.subarray(start, hostFrom))
   const after = Buffer.from(chunk.subarray(hostTo, at + 2))
   return { before, after, hostBytes: Buffer.from(chunk.subarray(hostFrom, hostTo)), host, headers }
 }
 
-function isHost(chunk: Buffer, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (HOST[chunk[at]!] !== 1) return false
-  return true
+/** Where a host that begins there ends; there, when it is none. */
+function endOfHost(chunk: Buffer, from: number): number {
+  let to = from
+  while (HOST[chunk[to]!] === 1) to++
+  if (to === from || chunk[to] !== COLON) return to
+  const port = ++to
+  while (DIGIT[chunk[to]!] === 1) to++
+  return to - port > MOST_DIGITS ? from : to
 }
 
 function begins(chunk: Buffer, at: number, length: number, bytes: Buffer): boolean {
