@@ -12,15 +12,21 @@ export class SiteRedirects {
   readonly #forced: Redirects | undefined
   readonly #others: Redirects | undefined
   readonly #policy: Policy
+  readonly #rules: number
   /** What each rule said first, which is all it ever says when nothing of the request is in it. */
   readonly #answers = new Map<RedirectRule, Answer>()
+  /** What rules without variables said of a path without a query; undefined when hosts make a difference. */
+  readonly #said: Map<string, Redirected> | undefined
 
   constructor(rules: readonly RedirectRule[], policy: Policy) {
     const { forced = [], others = [] } = Object.groupBy(rules, ({ force }) => (force ? 'forced' : 'others'))
     this.#forced = forced.length > 0 ? new Redirects(forced) : undefined
     this.#others = others.length > 0 ? new Redirects(others) : undefined
     this.#policy = policy
-    this.bytes = (this.#forced?.bytes ?? 0) + (this.#others?.bytes ?? 0) + rules.length * ANSWER_BYTES
+    this.#rules = rules.length
+    this.#said = rules.some(({ host }) => host !== undefined) ? undefined : new Map()
+    this.bytes =
+      (this.#forced?.bytes ?? 0) + (this.#others?.bytes ?? 0) + rules.length * (ANSWER_BYTES + SAID_BYTES)
   }
 
   get haveForced(): boolean {
@@ -34,7 +40,16 @@ export class SiteRedirects {
 
   /** What a rule that comes after the files says. */
   after({ target: { path, query }, host }: Asked): Redirected | undefined {
-    return this.#others?.match({ path, query, host })
+    const said = query === '' ? this.#said?.get(path) : undefined
+    if (said) return said
+    const redirected = this.#others?.match({ path, query, host })
+    if (redirected && query === '' && !VARIABLE.test(redirected.rule.from)) this.#remember(path, redirected)
+    return redirected
+  }
+
+  #remember(path: string, redirected: Redirected): void {
+    if (this.#said && this.#said.size < this.#rules && path.length <= LONGEST)
+      this.#said.set(path, redirected)
   }
 
   /** The same object whenever a rule leads to the same place again. */
@@ -48,4 +63,6 @@ export class SiteRedirects {
 }
 
 const ANSWER_BYTES = 400
+const SAID_BYTES = 300
 const LONGEST = 200
+const VARIABLE = /\*|\/:/
