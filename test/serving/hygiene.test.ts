@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { NetConnectOpts } from 'node:net'
+import { once } from 'node:events'
+import { connect, type NetConnectOpts } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { filesOf } from '../api/content.ts'
 import { numbers } from '../api/random.ts'
@@ -111,6 +112,23 @@ describe('a hundred requests on one connection', () => {
     assert.deepEqual(answers.map(told), expected)
   })
 })
+
+for (const bytes of [
+  'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example\r\n\r\n',
+  'nonsense\r\n\r\n',
+]) {
+  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, async () => {
+    const client = connect({ ...to, allowHalfOpen: true })
+    client.write(bytes)
+    client.resume()
+    await once(client, 'end')
+    const gone = Promise.withResolvers<void>()
+    client.on('error', () => gone.resolve())
+    const write = () => client.write('more', () => !client.destroyed && setImmediate(write))
+    write()
+    await gone.promise
+  })
+}
 
 test('an interim answer is never within another, whatever comes before it', async () => {
   const ask = (path: string, lines = '') => `GET ${path} HTTP/1.1\r\nHost: ${site}\r\n${lines}\r\n`
