@@ -80,11 +80,16 @@ describe('beside nginx', inNginx, () => {
   }
 })
 
+/** What is said of a body is compared where the bodies are alike. */
+const OF_BODIES = new Set<keyof Seen>(['type', 'length', 'ranges', 'etag', 'modified', 'encoding', 'vary'])
+
 /** The differences of an exchange that no entry of the table gives a reason for. */
 function unexplained(exchange: Exchange): string[] {
   const reasons = DIFFERENCES.filter((difference) => difference.of(exchange))
   const fields = Object.keys(exchange.nginx) as (keyof Seen)[]
+  const isBodyAlike = exchange.nginx.body === exchange.slipway.body && exchange.nginx.body !== 'own page'
   return fields
+    .filter((field) => isBodyAlike || !OF_BODIES.has(field))
     .filter((field) => exchange.nginx[field] !== exchange.slipway[field])
     .filter((field) => !reasons.some((reason) => reason.fields[field]))
     .map(

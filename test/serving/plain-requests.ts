@@ -65,17 +65,9 @@ const METHODS: Plain[] = [
   ...['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'MKCOL', 'SEARCH'].flatMap(
     (method) => ['/letters.txt', '/missing.txt', '/docs'].map((target) => plain(target, { method })),
   ),
-  ...[
-    '/',
-    '/docs/',
-    '/big.bin',
-    '/photo.png',
-    '/style.css',
-    '/404.html',
-    '/docs/../letters.txt',
-    '/%zz',
-    '/about',
-  ].map((target) => plain(target, { method: 'HEAD' })),
+  ...['/', '/docs/', '/big.bin', '/photo.png', '/style.css', '/404.html', '/%zz', '/about'].map((target) =>
+    plain(target, { method: 'HEAD' }),
+  ),
   plain('/letters.txt', { method: 'POST', headers: { 'Content-Length': '0' } }),
 ]
 

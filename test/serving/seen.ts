@@ -32,7 +32,7 @@ export function seen(answer: WireAnswer, names: ReadonlyMap<string, string>): Se
   return {
     status: String(answer.status),
     body,
-    type: value('content-type'),
+    type: isOwn ? 'of its own' : value('content-type'),
     length: isOwn ? 'of its own' : value('content-length'),
     range: value('content-range'),
     ranges: value('accept-ranges'),
