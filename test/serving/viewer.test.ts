@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Frame, Page } from 'playwright-core'
+import { type Contents, filesOf } from '../api/content.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { type Browser, openBrowser } from '../tools/chromium.ts'
+import { needs } from '../tools/part.ts'
+import { LOOKS, Visitor } from '../visitor.ts'
+
+// What people see of a site without a page of its own (contract, "Serving", 5).
+
+const inBrowser = needs('chromium')
+
+interface Lone {
+  contents: Contents
+  title?: string
+  description?: string
+  /** Sees to it that the visitor has what was published. */
+  look(page: Page): Promise<void>
+}
+
+/** A second of silence, 8,000 samples of a byte. */
+const SILENCE = Buffer.concat([
+  Buffer.from(
+    'RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x40\x1f\0\0',
+    'latin1',
+  ),
+  Buffer.alloc(8000, 128),
+])
+
+const PICTURE =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="320" height="200"><rect width="320" height="200"/></svg>'
+
+const SITES: Record<string, Lone> = {
+  'a picture': {
+    contents: { 'at the sea.svg': PICTURE },
+    title: 'At the sea',
+    description: 'On the last evening',
+    async look(page) {
+      const width = await page.locator('img').evaluate(async (image: HTMLImageElement) => {
+        await image.decode()
+        return image.naturalWidth
+      })
+      assert.equal(width, 320)
+      await page.getByText('On the last evening').waitFor()
+    },
+  },
+  'a sound': {
+    contents: { 'silence.wav': SILENCE },
+    async look(page) {
+      const audio = page.locator('audio')
+      await page.waitForFunction(() => document.querySelector('audio')!.readyState > 0)
+      assert.equal(await audio.evaluate((element: HTMLAudioElement) => element.duration), 1)
+    },
+  },
+  'a text': {
+    contents: { 'notes.txt': 'What we spoke of\n<b>in so many words</b>\n' },
+    async look(page) {
+      const frame = (await (await page
+        .locator('iframe, object, embed')
+        .elementHandle())!.contentFrame()) as Frame
+      await frame.getByText('<b>in so many words</b>').waitFor()
+    },
+  },
+  'anything else': {
+    contents: { 'last week.zip': Buffer.alloc(5000, 7) },
+    async look(page) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Download' }).last().click(),
+      ])
+      assert.equal(download.suggestedFilename(), 'last week.zip')
+    },
+  },
+  'several files': {
+    contents: { 'a.txt': 'one', 'more/größe & <b>.txt': 'two', 'more/z.bin': Buffer.alloc(1_500_000) },
+    title: 'Shared <i>files</i>',
+    async look(page) {
+      await page.getByText('1.5 MB', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'größe & <b>.txt' }).click()
+      await page.getByText('two').waitFor()
+    },
+  },
+}
+
+let service: RunningService
+let browser: Browser
+
+before(async () => {
+  if (inBrowser.skip) return
+  service = await startTestService()
+  browser = await openBrowser()
+})
+
+after(async () => {
+  await browser?.[Symbol.asyncDispose]()
+  await service?.[Symbol.asyncDispose]()
+})
+
+for (const [kind, { contents, look, ...metadata }] of Object.entries(SITES)) {
+  describe(`a site of ${kind}`, inBrowser, () => {
+    let siteUrl: string
+    before(async () => {
+      siteUrl = (await service.client().publish({ files: filesOf(contents), ...metadata })).siteUrl
+    })
+
+    for (const { name, options } of LOOKS) {
+      test(`can be read and used, ${name}`, async () => {
+        await using visitor = await Visitor.open(browser.page.context().browser()!, options)
+        const { page } = visitor
+        const title = metadata.title ?? Object.keys(contents)[0]!
+        await page.goto(siteUrl)
+        await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+        assert.ok((await page.title()).includes(title))
+        await visitor.assertReadable()
+        await look(page)
+        // Browsers ask for an icon that nobody published.
+        const complaints = visitor.complaints.filter((text) => !text.includes('404'))
+        assert.deepEqual(complaints, [])
+      })
+    }
+  })
+}
