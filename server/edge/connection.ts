@@ -108,7 +108,8 @@ export class Connection {
         break
       }
       const asked = this.#recogniser.read(this.#chunk, this.#at, this.#end)
-      if (!asked || !this.#lane.edge.knows(asked.host)) {
+      const answer = asked && this.#lane.edge.answer(asked)
+      if (!asked || !answer) {
         this.#handOver()
         break
       }
@@ -117,16 +118,15 @@ export class Connection {
         corked = true
         this.#socket.cork()
       }
-      if (!this.#reply(asked)) break
+      if (!this.#reply(asked, answer)) break
     }
     if (corked) this.#socket.uncork()
   }
 
   /** False when the answer takes time; the connection goes on after it by itself. */
-  #reply(asked: Recognised): boolean {
+  #reply(asked: Recognised, answer: Answer | Promise<Answer>): boolean {
     this.#isNew = false
     this.#lane.answered++
-    const answer = this.#lane.edge.answer(asked)
     if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
     this.#busy = true
     this.#socket.pause()

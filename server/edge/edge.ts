@@ -68,10 +68,13 @@ export class Edge {
     this.#places.forget(slugs)
   }
 
-  /** What a GET or HEAD gets; a promise only when the store has to be asked. */
-  answer(asked: Asked): Answer | Promise<Answer> {
+  /**
+   * What a GET or HEAD gets; a promise only when the store has to be asked, undefined when the host is not one of sites.
+   */
+  answer(asked: Asked): Answer | Promise<Answer> | undefined {
     try {
       const host = this.#hosts.read(asked.host)
+      if (host.kind === 'service') return undefined
       const place = this.#places.warm(host)
       if (place) return this.#at(place, asked)
       return this.#places
@@ -140,7 +143,7 @@ export class Edge {
   /** An encoding that is lost is not missed: the file itself is there. */
   async #plainly({ host, target, headers }: Asked): Promise<Delivery> {
     const asked = { host, target, headers: { ...headers, 'accept-encoding': 'identity' } }
-    return this.deliver(asked, await this.answer(asked))
+    return this.deliver(asked, (await this.answer(asked)) ?? NO_SITE)
   }
 
   #failed({ host, target }: Asked, error: unknown): Answer {

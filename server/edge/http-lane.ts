@@ -5,6 +5,7 @@ import type { Asked, VisitHeaders } from './asked.ts'
 import type { Delivery, Edge } from './edge.ts'
 import {
   MALFORMED,
+  NO_SITE,
   NOT_ALLOWED,
   OPTIONS,
   PASSWORD_NOT_ALLOWED,
@@ -45,7 +46,7 @@ function otherwise(method: string | undefined, path: string): Answer {
 }
 
 function serve(edge: Edge, visit: Visit): void {
-  const answer = edge.answer(visit.asked)
+  const answer = edge.answer(visit.asked) ?? NO_SITE
   if (answer instanceof Promise) void answer.then((later) => fetchAndSend(edge, visit, later))
   else fetchAndSend(edge, visit, answer)
 }

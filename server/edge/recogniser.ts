@@ -1,4 +1,5 @@
 import { type Asked, VISIT_HEADERS, type VisitHeaders } from './asked.ts'
+import { wordIn } from './words.ts'
 
 /** A whole, plain request that was found in a chunk. */
 export interface Recognised extends Asked {
@@ -13,8 +14,6 @@ interface Block {
   /** The bytes up to the value of Host, and those behind it. */
   before: Buffer
   after: Buffer
-  hostBytes: Buffer
-  host: string
   headers: VisitHeaders
 }
 
@@ -83,39 +82,31 @@ export class Recogniser {
       to++
     }
     if (!begins(chunk, to, length, VERSION)) return undefined
-    const end = this.#headers(chunk, to + VERSION.length, length)
-    if (end === undefined || end - start > MOST_HEAD) return undefined
-    const { host, headers } = this.#last!
+    const block = this.#block(chunk, to + VERSION.length, length)
+    if (!block) return undefined
+    const hostFrom = to + VERSION.length + block.before.length
+    const hostTo = endOfHost(chunk, hostFrom)
+    const end = hostTo + block.after.length
+    if (end - start > MOST_HEAD) return undefined
     const target =
       query === 0
-        ? { path: chunk.toString('latin1', from, to), query: '' }
-        : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
-    return { host, target, headers, head, end }
+        ? { path: wordIn(chunk, from, to), query: '' }
+        : { path: wordIn(chunk, from, query), query: chunk.toString('latin1', query, to) }
+    return { host: wordIn(chunk, hostFrom, hostTo), target, headers: block.headers, head, end }
   }
 
-  /** Makes the block of header lines that begins at `start` the last one and says where it ends. */
-  #headers(chunk: Buffer, start: number, length: number): number | undefined {
-    const end = this.#again(chunk, start, length)
-    if (end !== undefined) return end
-    const block = readBlock(chunk, start)
-    if (!block) return undefined
-    this.#last = block
-    return start + block.before.length + block.hostBytes.length + block.after.length
+  #block(chunk: Buffer, start: number, length: number): Block | undefined {
+    if (!this.#last || !isLike(this.#last, chunk, start, length)) this.#last = readBlock(chunk, start)
+    return this.#last
   }
+}
 
-  /** The end of a block that differs from the last one in its host at most. */
-  #again(chunk: Buffer, start: number, length: number): number | undefined {
-    const last = this.#last
-    if (!last || !begins(chunk, start, length, last.before)) return undefined
-    const from = start + last.before.length
-    const to = endOfHost(chunk, from)
-    if (to === from || !begins(chunk, to, length, last.after)) return undefined
-    if (to - from !== last.hostBytes.length || !begins(chunk, from, length, last.hostBytes)) {
-      last.hostBytes = Buffer.from(chunk.subarray(from, to))
-      last.host = chunk.toString('latin1', from, to)
-    }
-    return to + last.after.length
-  }
+/** Whether the block of header lines that begins there is the same, but perhaps for the host that it names. */
+function isLike({ before, after }: Block, chunk: Buffer, start: number, length: number): boolean {
+  if (!begins(chunk, start, length, before)) return false
+  const from = start + before.length
+  const to = endOfHost(chunk, from)
+  return to !== from && begins(chunk, to, length, after)
 }
 
 /** Whether a chunk ends, after `length` bytes, as a request without a body does: every search in it comes to an end. */
@@ -162,7 +153,7 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
   if (chunk[at + 1] !== LF || !host || endOfHost(chunk, hostFrom) !== hostTo) return undefined
   const before = Buffer.from(chunk.subarray(start, hostFrom))
   const after = Buffer.from(chunk.subarray(hostTo, at + 2))
-  return { before, after, hostBytes: Buffer.from(chunk.subarray(hostFrom, hostTo)), host, headers }
+  return { before, after, headers }
 }
 
 /** Where a host that begins there ends; there, when it is none. */
