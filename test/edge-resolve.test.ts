@@ -287,7 +287,13 @@ describe('hosts', () => {
   const hosts = new Hosts(new Addresses({ baseUrl: 'https://api.test:8080', siteDomain: 'sites.test' }))
   for (const [header, expected] of rows) {
     test(`${JSON.stringify(header)} asks for ${expected}`, () => {
-      assert.equal(Object.values(hosts.read(header)).sort(byKind).join(' '), expected)
+      assert.equal(
+        Object.values(hosts.read(header))
+          .filter((value) => typeof value === 'string')
+          .sort(byKind)
+          .join(' '),
+        expected,
+      )
     })
   }
 

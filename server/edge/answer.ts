@@ -1,12 +1,14 @@
 import type { Encoding } from '../encoding.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import { isSame, precondition } from './conditional.ts'
+import type { Held } from './kept.ts'
 import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages.ts'
 import { rangeIn } from './ranges.ts'
 import { type Outcome, resolve } from './resolve.ts'
 import type { Representation } from './served-file.ts'
 import type { SitePage } from './site-page.ts'
 import type { Table } from './table.ts'
+import type { Wire } from './wires.ts'
 
 /** Bytes that are kept among the blobs. */
 export interface Content {
@@ -34,6 +36,13 @@ export interface Answer {
   readonly body?: Buffer
   /** The bytes that are the body. */
   readonly content?: Content
+  /** What the fast lane made of it. */
+  wire?: Held<Wire> | undefined
+}
+
+/** The same with other header lines: a new answer, of which no lane knows anything. */
+export function withHeaders({ status, body, content }: Answer, headers: readonly string[]): Answer {
+  return { status, headers, ...(body && { body }), ...(content && { content }) }
 }
 
 /** What a GET gets at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Addresses } from '../address.ts'
 import { isSlug } from '../slug.ts'
+import type { Whereabouts } from './remembered.ts'
 
 /**
  * Whom a Host header asks for. `service` is the API and its pages; `nobody` a name that belongs to sites, but
@@ -8,7 +9,7 @@ import { isSlug } from '../slug.ts'
  */
 export type Host =
   | { kind: 'service' }
-  | { kind: 'site'; slug: string }
+  | { kind: 'site'; slug: string; at: Whereabouts }
   | { kind: 'version'; slug: string; versionId: string }
   | { kind: 'domain'; domain: string }
   | { kind: 'nobody' }
@@ -64,7 +65,7 @@ export function hostName(header: string): string {
 }
 
 function labelled(label: string): Host {
-  if (isSlug(label)) return { kind: 'site', slug: label }
+  if (isSlug(label)) return { kind: 'site', slug: label, at: {} }
   const [, versionId, slug] = VERSION_LABEL.exec(label) ?? []
   return versionId && slug && isSlug(slug) ? { kind: 'version', slug, versionId } : NOBODY
 }

@@ -1,10 +1,13 @@
 /** Beside a value's own bytes: its key, its place in the map and the object around it. */
 const OVERHEAD = 200
 
-interface Entry<V> {
-  value: V
-  bytes: number
+/** A value as it is kept. Who keeps this at hand need not look for it again, and has to say when it was used. */
+export interface Held<V> {
+  readonly value: V
+  readonly bytes: number
   used: boolean
+  /** Whether it is kept no longer. */
+  gone: boolean
 }
 
 /** What takes part in a budget. */
@@ -43,7 +46,7 @@ export class Budget {
  */
 export class Kept<V, K = string> {
   readonly #budget: Budget
-  readonly #entries = new Map<K, Entry<V>>()
+  readonly #entries = new Map<K, Held<V>>()
   #held = 0
 
   constructor(budget: Budget) {
@@ -63,13 +66,19 @@ export class Kept<V, K = string> {
     return entry.value
   }
 
+  find(key: K): Held<V> | undefined {
+    return this.#entries.get(key)
+  }
+
   /** Something larger than the whole budget is not kept at all. */
-  set(key: K, value: V, bytes: number): void {
+  set(key: K, value: V, bytes: number): Held<V> | undefined {
     this.delete(key)
-    const entry = { value, bytes: bytes + OVERHEAD, used: false }
-    if (entry.bytes > this.#budget.limit) return
+    const entry = { value, bytes: bytes + OVERHEAD, used: false, gone: false }
+    if (entry.bytes > this.#budget.limit) return undefined
     this.#budget.makeRoom(entry.bytes)
-    this.#add(key, entry)
+    this.#entries.set(key, entry)
+    this.#held += entry.bytes
+    return entry
   }
 
   delete(key: K): void {
@@ -77,19 +86,16 @@ export class Kept<V, K = string> {
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#held -= entry.bytes
+    entry.gone = true
   }
 
   /** Lets go of one entry. */
   evict(): void {
     for (const [key, entry] of this.#entries) {
-      this.delete(key)
-      if (!entry.used) return
-      this.#add(key, { ...entry, used: false })
+      if (!entry.used) return void this.delete(key)
+      entry.used = false
+      this.#entries.delete(key)
+      this.#entries.set(key, entry)
     }
-  }
-
-  #add(key: K, entry: Entry<V>): void {
-    this.#entries.set(key, entry)
-    this.#held += entry.bytes
   }
 }

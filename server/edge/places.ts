@@ -92,7 +92,7 @@ export class Places {
 
   /** What is at a host when nobody has to be asked; undefined when the store has to be. */
   warm(host: Host): Place | undefined {
-    if (host.kind === 'site') return this.#sites.warm(host.slug)
+    if (host.kind === 'site') return this.#sites.warm(host.slug, host.at)
     if (host.kind === 'version') return this.#warmPreview(host)
     if (host.kind === 'domain') return this.#warmDomain(host.domain)
     return NOTHING

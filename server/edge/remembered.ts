@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { type Budget, Kept } from './kept.ts'
+import { type Budget, type Held, Kept } from './kept.ts'
 
 interface Options<V> {
   /** Looks a key up. Rejects with UNAVAILABLE when there is nobody to ask. */
@@ -10,6 +10,17 @@ interface Options<V> {
   nothing: (value: V) => boolean
   budget: Budget
   clock: () => number
+}
+
+/** A value, and when it was heard. */
+interface Remark<V> {
+  value: V
+  hearing: number
+}
+
+/** Where a key's value is kept, for who asks for it often. */
+export interface Whereabouts {
+  held?: Held<unknown>
 }
 
 /** How long nothing is believed: others may make something of it without telling us. */
@@ -31,7 +42,7 @@ const PAUSE_MILLISECONDS = 1000
  */
 export class Remembered<V extends object> {
   readonly #options: Options<V>
-  readonly #kept: Kept<{ value: V; hearing: number }>
+  readonly #kept: Kept<Remark<V>>
   readonly #nothings = new Map<string, { value: V; until: number }>()
   readonly #questions = new Map<string, Promise<V>>()
   #underWay = 0
@@ -43,12 +54,15 @@ export class Remembered<V extends object> {
     this.#kept = new Kept(options.budget)
   }
 
-  /** The value when nobody has to be asked. */
-  warm(key: string): V | undefined {
-    const kept = this.#kept.get(key)
+  /** The value when nobody has to be asked. `at` remembers where it is kept; it must always come with the same key. */
+  warm(key: string, at?: Whereabouts): V | undefined {
+    const held = at?.held as Held<Remark<V>> | undefined
+    const kept = held && !held.gone ? held : this.#kept.find(key)
     if (kept) {
-      const believed = kept.hearing === this.#hearing || this.#options.clock() < this.#pausedUntil
-      return believed ? kept.value : undefined
+      kept.used = true
+      if (at) at.held = kept
+      const { value, hearing } = kept.value
+      return hearing === this.#hearing || this.#options.clock() < this.#pausedUntil ? value : undefined
     }
     const nothing = this.#nothings.get(key)
     return nothing && this.#options.clock() < nothing.until ? nothing.value : undefined

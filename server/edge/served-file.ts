@@ -1,6 +1,6 @@
 import { type Encoding, shrinks } from '../encoding.ts'
 import type { StoredFile } from '../file.ts'
-import type { Answer, Content } from './answer.ts'
+import { type Answer, type Content, withHeaders } from './answer.ts'
 import { nameOf } from './names.ts'
 import { codingsIn } from './negotiation.ts'
 import { ERROR_HEADERS, NOT_SATISFIABLE } from './pages.ts'
@@ -155,7 +155,7 @@ export class Representation implements Content {
   /** RFC 9110, 15.5.17. */
   notSatisfiable(): Answer {
     const headers = NOT_SATISFIABLE.headers.concat('Content-Range', `bytes */${this.size}`)
-    return { ...NOT_SATISFIABLE, headers }
+    return withHeaders(NOT_SATISFIABLE, headers)
   }
 
   #lines(length: number): string[] {

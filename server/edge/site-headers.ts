@@ -1,5 +1,5 @@
 import type { HeaderRule } from '../header-rule.ts'
-import type { Answer } from './answer.ts'
+import { type Answer, withHeaders } from './answer.ts'
 import type { Asked } from './asked.ts'
 import { HeaderLines } from './header-lines.ts'
 import type { Policy } from './policy.ts'
@@ -30,7 +30,7 @@ export class SiteHeaders {
     const ours = answer.status >= 400 ? keptOnErrors : kept
     const options = { kept: answer.body ? new Set([...ours, ...OWN]) : ours }
     const headers = this.#lines.apply(target.path, host, answer.headers, options)
-    return headers === answer.headers ? answer : { ...answer, headers }
+    return headers === answer.headers ? answer : withHeaders(answer, headers)
   }
 
   /** The same for a path that the version has: remembered, and so the same object as long as `answer` is. */

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts'
 import { type Budget, Kept } from './kept.ts'
 
 /** An answer as bytes: its head and, when that is short, the body behind it. */
-interface Wire {
+export interface Wire {
   bytes: Buffer
   /** Where the value of `Date` is. */
   date: number
@@ -40,7 +40,7 @@ export class Wires {
 
   /** Sends an answer when everything that it needs is remembered. */
   sendKnown(socket: Socket, answer: Answer, head: boolean): boolean {
-    const wire = this.#kept.get(answer)
+    const wire = knownOf(answer)
     if (!wire || !(wire.whole || head)) return false
     this.#write(socket, wire, head)
     return true
@@ -52,7 +52,7 @@ export class Wires {
     answer: Answer,
     { body, head, close }: { body: Buffer | undefined; head: boolean; close: boolean },
   ): void {
-    const known = close ? undefined : this.#kept.get(answer)
+    const known = close ? undefined : knownOf(answer)
     const fits = known && (known.whole || head || !isShort(body))
     const wire = fits ? known : this.#make(answer, body, close)
     if (head || wire.whole || body === undefined) return void this.#write(socket, wire, head)
@@ -65,7 +65,7 @@ export class Wires {
   #make(answer: Answer, body: Buffer | undefined, close: boolean): Wire {
     const wire = this.#wireOf(answer, body, close)
     if (close) return wire
-    if (this.#seen.has(answer)) this.#kept.set(answer, wire, wire.bytes.length + 300)
+    if (this.#seen.has(answer)) answer.wire = this.#kept.set(answer, wire, wire.bytes.length + 300)
     else this.#seen.add(answer)
     return wire
   }
@@ -102,6 +102,12 @@ export class Wires {
     }
     return this.#date
   }
+}
+
+function knownOf({ wire }: Answer): Wire | undefined {
+  if (!wire || wire.gone) return undefined
+  wire.used = true
+  return wire.value
 }
 
 function isShort(body: Buffer | undefined): body is Buffer {
