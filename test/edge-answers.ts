@@ -1,7 +1,7 @@
 import { Addresses } from '../server/address.ts'
 import { type Answer, answerTo } from '../server/edge/answer.ts'
 import type { VisitHeaders } from '../server/edge/asked.ts'
-import { NO_ASSET, NO_PAGE } from '../server/edge/pages.ts'
+import { NO_ASSET, NO_PAGE } from '../server/edge/pages/pages.ts'
 import { momentOf, openPolicy } from '../server/edge/policy.ts'
 import { compile, type Published, type Table } from '../server/edge/table.ts'
 import type { StoredFile } from '../server/file.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Guesses } from '../server/edge/guesses.ts'
+import { Guesses } from '../server/edge/password/guesses.ts'
 import { Failure } from '../server/failure.ts'
 import { Turns } from '../server/limits/turns.ts'
 import { cookieOf, EdgeFixture, gate } from './edge-fixture.ts'

@@ -1,14 +1,14 @@
 import type { Encoding } from '../encoding.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import { isSame, precondition } from './conditional.ts'
-import type { Held } from './kept.ts'
-import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages.ts'
+import type { Wire } from './lanes/wires.ts'
+import type { Held } from './memory/kept.ts'
+import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages/pages.ts'
+import type { SitePage } from './pages/site-page.ts'
 import { rangeIn } from './ranges.ts'
 import { type Outcome, resolve } from './resolve.ts'
 import type { Representation } from './served-file.ts'
-import type { SitePage } from './site-page.ts'
 import type { Table } from './table.ts'
-import type { Wire } from './wires.ts'
 
 /** Bytes that are kept among the blobs. */
 export interface Content {

@@ -1,10 +1,10 @@
 import type { Asked } from './asked.ts'
 import { composed, spelled } from './names.ts'
 import { hasExtension, isNavigation } from './navigation.ts'
-import type { Redirection } from './redirection.ts'
-import type { Redirected } from './redirects.ts'
+import type { SitePage } from './pages/site-page.ts'
+import type { Redirection } from './rules/redirection.ts'
+import type { Redirected } from './rules/redirects.ts'
 import type { ServedFile } from './served-file.ts'
-import type { SitePage } from './site-page.ts'
 import { fileAt, type Missing, type Table } from './table.ts'
 
 /** What a request leads to. */

@@ -3,7 +3,7 @@ import type { StoredFile } from '../file.ts'
 import { type Answer, type Content, withHeaders } from './answer.ts'
 import { nameOf } from './names.ts'
 import { codingsIn } from './negotiation.ts'
-import { ERROR_HEADERS, NOT_SATISFIABLE } from './pages.ts'
+import { ERROR_HEADERS, NOT_SATISFIABLE } from './pages/pages.ts'
 import type { Moment, Policy } from './policy.ts'
 
 /** Bytes of the encodings that are kept beside a file; null for one that is not. */

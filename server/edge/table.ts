@@ -3,13 +3,13 @@ import type { StoredFile } from '../file.ts'
 import type { Front, Said } from '../front.ts'
 import type { SiteRules } from '../site-rules.ts'
 import { addressOf, composed, folderOf, lastName, pathOf } from './names.ts'
+import { rootOf, shownText } from './pages/root.ts'
+import type { SitePage } from './pages/site-page.ts'
 import type { Policy } from './policy.ts'
-import { Redirection } from './redirection.ts'
-import { rootOf, shownText } from './root.ts'
+import { Redirection } from './rules/redirection.ts'
+import { SiteHeaders } from './rules/site-headers.ts'
+import { SiteRedirects } from './rules/site-redirects.ts'
 import { type FileType, fileType, ServedFile, type Sizes } from './served-file.ts'
-import { SiteHeaders } from './site-headers.ts'
-import type { SitePage } from './site-page.ts'
-import { SiteRedirects } from './site-redirects.ts'
 
 /** What stands where nothing was found: the site's page for it, if there is one for that place. */
 export interface Missing {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { HeaderLines } from '../../server/edge/header-lines.ts'
+import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
 import { MOST_HEADER_BYTES, parseHeaders } from '../../server/header-rule.ts'
 
 interface Case {

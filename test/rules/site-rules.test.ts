@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { HeaderLines } from '../../server/edge/header-lines.ts'
-import { Redirects } from '../../server/edge/redirects.ts'
+import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
+import { Redirects } from '../../server/edge/rules/redirects.ts'
 import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from '../../server/site-rules.ts'
 
 test('a version without rules keeps none', () => {

@@ -6,10 +6,10 @@ import {
   type Piece,
   percentEncoded,
   readTemplate,
-} from '../path-pattern.ts'
-import { isFullAddress } from '../redirect-line.ts'
-import type { RedirectRule } from '../redirect-rule.ts'
-import { hostName } from './host.ts'
+} from '../../path-pattern.ts'
+import { isFullAddress } from '../../redirect-line.ts'
+import type { RedirectRule } from '../../redirect-rule.ts'
+import { hostName } from '../host.ts'
 
 /** A request as far as rules look at it: `path` and `query` as they came, `query` with its question mark or empty. */
 export interface RedirectAsked {

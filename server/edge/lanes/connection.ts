@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { Answer } from './answer.ts'
-import type { Edge } from './edge.ts'
+import type { Answer } from '../answer.ts'
+import type { Edge } from '../edge.ts'
 import { pour } from './pour.ts'
 import type { readInto } from './read-into.ts'
 import { isWhole, type Recognised, Recogniser } from './recogniser.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { Html, html } from '../html.ts'
-import type { Answer } from './answer.ts'
-import type { Policy } from './policy.ts'
-import { common } from './served-file.ts'
+import { Html, html } from '../../html.ts'
+import type { Answer } from '../answer.ts'
+import type { Policy } from '../policy.ts'
+import { common } from '../served-file.ts'
 import { THEME } from './theme.ts'
 
 /** What a page made for a site says of it in its head. */

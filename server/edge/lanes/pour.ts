@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { Pieces } from './pieces.ts'
+import type { Pieces } from '../memory/pieces.ts'
 
 /** Bytes that may wait for a client to read them. */
 const AHEAD = 256 * 1024

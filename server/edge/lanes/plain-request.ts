@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readTarget } from './target.ts'
+import { readTarget } from '../target.ts'
 
 /** Why a request is not answered: what it says can be read in two ways, or is of a protocol that is not spoken here. */
 interface Refusal {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer } from './answer.ts'
-import type { Asked, VisitHeaders } from './asked.ts'
-import type { Delivery, Edge } from './edge.ts'
+import type { Answer } from '../answer.ts'
+import type { Asked, VisitHeaders } from '../asked.ts'
+import type { Delivery, Edge } from '../edge.ts'
 import {
   MALFORMED,
   NO_SITE,
@@ -11,9 +11,9 @@ import {
   PASSWORD_NOT_ALLOWED,
   PASSWORD_OPTIONS,
   PASSWORD_PATH,
-} from './pages.ts'
+} from '../pages/pages.ts'
+import { readTarget } from '../target.ts'
 import { pour } from './pour.ts'
-import { readTarget } from './target.ts'
 
 /** Bytes of a body without use that are read and dropped, so that the connection can go on. */
 const MOST_DROPPED = 2 ** 20

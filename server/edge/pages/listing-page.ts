@@ -1,6 +1,6 @@
-import { type Html, html } from '../html.ts'
-import { addressOf, folderOf, lastName, nameOf } from './names.ts'
-import type { ServedFile } from './served-file.ts'
+import { type Html, html } from '../../html.ts'
+import { addressOf, folderOf, lastName, nameOf } from '../names.ts'
+import type { ServedFile } from '../served-file.ts'
 import { type Head, type Markup, sizeText } from './site-page.ts'
 
 interface Folder {

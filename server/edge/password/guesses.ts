@@ -1,5 +1,5 @@
-import { network } from '../limits/limits.ts'
-import type { Queries, Store } from '../store/store.ts'
+import { network } from '../../limits/limits.ts'
+import type { Queries, Store } from '../../store/store.ts'
 
 /**
  * Wrong passwords that are taken (contract, "Serving", 7): by address a minute, by site an hour. Right ones cost as much

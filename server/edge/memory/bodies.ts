@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import type { Blobs } from '../blobs/blobs.ts'
-import { Failure } from '../failure.ts'
-import type { Content } from './answer.ts'
+import type { Blobs } from '../../blobs/blobs.ts'
+import { Failure } from '../../failure.ts'
+import type { Content } from '../answer.ts'
 import { type Budget, Kept } from './kept.ts'
 import { Pieces } from './pieces.ts'
 

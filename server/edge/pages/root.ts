@@ -1,9 +1,9 @@
+import { addressOf, folderOf, lastName, nameOf } from '../names.ts'
+import { Redirection } from '../rules/redirection.ts'
+import { fileType, type ServedFile } from '../served-file.ts'
+import type { Published } from '../table.ts'
 import { listingPage } from './listing-page.ts'
-import { addressOf, folderOf, lastName, nameOf } from './names.ts'
-import { Redirection } from './redirection.ts'
-import { fileType, type ServedFile } from './served-file.ts'
 import { type Head, SitePage } from './site-page.ts'
-import type { Published } from './table.ts'
 import { isShownAsText, TEXT_PATH, viewerPage } from './viewer-page.ts'
 
 /**

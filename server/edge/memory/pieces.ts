@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Content } from './answer.ts'
+import type { Content } from '../answer.ts'
 
 /** Bytes of a piece. A slow client holds a few of them; see `pour`. */
 export const PIECE = 128 * 1024

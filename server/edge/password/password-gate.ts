@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
-import { Signer } from '../key.ts'
-import { Turns } from '../limits/turns.ts'
-import { isPassword } from '../password.ts'
-import type { Store } from '../store/store.ts'
-import type { Answer } from './answer.ts'
+import { Signer } from '../../key.ts'
+import { Turns } from '../../limits/turns.ts'
+import { isPassword } from '../../password.ts'
+import type { Store } from '../../store/store.ts'
+import type { Answer } from '../answer.ts'
+import type { Site } from '../memory/places.ts'
+import { PASSWORD_PATH, passwordPage, refusedForm } from '../pages/pages.ts'
+import { samePlace, type Target } from '../target.ts'
 import { readForm } from './form.ts'
 import { Guesses } from './guesses.ts'
-import { PASSWORD_PATH, passwordPage, refusedForm } from './pages.ts'
-import type { Site } from './places.ts'
-import { samePlace, type Target } from './target.ts'
 
 interface PasswordGateOptions {
   store: Store

@@ -1,6 +1,6 @@
-import { type Html, html } from '../html.ts'
-import { addressOf, lastName, nameOf } from './names.ts'
-import type { ServedFile } from './served-file.ts'
+import { type Html, html } from '../../html.ts'
+import { addressOf, lastName, nameOf } from '../names.ts'
+import type { ServedFile } from '../served-file.ts'
 import { type Head, type Markup, sizeText } from './site-page.ts'
 
 /** Where the viewer finds a text in the one type that every browser shows, whatever its own is. */

@@ -1,8 +1,8 @@
-import type { HeaderRule } from '../header-rule.ts'
-import { type Answer, withHeaders } from './answer.ts'
-import type { Asked } from './asked.ts'
+import type { HeaderRule } from '../../header-rule.ts'
+import { type Answer, withHeaders } from '../answer.ts'
+import type { Asked } from '../asked.ts'
+import type { Policy } from '../policy.ts'
 import { HeaderLines } from './header-lines.ts'
-import type { Policy } from './policy.ts'
 
 /** A page of our own names its style sheet there; it runs nothing anyway. */
 const OWN = ['content-security-policy']

@@ -1,8 +1,15 @@
-import { isSetCookie } from '../header-line.ts'
-import { type HeaderPatterns, namesOf, readHeaderPatterns } from '../header-place.ts'
-import { type HeaderRule, MOST_HEADER_BYTES, weightOf } from '../header-rule.ts'
-import { canonicalPath, type Found, fill, type Piece, percentEncoded, readTemplate } from '../path-pattern.ts'
-import { hostName } from './host.ts'
+import { isSetCookie } from '../../header-line.ts'
+import { type HeaderPatterns, namesOf, readHeaderPatterns } from '../../header-place.ts'
+import { type HeaderRule, MOST_HEADER_BYTES, weightOf } from '../../header-rule.ts'
+import {
+  canonicalPath,
+  type Found,
+  fill,
+  type Piece,
+  percentEncoded,
+  readTemplate,
+} from '../../path-pattern.ts'
+import { hostName } from '../host.ts'
 
 /** Measured: what a rule and a line of it take in memory beside their texts. */
 const RULE_BYTES = 700

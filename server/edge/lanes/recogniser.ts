@@ -1,4 +1,4 @@
-import { type Asked, VISIT_HEADERS, type VisitHeaders } from './asked.ts'
+import { type Asked, VISIT_HEADERS, type VisitHeaders } from '../asked.ts'
 import { wordIn } from './words.ts'
 
 /** A whole, plain request that was found in a chunk. */

@@ -1,11 +1,11 @@
-import type { Addresses } from '../address.ts'
-import type { StoredFile } from '../file.ts'
-import { currentFront, saidWhenLive } from '../front.ts'
-import type { SiteRules } from '../site-rules.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
-import type { Queries } from '../store/store.ts'
-import { momentOf, openPolicy, type Policy, previewPolicy, privatePolicy } from './policy.ts'
-import { compile, type Published, type Table } from './table.ts'
+import type { Addresses } from '../../address.ts'
+import type { StoredFile } from '../../file.ts'
+import { currentFront, saidWhenLive } from '../../front.ts'
+import type { SiteRules } from '../../site-rules.ts'
+import type { SiteRow, VersionRow } from '../../store/schema.ts'
+import type { Queries } from '../../store/store.ts'
+import { momentOf, openPolicy, type Policy, previewPolicy, privatePolicy } from '../policy.ts'
+import { compile, type Published, type Table } from '../table.ts'
 
 /** How long files that only the version before had stay reachable (contract, "Serving", 4). */
 const BEFORE_MILLISECONDS = 3_600_000

@@ -1,7 +1,7 @@
-import type { RedirectRule } from '../redirect-rule.ts'
-import type { Answer } from './answer.ts'
-import type { Asked } from './asked.ts'
-import type { Policy } from './policy.ts'
+import type { RedirectRule } from '../../redirect-rule.ts'
+import type { Answer } from '../answer.ts'
+import type { Asked } from '../asked.ts'
+import type { Policy } from '../policy.ts'
 import { redirect } from './redirection.ts'
 import { type Redirected, Redirects } from './redirects.ts'
 

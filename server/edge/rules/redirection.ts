@@ -1,5 +1,5 @@
-import type { Answer } from './answer.ts'
-import type { Policy } from './policy.ts'
+import type { Answer } from '../answer.ts'
+import type { Policy } from '../policy.ts'
 
 /** A redirect that a version makes of itself, such as to a folder's slash; the query goes along. */
 export class Redirection {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { escapeHtml } from '../html.ts'
-import type { Answer } from './answer.ts'
+import { escapeHtml } from '../../html.ts'
+import type { Answer } from '../answer.ts'
 import { THEME } from './theme.ts'
 
 /** Where the password form posts to: the one path of a site that is not the site's own. */
