@@ -1,5 +1,5 @@
 import type { StoredFile } from './file.ts'
-import type { Front } from './front.ts'
+import type { Front } from './front/front.ts'
 import type { Writing } from './store/store.ts'
 
 /**

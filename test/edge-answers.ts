@@ -5,7 +5,7 @@ import { NO_ASSET, NO_PAGE } from '../server/edge/pages/pages.ts'
 import { momentOf, openPolicy } from '../server/edge/policy.ts'
 import { compile, type Published, type Table } from '../server/edge/table.ts'
 import type { StoredFile } from '../server/file.ts'
-import { parseRules } from '../server/site-rules.ts'
+import { parseRules } from '../server/rules/site-rules.ts'
 import { typeOf } from './edge-contents.ts'
 import { sha256 } from './edge-fixture.ts'
 

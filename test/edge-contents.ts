@@ -1,4 +1,4 @@
-import { parseRules } from '../server/site-rules.ts'
+import { parseRules } from '../server/rules/site-rules.ts'
 
 /** A file's text or bytes, alone or with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }

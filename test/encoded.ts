@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import type { Encoding } from '../server/encoding.ts'
+import type { Encoding } from '../server/encodings/encoding.ts'
 import { bytesOf } from './blobs/bytes.ts'
 
 /** What a browser makes of encoded bytes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Addresses } from '../server/address.ts'
 import { Finalizing } from '../server/finalize.ts'
-import { Fronts } from '../server/fronts.ts'
+import { Fronts } from '../server/front/fronts.ts'
 import { makeLog } from '../server/log.ts'
 import { Api } from './api/api.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { frontOf, type HeadWish } from '../server/front-document.ts'
+import { frontOf, type HeadWish } from '../server/front/front-document.ts'
 import { documents, HERE } from './front-documents.ts'
 
 const WISH: HeadWish = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Encoding } from '../encoding.ts'
+import type { Encoding } from '../encodings/encoding.ts'
 
 /** What a caller says of bytes before they arrive. */
 export interface Expected {

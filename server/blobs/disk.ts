@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { ENCODINGS, type Encoding } from '../encoding.ts'
+import { ENCODINGS, type Encoding } from '../encodings/encoding.ts'
 import { diskFailed, Failure, storageFailure } from '../failure.ts'
 import type { Blobs, Expected, Received } from './blobs.ts'
 import { inParallel } from './in-parallel.ts'

@@ -1,4 +1,4 @@
-import type { Encoding } from '../encoding.ts'
+import type { Encoding } from '../encodings/encoding.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import { isSame, precondition } from './conditional.ts'
 import type { Wire } from './lanes/wires.ts'

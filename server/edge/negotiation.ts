@@ -1,4 +1,4 @@
-import { ENCODINGS, type Encoding } from '../encoding.ts'
+import { ENCODINGS, type Encoding } from '../encodings/encoding.ts'
 
 /** What a client takes: an encoding of a file, or the file as it was published. */
 export type Coding = Encoding | 'identity'

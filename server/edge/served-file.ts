@@ -1,4 +1,4 @@
-import { type Encoding, shrinks } from '../encoding.ts'
+import { type Encoding, shrinks } from '../encodings/encoding.ts'
 import type { StoredFile } from '../file.ts'
 import { type Answer, type Content, withHeaders } from './answer.ts'
 import { nameOf } from './names.ts'

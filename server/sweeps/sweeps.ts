@@ -1,5 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { Encodings } from '../encodings.ts'
+import type { Encodings } from '../encodings/encodings.ts'
 import { firstIdOf } from '../key.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'

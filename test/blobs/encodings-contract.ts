@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ENCODINGS } from '../../server/encoding.ts'
+import { ENCODINGS } from '../../server/encodings/encoding.ts'
 import { bodyOf, bytesOf, keep, readAll, received } from './bytes.ts'
 import type { Promises } from './contract.ts'
 

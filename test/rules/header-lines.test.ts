@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
-import { MOST_HEADER_BYTES, parseHeaders } from '../../server/header-rule.ts'
+import { MOST_HEADER_BYTES, parseHeaders } from '../../server/rules/header-rule.ts'
 
 interface Case {
   title: string

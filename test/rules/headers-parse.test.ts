@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { type HeaderRule, parseHeaders } from '../../server/header-rule.ts'
+import { type HeaderRule, parseHeaders } from '../../server/rules/header-rule.ts'
 
 interface CloudflareCase {
   id: string

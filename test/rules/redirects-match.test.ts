@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { parseRedirects } from '../../server/redirect-rule.ts'
+import { parseRedirects } from '../../server/rules/redirect-rule.ts'
 
 interface Case {
   title: string

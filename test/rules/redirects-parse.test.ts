@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { parseRedirects, type RedirectRule } from '../../server/redirect-rule.ts'
+import { parseRedirects, type RedirectRule } from '../../server/rules/redirect-rule.ts'
 
 interface NetlifyRule {
   from: string

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
 import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { parseHeaders } from '../../server/header-rule.ts'
-import { parseRedirects } from '../../server/redirect-rule.ts'
-import { parseRules } from '../../server/site-rules.ts'
+import { parseHeaders } from '../../server/rules/header-rule.ts'
+import { parseRedirects } from '../../server/rules/redirect-rule.ts'
+import { parseRules } from '../../server/rules/site-rules.ts'
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))
 

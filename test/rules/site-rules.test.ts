@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
 import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from '../../server/site-rules.ts'
+import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from '../../server/rules/site-rules.ts'
 
 test('a version without rules keeps none', () => {
   const nothing = { rules: null, warnings: [] }

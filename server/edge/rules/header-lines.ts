@@ -1,6 +1,6 @@
-import { isSetCookie } from '../../header-line.ts'
-import { type HeaderPatterns, namesOf, readHeaderPatterns } from '../../header-place.ts'
-import { type HeaderRule, MOST_HEADER_BYTES, weightOf } from '../../header-rule.ts'
+import { isSetCookie } from '../../rules/header-line.ts'
+import { type HeaderPatterns, namesOf, readHeaderPatterns } from '../../rules/header-place.ts'
+import { type HeaderRule, MOST_HEADER_BYTES, weightOf } from '../../rules/header-rule.ts'
 import {
   canonicalPath,
   type Found,
@@ -8,7 +8,7 @@ import {
   type Piece,
   percentEncoded,
   readTemplate,
-} from '../../path-pattern.ts'
+} from '../../rules/path-pattern.ts'
 import { hostName } from '../host.ts'
 
 /** Measured: what a rule and a line of it take in memory beside their texts. */

@@ -6,9 +6,9 @@ import {
   type Piece,
   percentEncoded,
   readTemplate,
-} from '../../path-pattern.ts'
-import { isFullAddress } from '../../redirect-line.ts'
-import type { RedirectRule } from '../../redirect-rule.ts'
+} from '../../rules/path-pattern.ts'
+import { isFullAddress } from '../../rules/redirect-line.ts'
+import type { RedirectRule } from '../../rules/redirect-rule.ts'
 import { hostName } from '../host.ts'
 
 /** A request as far as rules look at it: `path` and `query` as they came, `query` with its question mark or empty. */

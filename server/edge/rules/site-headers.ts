@@ -1,4 +1,4 @@
-import type { HeaderRule } from '../../header-rule.ts'
+import type { HeaderRule } from '../../rules/header-rule.ts'
 import { type Answer, withHeaders } from '../answer.ts'
 import type { Asked } from '../asked.ts'
 import type { Policy } from '../policy.ts'

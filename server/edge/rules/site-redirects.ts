@@ -1,4 +1,4 @@
-import type { RedirectRule } from '../../redirect-rule.ts'
+import type { RedirectRule } from '../../rules/redirect-rule.ts'
 import type { Answer } from '../answer.ts'
 import type { Asked } from '../asked.ts'
 import type { Policy } from '../policy.ts'

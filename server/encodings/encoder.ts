@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { Failure } from '../failure.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
-import { Failure } from './failure.ts'
 
 const PROGRAM = fileURLToPath(new URL('./encoder-process.ts', import.meta.url))
 

@@ -1,7 +1,7 @@
-import type { PublishWarning } from '../client/wire.ts'
-import type { Blobs } from './blobs/blobs.ts'
-import { neededBytes } from './blobs/needed.ts'
-import type { StoredFile } from './file.ts'
+import type { PublishWarning } from '../../client/wire.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { neededBytes } from '../blobs/needed.ts'
+import type { StoredFile } from '../file.ts'
 import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from './site-rules.ts'
 
 /** The rules of a version, and what is wrong with the files that say them. */

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Blobs } from './blobs/blobs.ts'
-import { inParallel } from './blobs/in-parallel.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { inParallel } from '../blobs/in-parallel.ts'
+import { Failure } from '../failure.ts'
+import type { StoredFile } from '../file.ts'
+import type { Front } from '../front/front.ts'
+import type { Log } from '../log.ts'
+import type { EncodingRow, VersionRow } from '../store/schema.ts'
+import type { Store, Writing } from '../store/store.ts'
 import { Encoder } from './encoder.ts'
 import { ENCODINGS, type Encoding, isPrepared } from './encoding.ts'
-import { Failure } from './failure.ts'
-import type { StoredFile } from './file.ts'
-import type { Front } from './front.ts'
-import type { Log } from './log.ts'
-import type { EncodingRow, VersionRow } from './store/schema.ts'
-import type { Store, Writing } from './store/store.ts'
 
 interface EncodingsOptions {
   store: Store

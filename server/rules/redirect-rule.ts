@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../client/wire.ts'
+import type { PublishWarning } from '../../client/wire.ts'
 import { readRedirect } from './redirect-line.ts'
 import { RuleFile } from './rule-file.ts'
 

@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../client/wire.ts'
+import type { PublishWarning } from '../../client/wire.ts'
 import { type HeaderRule, parseHeaders } from './header-rule.ts'
 import { parseRedirects, type RedirectRule } from './redirect-rule.ts'
 

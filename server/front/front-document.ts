@@ -1,6 +1,6 @@
 import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { escapeHtml } from '../html.ts'
 import { charsetOfDocument, charsetOfMeta, isOverAscii } from './document-charset.ts'
-import { escapeHtml } from './html.ts'
 
 /** What is to stand in the head of a document; null leaves what it has. */
 export interface HeadWish {

@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs'
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { ENCODINGS, type Encoding, isSmaller } from './encoding.ts'
 
-// A program of its own, which server/encoder.ts runs. For each file it reads a length (four bytes, little-endian) and
+// A program of its own, which encoder.ts runs. For each file it reads a length (four bytes, little-endian) and
 // so many bytes, and answers for each encoding in the same form; a length of 0 stands for one that is not worth
 // keeping. It ends with its input, hence with the service, however that ends.
 

@@ -1,5 +1,5 @@
-import type { PublishWarning } from '../client/wire.ts'
-import { shown } from './file.ts'
+import type { PublishWarning } from '../../client/wire.ts'
+import { shown } from '../file.ts'
 import { isSetCookie, readHeaderLine } from './header-line.ts'
 import { type HeaderPatterns, meet, namesOf, readPlace } from './header-place.ts'
 import { readTemplate } from './path-pattern.ts'

@@ -1,4 +1,4 @@
-import { shown } from './file.ts'
+import { shown } from '../file.ts'
 
 /** What a line below a path says. */
 export type HeaderLine = { set: [name: string, value: string] } | { remove: string }

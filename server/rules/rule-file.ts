@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../client/wire.ts'
+import type { PublishWarning } from '../../client/wire.ts'
 
 /** Characters. */
 export const MOST_LINE_CHARACTERS = 2000

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { shown } from './file.ts'
+import { shown } from '../file.ts'
 import { encodePath, mayOverlap, PathPattern } from './path-pattern.ts'
 
 /** A line of `_headers` that says where the headers below it belong. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Viewer } from '../client/wire.ts'
-import type { StoredFile } from './file.ts'
-import type { SiteRow, VersionRow } from './store/schema.ts'
-import { hasImage, viewerColumns } from './viewer.ts'
+import type { Viewer } from '../../client/wire.ts'
+import type { StoredFile } from '../file.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
+import { hasImage, viewerColumns } from '../viewer.ts'
 
 /** The root document with the site's metadata in its head, kept as a blob of its own. */
 export interface Front {

@@ -1,4 +1,4 @@
-import { shown } from './file.ts'
+import { shown } from '../file.ts'
 import { canonicalPath, encodePath, PathPattern } from './path-pattern.ts'
 import type { RedirectRule } from './redirect-rule.ts'
 
