@@ -120,7 +120,7 @@ function makeServer(ready: Promise<Doors>): Server {
     if (given.lane) divert(server, given.lane)
   })
   server.on('clientError', (error, socket) => endBroken(error, socket, last.get(socket)))
-  server.on('connect', (_request, socket) => socket.end(NO_TUNNEL))
+  server.on('connect', (_request, socket) => socket.end(NO_TUNNEL, () => socket.destroy()))
   server.maxConnections = 20_000
   server.setTimeout(IDLE)
   return server

@@ -117,8 +117,11 @@ for (const bytes of [
   'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example\r\n\r\n',
   'nonsense\r\n\r\n',
 ]) {
-  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, async () => {
+  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, {
+    timeout: 10_000,
+  }, async (t) => {
     const client = connect({ ...to, allowHalfOpen: true })
+    t.after(() => client.destroy())
     client.write(bytes)
     client.resume()
     await once(client, 'end')
