@@ -344,6 +344,17 @@ describe('what is kept', () => {
     assert.equal(budget.held, 9000)
   })
 
+  test('is held by nobody once it gave way, whoever keeps its place at hand', () => {
+    const kept = new Kept<string>(new Budget(1000))
+    const places = ['a', 'b', 'c', 'd', 'e'].map((key) => kept.set(key, key, 100)!)
+    assert.deepEqual(
+      places.map(({ value }) => value),
+      [undefined, undefined, 'c', 'd', 'e'],
+    )
+    kept.delete('d')
+    assert.equal(places[3]!.value, undefined)
+  })
+
   test('does not take what is larger than all of it', () => {
     const budget = new Budget(1000)
     const kept = new Kept<string>(budget)

@@ -105,7 +105,7 @@ export class Wires {
 }
 
 function knownOf({ wire }: Answer): Wire | undefined {
-  if (!wire || wire.gone) return undefined
+  if (!wire?.value) return undefined
   wire.used = true
   return wire.value
 }

@@ -3,11 +3,10 @@ const OVERHEAD = 200
 
 /** A value as it is kept. Who keeps this at hand need not look for it again, and has to say when it was used. */
 export interface Held<V> {
-  readonly value: V
+  /** Undefined once it is kept no longer: then nobody holds it on, whoever has this at hand. */
+  value: V | undefined
   readonly bytes: number
   used: boolean
-  /** Whether it is kept no longer. */
-  gone: boolean
 }
 
 /** What takes part in a budget. */
@@ -73,7 +72,7 @@ export class Kept<V, K = string> {
   /** Something larger than the whole budget is not kept at all. */
   set(key: K, value: V, bytes: number): Held<V> | undefined {
     this.delete(key)
-    const entry = { value, bytes: bytes + OVERHEAD, used: false, gone: false }
+    const entry: Held<V> = { value, bytes: bytes + OVERHEAD, used: false }
     if (entry.bytes > this.#budget.limit) return undefined
     this.#budget.makeRoom(entry.bytes)
     this.#entries.set(key, entry)
@@ -86,7 +85,7 @@ export class Kept<V, K = string> {
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#held -= entry.bytes
-    entry.gone = true
+    entry.value = undefined
   }
 
   /** Lets go of one entry. */

@@ -57,8 +57,8 @@ export class Remembered<V extends object> {
   /** The value when nobody has to be asked. `at` remembers where it is kept; it must always come with the same key. */
   warm(key: string, at?: Whereabouts): V | undefined {
     const held = at?.held as Held<Remark<V>> | undefined
-    const kept = held && !held.gone ? held : this.#kept.find(key)
-    if (kept) {
+    const kept = held?.value ? held : this.#kept.find(key)
+    if (kept?.value) {
       kept.used = true
       if (at) at.held = kept
       const { value, hearing } = kept.value
