@@ -27,7 +27,7 @@ export interface Understood {
 export async function commandNamed(name: string, program: string): Promise<Command> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load) return load()
-  const near = Object.keys(COMMANDS).find((known) => distance(name, known) <= 2)
+  const near = nearest(name, Object.keys(COMMANDS))
   throw new UsageTrouble(
     `There is no command "${name}"`,
     near ? `Did you mean: ${program} ${near}` : `See: ${program} help`,
@@ -37,21 +37,33 @@ export async function commandNamed(name: string, program: string): Promise<Comma
 /** Reads what stands behind a command's name. Throws a UsageTrouble for what it does not know. */
 export function understand(command: Command, args: string[], program: string): Understood {
   const see = `See: ${program} help ${command.name}`
-  const { values, positionals } = parse(command, args, see)
+  const { values, positionals } = parse({ ...command.options, help: HELP }, args, see)
   if (positionals.length > command.most) {
     throw new UsageTrouble(`"${positionals[command.most]}" is more than ${command.name} can take`, see)
   }
   return { options: values as Values, operands: positionals }
 }
 
-function parse(command: Command, args: string[], see: string) {
+function parse(options: Record<string, Option>, args: string[], see: string) {
   try {
-    const options = { ...command.options, help: HELP }
     return parseArgs({ args, options: options as never, allowPositionals: true, strict: true })
   } catch (error) {
-    const sentence = (error as Error).message.split('. ')[0]!
-    throw new UsageTrouble(sentence, see)
+    const { message } = error as Error
+    const near = nearest(/^Unknown option '--([^']+)'/.exec(message)?.[1] ?? '', Object.keys(options))
+    throw new UsageTrouble(problemOf(message, options), ...(near ? [`Did you mean: --${near}`] : []), see)
   }
+}
+
+/** Of what Node says of an option, in a sentence. With "=" a value may begin with a dash. */
+function problemOf(message: string, options: Record<string, Option>): string {
+  const [, name = ''] = /^Option '.*?--([\w-]+)\b.*' argument (?:missing|is ambiguous)/.exec(message) ?? []
+  const { value } = options[name] ?? {}
+  return value ? `--${name} needs a value: --${name}=${value}` : message.split('. ')[0]!
+}
+
+/** What was mistyped by a letter or two, and in less than half of it. */
+function nearest(name: string, known: string[]): string | undefined {
+  return known.find((other) => distance(name, other) <= Math.min(2, (name.length - 1) / 2))
 }
 
 /** How many letters must be put in, taken out or exchanged to make one word of the other. */

@@ -33,6 +33,7 @@ async function overview(program: string): Promise<string[]> {
     ...indented([
       ['SLIPWAY_URL', 'The server, where --server does not name one'],
       ['SLIPWAY_KEY', 'An API key for that server, in place of signing in'],
+      ['SLIPWAY_SITE_PASSWORD', 'What publish --password sets, in place of asking'],
       ['NO_COLOR', 'No colours'],
     ]),
   ]

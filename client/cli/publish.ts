@@ -37,8 +37,11 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
     draft: { type: 'boolean', help: 'Do not go live: give the version an address of its own' },
     title: { type: 'string', value: 'TEXT', help: "Title in tabs and previews; '' takes it away" },
     description: { type: 'string', value: 'TEXT', help: "Description in previews; '' takes it away" },
-    spa: { type: 'boolean', help: 'Paths without a file get index.html' },
-    'no-spa': { type: 'boolean', help: 'They get a 404 again' },
+    spa: {
+      type: 'boolean',
+      help: 'Pages that are not there get index.html, for an application that routes them',
+    },
+    'no-spa': { type: 'boolean', help: 'Pages that are not there get a 404 again' },
     ttl: { type: 'string', value: 'SECONDS', help: 'Expire after so long; 0 for never (needs an account)' },
     password: {
       type: 'boolean',

@@ -206,6 +206,19 @@ describe('the program', () => {
     assert.match(typo.stderr, /Did you mean: slipway publish/)
     assert.match((await desk.run(['./dist'])).stderr, /To publish a folder: slipway publish \.\/dist/)
     assert.match((await desk.run(['frobnicate'])).stderr, /See: slipway help/)
-    assert.match((await desk.run(['sites', '--wat'])).stderr, /See: slipway help sites/)
+    assert.match((await desk.run(['sites', '--wat'])).stderr, /'--wat'\n {2}See: slipway help sites/)
+    assert.match((await desk.run(['publish', '--url', 'x'])).stderr, /'--url'\n {2}See: slipway help publish/)
+    const option = await desk.run(['publish', '--pasword'])
+    assert.equal(option.code, 2)
+    assert.match(option.stderr, /Did you mean: --password\n {2}See: slipway help publish\n/)
+  })
+
+  it('says which value an option lacks, also when the next word begins with a dash', async () => {
+    using desk = new Desk()
+    for (const args of [['--title'], ['--title', '-5'], ['--title', '--spa']]) {
+      const { code, stderr } = await desk.run(['publish', ...args])
+      assert.equal(code, 2)
+      assert.equal(stderr, 'Error: --title needs a value: --title=TEXT\n  See: slipway help publish\n')
+    }
   })
 })

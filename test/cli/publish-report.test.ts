@@ -73,6 +73,23 @@ describe('what is left out', () => {
     const { stderr } = await all.desk.run(['publish', 'project'])
     assert.match(stderr, /Did you mean the folder \S+project\/dist\?/)
   })
+
+  it('and it is said what visitors get there instead', async () => {
+    const below = 'visitors are led to the first one below'
+    const cases: [files: string[], says: string | undefined][] = [
+      [['a.txt', 'b.txt'], 'visitors get a list of the files.'],
+      [['a.txt', 'app/index.html'], `${below}.`],
+      [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects leads them elsewhere.`],
+      [['photo.jpg', '_redirects', '_headers'], undefined],
+      [['index.html', 'b.txt'], undefined],
+    ]
+    for (const [files, says] of cases) {
+      await using all = await SiteDesk.start()
+      all.desk.write(Object.fromEntries(files.map((name) => [`odd/${name}`, 'x'])))
+      const { stderr } = await all.desk.run(['publish', 'odd'])
+      assert.equal(/There is no index\.html at the top: (.*)\n/.exec(stderr)?.[1], says, files.join(', '))
+    }
+  })
 })
 
 describe('options', () => {

@@ -10,6 +10,9 @@ import { type FoundFile, type Scan, scan } from './scan.ts'
 
 type Setting = Pick<Workplace, 'terminal' | 'patience' | 'signal'>
 
+/** Read by the service and never served. */
+const RULES = ['_headers', '_redirects']
+
 /** Where builders usually put what is to be published. */
 const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
 
@@ -79,8 +82,13 @@ function few(paths: string[]): string {
 }
 
 function withoutIndex(files: FoundFile[], folder: string): string[] {
-  if (files.length === 1 || files.some(({ path }) => path === 'index.html')) return []
+  const paths = files.map(({ path }) => path)
+  const served = paths.filter((path) => !RULES.includes(path))
+  if (served.length < 2 || served.includes('index.html')) return []
+  const isBelow = served.some((path) => path.endsWith('/index.html'))
+  const instead = isBelow ? 'visitors are led to the first one below' : 'visitors get a list of the files'
+  const unless = paths.includes('_redirects') ? ', unless _redirects leads them elsewhere' : ''
+  const line = `There is no index.html at the top: ${instead}${unless}.`
   const built = OUTPUTS.find((name) => existsSync(join(folder, name, 'index.html')))
-  const lines = ['There is no index.html at the top: visitors get the first one below, or a list of files.']
-  return built ? [...lines, `Did you mean the folder ${join(folder, built)}?`] : lines
+  return built ? [line, `Did you mean the folder ${join(folder, built)}?`] : [line]
 }
