@@ -158,6 +158,15 @@ export function fill(pieces: readonly Piece[], found: Found, encode: (value: str
     .join('')
 }
 
+/** Characters that `fill` would give if each that was found became `growth` ones: what is too long costs no work. */
+export function filledLength(pieces: readonly Piece[], found: Found, growth: number): number {
+  let length = 0
+  for (const piece of pieces) {
+    length += typeof piece === 'string' ? piece.length : growth * (found.get(piece.name)?.length ?? 0)
+  }
+  return length
+}
+
 function namesIn(front: readonly Piece[], back: readonly Piece[] | undefined): string[] {
   const names = [...front, ...(back ?? [])].flatMap((piece) =>
     typeof piece === 'string' ? [] : [piece.name],

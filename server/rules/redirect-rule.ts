@@ -24,7 +24,7 @@ export interface ParsedRedirects {
   warnings: PublishWarning[]
 }
 
-/** Rules of one kind that are kept: with `*` or `:name`, and without. */
+/** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MOST = { fixed: 2000, varying: 100 }
 
 /**
@@ -41,12 +41,16 @@ export function parseRedirects(text: string): ParsedRedirects {
       file.warn(line, rule)
       continue
     }
-    const kind = /\*$|\/:[A-Za-z]/.test(rule.from) ? 'varying' : 'fixed'
+    const kind = isVarying(rule) ? 'varying' : 'fixed'
     counts[kind]++
     if (counts[kind] <= MOST[kind]) rules.push(rule)
     else if (counts[kind] === MOST[kind] + 1) file.warn(line, tooMany(kind))
   }
   return { rules, warnings: file.warnings }
+}
+
+function isVarying({ from, query = [] }: RedirectRule): boolean {
+  return /\*$|\/:[A-Za-z]/.test(from) || query.some(([, value]) => /^:[A-Za-z]/.test(value))
 }
 
 function tooMany(kind: keyof typeof MOST): string {

@@ -52,14 +52,14 @@ test('without rules every answer stays as it is', () => {
   assert.equal(headers.bytes, 0)
 })
 
-test('what the address puts into headers has no more room in an answer than they have', () => {
+test('what the address puts into headers has no more room than they leave, and crowds none of the others out', () => {
   const { rules, warnings } = parseHeaders(`/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: last`)
   assert.deepEqual(warnings, [])
   const headers = new HeaderLines(rules)
   for (const length of [1, 100, 5000, 16_000, 100_000]) {
     const lines = headers.apply(`/a${'b'.repeat(length)}`, '', [], { kept: new Set() })
     assert.ok(lines.join('').length <= MOST_HEADER_BYTES, `${length}`)
-    if (length === 1 || length === 100_000) assert.ok(lines.includes('Z'), `${length}`)
+    assert.ok(lines.includes('Z'), `${length}`)
   }
 })
 

@@ -290,6 +290,12 @@ test('2,000 rules without and 100 with a placeholder are kept, and the first tha
   assert.match(warnings[1]!.message, /100 redirect rules with/)
 })
 
+test('a rule that takes something from the query has a placeholder too', () => {
+  const { rules, warnings } = parseRedirects('/a id=:id /b/:id\n'.repeat(101))
+  assert.equal(rules.length, 100)
+  assert.match(warnings[0]!.message, /100 redirect rules with/)
+})
+
 test('at most 100 warnings are given, and how many more there are', () => {
   const wrong = (count: number) => parseRedirects('wrong\n'.repeat(count)).warnings
   assert.equal(wrong(100).length, 100)

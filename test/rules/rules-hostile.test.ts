@@ -212,3 +212,22 @@ test('2,000 rules for one path, and a request that fits none of them, cost a loo
   const query = `?${Array.from({ length: 1000 }, (_, index) => `x${index}=y`).join('&')}`
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
+
+test('2,000 rules that each ask for 80 parameters, and a query with many others, cost a look at each', () => {
+  const names = Array.from({ length: 80 }, (_, index) => `p${index}`)
+  const lines = Array.from({ length: 2000 }, (_, index) => `/a ${names.join('=1 ')}=1 no${index}=1 /b`)
+  const redirects = new Redirects(parseRedirects(lines.join('\n')).rules)
+  const query = `?${'x&'.repeat(500_000)}${names.join('=1&')}=1`
+  assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
+})
+
+test('rules that take the address up again and again cost no more than an answer may hold', () => {
+  const targets = Array.from({ length: 20 }, (_, index) => `q${index}=:splat`).join('&')
+  const redirects = new Redirects(parseRedirects(`/* /b?${targets}\n`.repeat(100)).rules)
+  const headers = new HeaderLines(parseHeaders(`/*\n  X: ${':splat,'.repeat(20)}\n`.repeat(100)).rules)
+  for (const part of ['+', ';', '%3B', '%C3%A9']) {
+    const path = `/${part.repeat(2 ** 20)}`
+    assert.equal(redirects.match({ path, query: '', host: HOST }), undefined)
+    assert.deepEqual(headers.apply(path, HOST, ['A', 'b'], { kept: new Set() }), ['A', 'b'])
+  }
+})

@@ -5,6 +5,7 @@ import {
   canonicalPath,
   type Found,
   fill,
+  filledLength,
   type Piece,
   percentEncoded,
   readTemplate,
@@ -46,10 +47,11 @@ export class HeaderLines {
   ): readonly string[] {
     const matching = this.#matching(path, host)
     if (matching.length === 0) return lines
-    const changing = new Changing(lines, kept)
+    const fixed = matching.reduce((sum, { rule }) => sum + rule.fixedBytes, 0)
+    const changing = new Changing(lines, kept, MOST_HEADER_BYTES - fixed)
     for (const { rule, found } of matching) {
       for (const name of rule.remove) changing.remove(name)
-      for (const { name, value } of rule.set) changing.set(name, fill(value, found, harmless))
+      for (const { name, value } of rule.set) changing.set(name, value, found)
     }
     return changing.lines
   }
@@ -70,17 +72,31 @@ export class HeaderLines {
 
 interface Compiled {
   patterns: HeaderPatterns
-  set: { name: string; value: readonly Piece[] }[]
+  set: Line[]
+  /** Of the lines that take nothing from the address. */
+  fixedBytes: number
   remove: string[]
+}
+
+interface Line {
+  name: string
+  /** A text alone, when nothing is taken from the address. */
+  value: string | readonly Piece[]
 }
 
 function compile({ set, remove }: HeaderRule, patterns: HeaderPatterns): Compiled {
   const names = namesOf(patterns)
-  return {
-    patterns,
-    set: set.map(([name, value]) => ({ name, value: readTemplate(value, names) })),
-    remove,
-  }
+  const lines = set.map(([name, value]) => lineOf(name, value, names))
+  const fixedBytes = lines.reduce(
+    (sum, { name, value }) => sum + (typeof value === 'string' ? weightOf(name, value) : 0),
+    0,
+  )
+  return { patterns, set: lines, fixedBytes, remove }
+}
+
+function lineOf(name: string, value: string, names: ReadonlySet<string>): Line {
+  const pieces = readTemplate(value, names)
+  return { name, value: pieces.every((piece) => typeof piece === 'string') ? value : pieces }
 }
 
 /** Header lines while rules are applied to them. */
@@ -88,36 +104,55 @@ class Changing {
   readonly #kept: ReadonlySet<string>
   /** Names that a rule has set, lower case. */
   readonly #ours = new Set<string>()
-  #pairs: [name: string, value: string][] = []
-  #room = MOST_HEADER_BYTES
+  /** By name, lower case. */
+  readonly #pairs = new Map<string, [name: string, value: string][]>()
+  /** Bytes for lines that take something from the address. */
+  #room: number
 
-  constructor(lines: readonly string[], kept: ReadonlySet<string>) {
+  constructor(lines: readonly string[], kept: ReadonlySet<string>, room: number) {
     this.#kept = kept
-    for (let at = 0; at < lines.length; at += 2) this.#pairs.push([lines[at]!, lines[at + 1]!])
+    this.#room = room
+    for (let at = 0; at < lines.length; at += 2) this.#add(lines[at]!, lines[at + 1]!)
   }
 
   get lines(): readonly string[] {
-    return this.#pairs.flat()
+    return [...this.#pairs.values()].flat(2)
   }
 
   remove(name: string): void {
-    if (!this.#kept.has(name)) this.#pairs = this.#pairs.filter(([other]) => other.toLowerCase() !== name)
+    if (!this.#kept.has(name)) this.#pairs.delete(name)
   }
 
-  /** What was taken from the address may be long; what then has no room is left out. */
-  set(name: string, value: string): void {
+  set(name: string, template: Line['value'], found: Found): void {
     const lower = name.toLowerCase()
     if (this.#kept.has(lower)) return
-    const weight = weightOf(name, value)
-    if (weight > this.#room) return
-    this.#room -= weight
+    const value = typeof template === 'string' ? template : this.#filled(name, template, found)
+    if (value === undefined) return
     if (!this.#ours.has(lower) && !isSetCookie(name) && lower !== 'vary') this.remove(lower)
     this.#ours.add(lower)
-    const there = isSetCookie(name) ? undefined : this.#pairs.find(([other]) => other.toLowerCase() === lower)
+    const there = isSetCookie(name) ? undefined : this.#pairs.get(lower)?.[0]
     if (there) there[1] += `, ${value}`
-    else this.#pairs.push([name, value])
+    else this.#add(name, value)
+  }
+
+  /** What was taken from the address may be long: then the line is left out, and no other in its place. */
+  #filled(name: string, pieces: readonly Piece[], found: Found): string | undefined {
+    if (weightOf(name, '') + filledLength(pieces, found, GROWTH) > this.#room) return undefined
+    const value = fill(pieces, found, harmless)
+    this.#room -= weightOf(name, value)
+    return value
+  }
+
+  #add(name: string, value: string): void {
+    const lower = name.toLowerCase()
+    const there = this.#pairs.get(lower)
+    if (there) there.push([name, value])
+    else this.#pairs.set(lower, [[name, value]])
   }
 }
+
+/** What a character becomes at most. */
+const GROWTH = '%00'.length
 
 /** What was found, canonical already, without what parts members of a list, parameters and quotes. */
 function harmless(found: string): string {

@@ -2,6 +2,7 @@ import {
   canonicalPath,
   type Found,
   fill,
+  filledLength,
   PathPattern,
   type Piece,
   percentEncoded,
@@ -124,7 +125,7 @@ class Visit {
   readonly query: string
   readonly #header: string
   #host: string | undefined
-  #params: URLSearchParams | undefined
+  #params: ReadonlyMap<string, Param> | undefined
 
   constructor(path: string, { query, host }: RedirectAsked) {
     this.path = path
@@ -138,10 +139,25 @@ class Visit {
     return this.#host
   }
 
-  param(name: string): string | null {
-    this.#params ??= new URLSearchParams(this.query)
+  param(name: string): Param | undefined {
+    this.#params ??= paramsOf(this.query)
     return this.#params.get(name)
   }
+}
+
+/** A query parameter, in plain text and as `Found` has it. */
+interface Param {
+  given: string
+  found: string
+}
+
+/** The first of each name. Rules may ask for thousands, of thousands that there are. */
+function paramsOf(query: string): ReadonlyMap<string, Param> {
+  const params = new Map<string, Param>()
+  for (const [name, given] of new URLSearchParams(query)) {
+    if (!params.has(name)) params.set(name, { given, found: encodeURIComponent(given) })
+  }
+  return params
 }
 
 /** Of rules in their order, those before `end`. */
@@ -164,6 +180,7 @@ function redirectBy(compiled: Compiled, visit: Visit): Redirected | undefined {
   const inPath = matchPath(compiled.pattern, visit)
   const found = inPath && matchQuery(compiled, visit, inPath)
   if (!found) return undefined
+  if (isTooLong(compiled, found)) return undefined
   const path = targetPath(compiled, found)
   const external = compiled.externalHost !== undefined
   if (rule.status === 200 || rule.status === 404) return { status: rule.status, to: path, external, rule }
@@ -184,10 +201,10 @@ function matchQuery({ query }: Compiled, visit: Visit, inPath: Found): Found | u
   if (query.length === 0) return inPath
   const found = new Map(inPath)
   for (const { name, value } of query) {
-    const given = visit.param(name)
-    if (given === null) return undefined
-    if (typeof value !== 'string') found.set(value.name, encodeURIComponent(given))
-    else if (given !== value) return undefined
+    const param = visit.param(name)
+    if (param === undefined) return undefined
+    if (typeof value !== 'string') found.set(value.name, param.found)
+    else if (param.given !== value) return undefined
   }
   return found
 }
@@ -196,6 +213,12 @@ function matchQuery({ query }: Compiled, visit: Visit, inPath: Found): Found | u
 function targetPath({ path, externalHost }: Compiled, found: Found): string {
   const filled = fill(path, found, (value) => value)
   return externalHost === undefined ? filled.replace(/^\/{2,}/, '/') : filled
+}
+
+/** Whether a target would be longer than any may be, even if nothing that is filled in had to be encoded. */
+function isTooLong({ path, search, hash }: Compiled, found: Found): boolean {
+  const parts = [path, search, hash]
+  return parts.reduce((sum, part) => sum + filledLength(part, found, 1), 0) > MOST_LOCATION_CHARACTERS
 }
 
 /** The target's own query; else the request's, unless the rule took it up. */
