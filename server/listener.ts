@@ -99,6 +99,7 @@ const NO_TUNNEL = [
 function makeServer(ready: Promise<Doors>): Server {
   let doors: Doors | undefined
   const last = new WeakMap<Duplex, Exchange>()
+  const broken = new WeakSet<Duplex>()
   const server = createServer(
     {
       headersTimeout: 15_000,
@@ -119,7 +120,12 @@ function makeServer(ready: Promise<Doors>): Server {
     doors = given
     if (given.lane) divert(server, given.lane)
   })
-  server.on('clientError', (error, socket) => endBroken(error, socket, last.get(socket)))
+  server.on('clientError', (error, socket) => {
+    // Each byte that still comes is an error again.
+    if (broken.has(socket)) return
+    broken.add(socket)
+    endBroken(error, socket, last.get(socket))
+  })
   server.on('connect', (_request, socket) => socket.end(NO_TUNNEL, () => socket.destroy()))
   server.maxConnections = 20_000
   server.setTimeout(IDLE)

@@ -66,6 +66,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   BLOB_GRACE: { values: [...NO_NUMBERS, '31536001'], allowed: /from 0 to 31536000/ },
   DRAIN_SECONDS: { values: [...NO_NUMBERS, '3601'], allowed: /from 0 to 3600/ },
   CACHE_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
+  FAST_LANE: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }
