@@ -53,10 +53,11 @@ test('without rules every answer stays as it is', () => {
 })
 
 test('what the address puts into headers has no more room than they leave, and crowds none of the others out', () => {
-  const { rules, warnings } = parseHeaders(`/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: last`)
+  const text = `/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: ${'last '.repeat(100)}`
+  const { rules, warnings } = parseHeaders(text)
   assert.deepEqual(warnings, [])
   const headers = new HeaderLines(rules)
-  for (const length of [1, 100, 5000, 16_000, 100_000]) {
+  for (let length = 1; length <= 20_000; length += 50) {
     const lines = headers.apply(`/a${'b'.repeat(length)}`, '', [], { kept: new Set() })
     assert.ok(lines.join('').length <= MOST_HEADER_BYTES, `${length}`)
     assert.ok(lines.includes('Z'), `${length}`)
