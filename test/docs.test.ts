@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { COMMANDS } from '../client/cli/command-line.ts'
 import { settingRows } from '../server/config.ts'
 import { sweeps } from '../server/sweeps/sweeps.ts'
 
 const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
+const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
 
 test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
   for (const { name, fallback, means } of settingRows()) {
@@ -17,5 +19,15 @@ test('the operator finds every sweep in docs/run.md, with its interval and meani
   for (const { name, every, means } of sweeps) {
     const row = `| \`${name}\` | ${every} s | ${means} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
+  }
+})
+
+test('the publisher finds every command in the table of docs/publish.md', () => {
+  const rows = publish.split('\n').filter((line) => line.startsWith('| `slipway'))
+  for (const name of Object.keys(COMMANDS)) {
+    assert.ok(
+      rows.some((row) => row.includes(`\`slipway ${name}`)),
+      `docs/publish.md lacks slipway ${name}`,
+    )
   }
 })
