@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { FastLane } from '../server/edge/lanes/fast-lane.ts'
@@ -142,6 +143,35 @@ for (const read of [readInto, readChunks]) {
       mock.timers.tick(50_000)
       await comesTrue(() => ended.has(used))
       assert.ok(!ended.has(awake))
+    })
+
+    test('waits for a client that takes its bytes slowly', async () => {
+      // Over such a socket, unlike over loopback, the system takes little at once.
+      const path = join(edge.folder, `${read.name}.sock`)
+      const accepted = Promise.withResolvers<Socket>()
+      const server = createServer((socket) => {
+        lane.accept(socket, () => undefined)
+        accepted.resolve(socket)
+      }).listen(path)
+      await once(server, 'listening')
+      const socket = connect(path).pause()
+      open.add(socket)
+      socket.write(ask('/big.bin'))
+      const ours = await accepted.promise
+      server.close()
+      await comesTrue(() => ours.writableNeedDrain)
+      for (let step = 0; step < 4; step++) {
+        const waiting = ours.writableLength
+        await comesTrue(() => {
+          socket.read()
+          return ours.writableLength !== waiting
+        })
+        mock.timers.tick(40_000)
+        assert.ok(!ours.destroyed, `cut off after ${step} steps`)
+      }
+      mock.timers.tick(70_000)
+      assert.ok(ours.destroyed)
+      socket.destroy()
     })
 
     test('says the date of the answer, also in one that was made before', async () => {

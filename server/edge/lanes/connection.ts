@@ -44,6 +44,8 @@ export class Connection {
   #isNew = true
   /** The look since which nothing came and nothing went. */
   #asleep: number
+  /** What waited for the client at the last look, in bytes. */
+  #waiting = 0
 
   constructor(socket: Socket, lane: Lane) {
     this.#socket = socket
@@ -64,8 +66,11 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  /** How many looks ago something came or went. */
-  get sleeps(): number {
+  /** Looks, and answers how many looks ago something came or went. */
+  look(): number {
+    const waiting = waitingOn(this.#socket)
+    if (waiting !== this.#waiting) this.#asleep = this.#lane.looks
+    this.#waiting = waiting
     return this.#lane.looks - this.#asleep
   }
 
@@ -208,4 +213,10 @@ export class Connection {
     this.#lane.handOver(this, socket)
     socket.resume()
   }
+}
+
+/** Bytes that were written and that the system did not take yet. Node's own time-outs look there too. */
+function waitingOn(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { _handle?: { writeQueueSize?: number } | null }
+  return socket.writableLength + (handle?.writeQueueSize ?? 0)
 }

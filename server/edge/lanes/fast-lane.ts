@@ -74,7 +74,7 @@ export class FastLane implements Lane {
   #look(): void {
     this.looks++
     for (const connection of this.#connections.keys()) {
-      if (connection.sleeps > (connection.isNew ? FIRST : IDLE)) connection.cut()
+      if (connection.look() > (connection.isNew ? FIRST : IDLE)) connection.cut()
     }
   }
 }
