@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
 import { settingRows } from '../server/config.ts'
+import { parseRules } from '../server/rules/site-rules.ts'
 import { sweeps } from '../server/sweeps/sweeps.ts'
 
 const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
@@ -30,4 +31,12 @@ test('the publisher finds every command in the table of docs/publish.md', () => 
       `docs/publish.md lacks slipway ${name}`,
     )
   }
+})
+
+test('the rules that docs/publish.md shows are read as they stand there', () => {
+  const blocks = [...publish.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+  const [redirects, headers] = blocks.filter(([, language]) => language === '').map(([, , text]) => text)
+  const { rules, warnings } = parseRules({ redirects, headers })
+  assert.deepEqual(warnings, [])
+  assert.deepEqual([rules?.redirects.length, rules?.headers.length], [7, 3])
 })
