@@ -38,8 +38,10 @@ export async function commandNamed(name: string, program: string): Promise<Comma
 export function understand(command: Command, args: string[], program: string): Understood {
   const see = `See: ${program} help ${command.name}`
   const { values, positionals } = parse({ ...command.options, help: HELP }, args, see)
-  if (positionals.length > command.most) {
-    throw new UsageTrouble(`"${positionals[command.most]}" is more than ${command.name} can take`, see)
+  const more = positionals[command.most]
+  if (more !== undefined) {
+    const hints = command.most === 0 && command.options.site ? [`Did you mean: --site ${more}`, see] : [see]
+    throw new UsageTrouble(`"${more}" is more than ${command.name} can take`, ...hints)
   }
   return { options: values as Values, operands: positionals }
 }

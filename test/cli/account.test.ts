@@ -207,6 +207,7 @@ describe('the program', () => {
     assert.match((await desk.run(['./dist'])).stderr, /To publish a folder: slipway publish \.\/dist/)
     assert.match((await desk.run(['frobnicate'])).stderr, /See: slipway help/)
     assert.match((await desk.run(['sites', '--wat'])).stderr, /'--wat'\n {2}See: slipway help sites/)
+    assert.match((await desk.run(['open', 'my-site'])).stderr, /Did you mean: --site my-site\n/)
     assert.match((await desk.run(['publish', '--url', 'x'])).stderr, /'--url'\n {2}See: slipway help publish/)
     const option = await desk.run(['publish', '--pasword'])
     assert.equal(option.code, 2)
