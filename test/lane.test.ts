@@ -145,8 +145,8 @@ for (const read of [readInto, readChunks]) {
       assert.ok(!ended.has(awake))
     })
 
-    test('waits for a client that takes its bytes slowly', async () => {
-      // Over such a socket, unlike over loopback, the system takes little at once.
+    /** Both ends of a connection on which, unlike over loopback, the system takes little at once. */
+    async function narrow(): Promise<{ socket: Socket; ours: Socket }> {
       const path = join(edge.folder, `${read.name}.sock`)
       const accepted = Promise.withResolvers<Socket>()
       const server = createServer((socket) => {
@@ -156,9 +156,14 @@ for (const read of [readInto, readChunks]) {
       await once(server, 'listening')
       const socket = connect(path).pause()
       open.add(socket)
-      socket.write(ask('/big.bin'))
       const ours = await accepted.promise
       server.close()
+      return { socket, ours }
+    }
+
+    test('waits for a client that takes its bytes slowly', async () => {
+      const { socket, ours } = await narrow()
+      socket.write(ask('/big.bin'))
       await comesTrue(() => ours.writableNeedDrain)
       for (let step = 0; step < 4; step++) {
         const waiting = ours.writableLength
@@ -171,7 +176,26 @@ for (const read of [readInto, readChunks]) {
       }
       mock.timers.tick(70_000)
       assert.ok(ours.destroyed)
-      socket.destroy()
+    })
+
+    test('ends a connection with its last byte when the service stops while a client reads', async () => {
+      const { socket, ours } = await narrow()
+      let asked = 0
+      while (ours.writableLength === 0) {
+        socket.write(ask('/a.txt'))
+        asked++
+        await comesTrue(() => lane.answered === asked)
+      }
+      assert.ok(!ours.writableNeedDrain)
+      lane.close()
+      assert.ok(!ours.destroyed)
+      let received = ''
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk
+      })
+      socket.resume()
+      await comesTrue(() => ours.destroyed && socket.readableEnded)
+      assert.equal(received.match(/HTTP/g)?.length, asked)
     })
 
     test('says the date of the answer, also in one that was made before', async () => {

@@ -57,9 +57,9 @@ export class Connection {
     socket.on('error', this.#onError)
   }
 
-  /** Ends the connection when nothing is under way. */
+  /** Ends the connection once the client has what was sent; an answer that takes time ends it itself. */
   finish(): void {
-    if (!this.#busy && this.#socket.writableLength === 0) this.#socket.destroySoon()
+    if (!this.#busy) this.#socket.destroySoon()
   }
 
   cut(): void {
