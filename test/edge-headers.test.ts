@@ -234,11 +234,32 @@ describe('_headers over the wire', () => {
     }
   })
 
+  test('answer the question of a browser whether another origin may read', async () => {
+    const slug = await edge.publish({
+      ...contents,
+      _headers: '/fonts/*\n  Access-Control-Allow-Origin: *\n  Access-Control-Allow-Headers: Range\n',
+    })
+    const { status, headers } = await edge.get(slug, '/fonts/a.ttf', { method: 'OPTIONS' })
+    assert.deepEqual(
+      [
+        status,
+        headers.allow,
+        headers['access-control-allow-origin'],
+        headers['access-control-allow-headers'],
+      ],
+      [204, 'GET, HEAD, OPTIONS', '*', 'Range'],
+    )
+    const other = await edge.get(slug, '/', { method: 'OPTIONS' })
+    assert.deepEqual([other.status, other.headers['access-control-allow-origin']], [204, undefined])
+  })
+
   test('are never served, and do not show before the password', async () => {
     const slug = await edge.publish(contents)
     assert.equal((await edge.get(slug, '/_headers')).status, 404)
     await edge.setPassword(slug, 'open sesame')
     const { status, headers } = await edge.get(slug)
     assert.deepEqual([status, headers['x-site']], [401, undefined])
+    const asked = await edge.get(slug, '/', { method: 'OPTIONS' })
+    assert.deepEqual([asked.status, asked.headers['x-site']], [204, undefined])
   })
 })

@@ -11,7 +11,16 @@ import { Bodies } from './memory/bodies.ts'
 import type { Budget } from './memory/kept.ts'
 import type { Pieces } from './memory/pieces.ts'
 import { type Place, Places, type Site } from './memory/places.ts'
-import { BROKEN, EXPIRED, MALFORMED, NO_SITE, NO_VERSION, NOT_PUBLISHED, unavailable } from './pages/pages.ts'
+import {
+  BROKEN,
+  EXPIRED,
+  MALFORMED,
+  NO_SITE,
+  NO_VERSION,
+  NOT_PUBLISHED,
+  OPTIONS,
+  unavailable,
+} from './pages/pages.ts'
 import { PasswordGate } from './password/password-gate.ts'
 
 interface EdgeOptions {
@@ -94,6 +103,17 @@ export class Edge {
     } catch (error) {
       // Who went away before the form had come gets nothing, and nothing is wrong.
       if (request.destroyed && !request.complete) return MALFORMED
+      return this.#failed(asked, error)
+    }
+  }
+
+  /** What an OPTIONS gets, whatever the path: what the site's `_headers` say is what a preflight asks for. */
+  async options(asked: Asked): Promise<Answer> {
+    try {
+      const place = await this.#places.find(this.#hosts.read(asked.host))
+      const isOpen = place.kind === 'site' && place.passwordHash === null
+      return (isOpen && place.table?.headers?.on(OPTIONS, asked)) || OPTIONS
+    } catch (error) {
       return this.#failed(asked, error)
     }
   }

@@ -7,7 +7,6 @@ import {
   MALFORMED,
   NO_SITE,
   NOT_ALLOWED,
-  OPTIONS,
   PASSWORD_NOT_ALLOWED,
   PASSWORD_OPTIONS,
   PASSWORD_PATH,
@@ -36,12 +35,14 @@ export function serveVisit(edge: Edge, request: IncomingMessage, response: Serve
   else if (request.method === 'GET' || request.method === 'HEAD') serve(edge, visit)
   else if (request.method === 'POST' && target.path === PASSWORD_PATH)
     void edge.guess(asked, request).then((answer) => send(visit, answer))
+  else if (request.method === 'OPTIONS' && target.path !== PASSWORD_PATH)
+    void edge.options(asked).then((answer) => send(visit, answer))
   else send(visit, otherwise(request.method, target.path))
 }
 
 /** What every other method gets. */
 function otherwise(method: string | undefined, path: string): Answer {
-  if (path !== PASSWORD_PATH) return method === 'OPTIONS' ? OPTIONS : NOT_ALLOWED
+  if (path !== PASSWORD_PATH) return NOT_ALLOWED
   return method === 'OPTIONS' ? PASSWORD_OPTIONS : PASSWORD_NOT_ALLOWED
 }
 
