@@ -253,6 +253,21 @@ describe('_headers over the wire', () => {
     assert.deepEqual([other.status, other.headers['access-control-allow-origin']], [204, undefined])
   })
 
+  test('end with the site, whatever is asked', async () => {
+    const slug = await edge.publish(contents, { expires_at: edge.clock.now + 1000 })
+    const asked = async (method: string) => {
+      const { status, headers } = await edge.get(slug, '/', { method })
+      return [status, headers['x-site']]
+    }
+    const before = await Promise.all(['GET', 'OPTIONS'].map(asked))
+    edge.clock.now += 1000
+    assert.deepEqual(await Promise.all(['GET', 'OPTIONS'].map(asked)), [
+      [410, undefined],
+      [204, undefined],
+    ])
+    assert.ok(before.every(([, header]) => header !== undefined))
+  })
+
   test('are never served, and do not show before the password', async () => {
     const slug = await edge.publish(contents)
     assert.equal((await edge.get(slug, '/_headers')).status, 404)

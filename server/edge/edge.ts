@@ -111,7 +111,7 @@ export class Edge {
   async options(asked: Asked): Promise<Answer> {
     try {
       const place = await this.#places.find(this.#hosts.read(asked.host))
-      const isOpen = place.kind === 'site' && place.passwordHash === null
+      const isOpen = place.kind === 'site' && !this.#isOver(place) && place.passwordHash === null
       return (isOpen && place.table?.headers?.on(OPTIONS, asked)) || OPTIONS
     } catch (error) {
       return this.#failed(asked, error)
