@@ -24,6 +24,9 @@ import { inParallel } from './in-parallel.ts'
 /** Bodies up to this many bytes are gathered in memory and written at once. */
 const SMALL = 256 * 1024
 
+/** Bytes that a reader gets at once: as much as the edge keeps in a piece, so that none holds on to another's. */
+const CHUNK = 128 * 1024
+
 /** As many flushes at once as there are threads for them (`UV_THREADPOOL_SIZE`, see design.md). */
 const PARALLEL = 16
 
@@ -193,7 +196,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 
     async read(hash, { encoding, range } = {}) {
       const handle = await open(place(hash, encoding)).catch(absent)
-      return handle && createReadStream('', { fd: handle, highWaterMark: SMALL, ...range })
+      return handle && createReadStream('', { fd: handle, highWaterMark: CHUNK, ...range })
     },
 
     async remove(hash) {
