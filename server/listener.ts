@@ -24,6 +24,9 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
+/** With so many of its requests waiting for their answers a connection is not read any further: each takes some KiB. */
+const MOST_WAITING = 32
+
 /** Milliseconds without a byte from or to a client after which its connection ends. */
 const IDLE = 60_000
 
@@ -99,6 +102,7 @@ const NO_TUNNEL = [
 function makeServer(ready: Promise<Doors>): Server {
   let doors: Doors | undefined
   const last = new WeakMap<Duplex, Exchange>()
+  const waiting = new WeakMap<Duplex, number>()
   const broken = new WeakSet<Duplex>()
   const server = createServer(
     {
@@ -110,8 +114,17 @@ function makeServer(ready: Promise<Doors>): Server {
       noDelay: true,
     },
     (request, response) => {
+      const { socket } = request
+      const count = (waiting.get(socket) ?? 0) + 1
+      waiting.set(socket, count)
+      if (count >= MOST_WAITING) holdBack(socket, true)
+      response.once('close', () => {
+        const left = waiting.get(socket)! - 1
+        waiting.set(socket, left)
+        if (left === MOST_WAITING - 1) holdBack(socket, false)
+      })
       if (!server.listening) response.setHeader('Connection', 'close')
-      last.set(request.socket, { request, response })
+      last.set(socket, { request, response })
       if (doors) doors.request(request, response)
       else void ready.then((given) => given.request(request, response))
     },
@@ -130,6 +143,16 @@ function makeServer(ready: Promise<Doors>): Server {
   server.maxConnections = 20_000
   server.setTimeout(IDLE)
   return server
+}
+
+/** Stops and starts a connection's parser as Node does itself when answers are not taken. */
+function holdBack(socket: Socket, held: boolean): void {
+  const own = socket as Socket & { _paused?: boolean; parser?: { resume(): void } | null }
+  if (own._paused === held) return
+  own._paused = held
+  if (held) return void socket.pause()
+  own.parser?.resume()
+  socket.resume()
 }
 
 /** Connections come to the lane first; those that it hands over go the way that all went before. */

@@ -8,7 +8,7 @@ import { FastLane } from '../server/edge/lanes/fast-lane.ts'
 import { serveVisit } from '../server/edge/lanes/http-lane.ts'
 import { readChunks, readInto } from '../server/edge/lanes/read-into.ts'
 import { Budget } from '../server/edge/memory/kept.ts'
-import { Listener } from '../server/listener.ts'
+import { type Doors, Listener } from '../server/listener.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
 import { headerOf, talk } from './serving/wire.ts'
 
@@ -31,6 +31,7 @@ for (const read of [readInto, readChunks]) {
     let lane: FastLane
     let budget: Budget
     let listener: Listener
+    let parsed: number
     const open = new Set<Socket>()
 
     beforeEach(async () => {
@@ -38,7 +39,12 @@ for (const read of [readInto, readChunks]) {
       budget = new Budget(8 * MIB)
       lane = new FastLane({ edge: edge.edge, clock: () => edge.clock.now, budget, read })
       listener = await Listener.open('127.0.0.1', 0)
-      listener.serve({ request: (request, response) => serveVisit(edge.edge, request, response), lane })
+      parsed = 0
+      const request: Doors['request'] = (asked, response) => {
+        parsed++
+        serveVisit(edge.edge, asked, response)
+      }
+      listener.serve({ request, lane })
     })
     afterEach(async () => {
       for (const socket of open) socket.destroy()
@@ -64,6 +70,22 @@ for (const read of [readInto, readChunks]) {
       for (let round = 0; round < 50_000 && !holds(); round++) await turn()
       assert.ok(holds())
     }
+
+    test('has requests that come all at once parsed no faster than their answers go', async () => {
+      const socket = await client()
+      socket.pause()
+      const count = 200
+      socket.write(Buffer.concat(Array.from({ length: count }, () => ask('/middle.bin', 'TE: trailers\r\n'))))
+      await comesTrue(() => parsed >= 32)
+      for (let round = 0; round < 100; round++) await turn()
+      assert.ok(parsed < count / 2, `${parsed} were parsed`)
+      let came = 0
+      socket.on('data', (chunk: Buffer) => {
+        came += chunk.length
+      })
+      socket.resume()
+      await comesTrue(() => parsed === count && came > count * MIDDLE.length)
+    })
 
     test('answers plain requests itself, cold and warm, small and large, in their order', async () => {
       edge.edge.forget([slug])

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
 import type { Edge } from '../edge.ts'
 import { pour } from './pour.ts'
-import type { readInto } from './read-into.ts'
+import { inPieces, type readInto } from './read-into.ts'
 import { isWhole, type Recognised, Recogniser } from './recogniser.ts'
 import type { Wires } from './wires.ts'
 
@@ -209,7 +209,7 @@ export class Connection {
     socket.off('drain', this.#onDrain)
     socket.off('end', this.#onEnd)
     socket.off('error', this.#onError)
-    socket.unshift(rest)
+    for (const piece of inPieces(rest).toReversed()) socket.unshift(piece)
     this.#lane.handOver(this, socket)
     socket.resume()
   }

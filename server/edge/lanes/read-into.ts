@@ -6,6 +6,11 @@ export type Take = (buffer: Buffer, length: number) => void
 /** What a read may bring at once. */
 const BYTES = 64 * 1024
 
+/** Bytes of a piece when what came may be as many requests. */
+const PIECE = 1024
+const MANY = 16
+const END = Buffer.from('\r\n\r\n')
+
 /** Every read of every connection goes here: what is wanted for longer has to be copied. */
 const SHARED = Buffer.allocUnsafeSlow(BYTES)
 
@@ -29,7 +34,9 @@ export function readInto(socket: Socket, take: Take): () => void {
   slots[SLOTS.callback] = (length: number) => take(SHARED, length)
   handle.useUserBuffer(SHARED)
   return () => {
-    slots[SLOTS.callback] = (length: number) => socket.push(Buffer.from(SHARED.subarray(0, length)))
+    slots[SLOTS.callback] = (length: number) => {
+      for (const piece of inPieces(Buffer.from(SHARED.subarray(0, length)))) socket.push(piece)
+    }
   }
 }
 
@@ -38,6 +45,25 @@ export function readChunks(socket: Socket, take: Take): () => void {
   const onData = (chunk: Buffer) => take(chunk, chunk.length)
   socket.on('data', onData)
   return () => socket.off('data', onData)
+}
+
+/**
+ * What Node's parser is to be given one after the other: it takes in all that it is given, however many requests, and can
+ * be told to wait in between only. What cannot be many requests, as most of a body, stays whole.
+ */
+export function inPieces(bytes: Buffer): Buffer[] {
+  if (!mayBeMany(bytes)) return [bytes]
+  const count = Math.ceil(bytes.length / PIECE)
+  return Array.from({ length: count }, (_, index) => bytes.subarray(index * PIECE, (index + 1) * PIECE))
+}
+
+function mayBeMany(bytes: Buffer): boolean {
+  let at = -1
+  for (let ends = 0; ends < MANY; ends++) {
+    at = bytes.indexOf(END, at + 1)
+    if (at < 0) return false
+  }
+  return true
 }
 
 function findSlots(): { buffer: symbol; callback: symbol } | undefined {
