@@ -32,6 +32,7 @@ export function folderOf(path: string): string {
  * segment or a null byte, so an encoded slash may become the latter and never parts segments.
  */
 export function spelled(path: string): string | undefined {
+  if (KEPT.test(path)) return path
   if (/^[!-$&-~]*$/.test(path)) return encodeURI(path)
   if (/%(?![0-9a-f]{2})/i.test(path)) return undefined
   const bytes = path.replace(/%(..)/g, (_, hex: string) => {
@@ -48,5 +49,8 @@ export function spelled(path: string): string | undefined {
 export function composed(path: string): string {
   return path.includes('%') ? encodeURI(decodeURI(path).normalize('NFC')) : path
 }
+
+/** What `encodeURI` leaves as it is. */
+const KEPT = /^[\w;,/?:@&=+$.!~*'()#-]*$/
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
