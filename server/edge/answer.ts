@@ -25,8 +25,8 @@ export interface Content {
 }
 
 /**
- * A whole answer, but for bytes that are still to be fetched. It never changes, and what can be known ahead is the same
- * object each time: a lane may remember what it made of one.
+ * A whole answer, but for bytes that are still to be fetched. What it says never changes, and what can be known ahead is
+ * the same object each time: a lane may remember what it made of one.
  */
 export interface Answer {
   readonly status: number
