@@ -2,6 +2,9 @@ import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { sameSecret } from './key.ts'
 
+/** The cookie that opens a site with a password; no site may set it itself. */
+export const PASSWORD_COOKIE = 'slipway_password'
+
 /** Argon2id (RFC 9106) with 19 MiB, two passes and one lane. */
 const COST = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 }
 

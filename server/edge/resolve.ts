@@ -1,3 +1,4 @@
+import { hasVariables } from '../rules/redirect-rule.ts'
 import type { Asked } from './asked.ts'
 import { composed, spelled } from './names.ts'
 import { hasExtension, isNavigation } from './navigation.ts'
@@ -70,7 +71,7 @@ function isRedirect({ status }: Redirected): boolean {
 
 /** Whether a rule is for just this path, before all files: then it says what it means. */
 function isMeant({ rule }: Redirected): boolean {
-  return rule.force && !/\*|\/:/.test(rule.from)
+  return rule.force && !hasVariables(rule)
 }
 
 /** The nearest 404 page upwards. Starts no deeper than the deepest one there is, however long the path. */

@@ -1,4 +1,5 @@
 import { shown } from '../file.ts'
+import { PASSWORD_COOKIE } from '../password.ts'
 
 /** What a line below a path says. */
 export type HeaderLine = { set: [name: string, value: string] } | { remove: string }
@@ -12,8 +13,7 @@ const OWN = new Set(
   content-length content-encoding content-range accept-ranges date etag last-modified location`.split(/\s+/),
 )
 
-/** Of the cookie that opens a site with a password. */
-const PASSWORD_COOKIE = /^[\s=]*slipway_password\s*(=|$)/i
+const OPENS_SITES = new RegExp(`^[\\s=]*${PASSWORD_COOKIE}\\s*(=|$)`, 'i')
 
 /** One line of `_headers` below a path, or a sentence that says what is wrong. */
 export function readHeaderLine(text: string): HeaderLine | string {
@@ -54,7 +54,7 @@ function problemOfValue(value: string): string | undefined {
 function problemOfCookie(name: string, value: string): string | undefined {
   if (!isSetCookie(name)) return undefined
   const [pair = '', ...attributes] = value.split(';')
-  if (PASSWORD_COOKIE.test(pair)) return "The cookie 'slipway_password' is the service's own"
+  if (OPENS_SITES.test(pair)) return `The cookie '${PASSWORD_COOKIE}' is the service's own`
   const domain = attributes.some((attribute) => attribute.split('=')[0]!.trim().toLowerCase() === 'domain')
   return domain ? 'A cookie cannot have a Domain: other sites would get it too' : undefined
 }

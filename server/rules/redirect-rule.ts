@@ -19,6 +19,11 @@ export interface RedirectRule {
   force: boolean
 }
 
+/** Whether a rule is for more than one path. */
+export function hasVariables({ from }: RedirectRule): boolean {
+  return /\*|\/:/.test(from)
+}
+
 export interface ParsedRedirects {
   rules: RedirectRule[]
   warnings: PublishWarning[]

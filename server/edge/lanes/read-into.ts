@@ -35,7 +35,9 @@ export function readInto(socket: Socket, take: Take): () => void {
   handle.useUserBuffer(SHARED)
   return () => {
     slots[SLOTS.callback] = (length: number) => {
-      for (const piece of inPieces(Buffer.from(SHARED.subarray(0, length)))) socket.push(piece)
+      let isWanted = true
+      for (const piece of inPieces(Buffer.from(SHARED.subarray(0, length)))) isWanted = socket.push(piece)
+      return isWanted
     }
   }
 }

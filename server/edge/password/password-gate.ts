@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Signer } from '../../key.ts'
 import { Turns } from '../../limits/turns.ts'
-import { isPassword } from '../../password.ts'
+import { PASSWORD_COOKIE as COOKIE, isPassword } from '../../password.ts'
 import type { Store } from '../../store/store.ts'
 import type { Answer } from '../answer.ts'
 import type { Site } from '../memory/places.ts'
@@ -20,7 +20,6 @@ interface PasswordGateOptions {
   addressOf: (request: IncomingMessage) => string
 }
 
-const COOKIE = 'slipway_password'
 const COOKIE_SECONDS = 30 * 86_400
 
 /** Cookies of that name that are looked at: a neighbour's script could set some for the whole domain. */

@@ -1,4 +1,4 @@
-import type { RedirectRule } from '../../rules/redirect-rule.ts'
+import { hasVariables, type RedirectRule } from '../../rules/redirect-rule.ts'
 import type { Answer } from '../answer.ts'
 import type { Asked } from '../asked.ts'
 import type { Policy } from '../policy.ts'
@@ -43,7 +43,7 @@ export class SiteRedirects {
     const said = query === '' ? this.#said?.get(path) : undefined
     if (said) return said
     const redirected = this.#others?.match({ path, query, host })
-    if (redirected && query === '' && !VARIABLE.test(redirected.rule.from)) this.#remember(path, redirected)
+    if (redirected && query === '' && !hasVariables(redirected.rule)) this.#remember(path, redirected)
     return redirected
   }
 
@@ -65,4 +65,3 @@ export class SiteRedirects {
 const ANSWER_BYTES = 400
 const SAID_BYTES = 300
 const LONGEST = 200
-const VARIABLE = /\*|\/:/
