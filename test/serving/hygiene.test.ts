@@ -117,9 +117,7 @@ for (const bytes of [
   'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example\r\n\r\n',
   'nonsense\r\n\r\n',
 ]) {
-  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, {
-    timeout: 10_000,
-  }, async (t) => {
+  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, async (t) => {
     const client = connect({ ...to, allowHalfOpen: true })
     t.after(() => client.destroy())
     client.write(bytes)

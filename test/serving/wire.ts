@@ -27,7 +27,7 @@ interface TalkOptions {
 }
 
 /** Milliseconds without a byte from the server after which it is taken to wait for more. */
-const PATIENCE = 5000
+const PATIENCE = 60_000
 
 /** The first value of a header. */
 export function headerOf(answer: WireAnswer, name: string): string | undefined {
