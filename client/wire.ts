@@ -222,12 +222,28 @@ export interface DomainRecord {
   status: 'pending' | 'active'
   /** What to enter in DNS. `found` is what DNS answers now, or `null` before the first look. */
   records: { type: 'CNAME' | 'ALIAS' | 'TXT'; name: string; value: string; found: string[] | null }[]
-  /** Why it is still pending, in words. */
+  /** Why it is still pending, or what is wrong with an active one, in words. */
   reason: string | null
-  certificate: { status: 'none' | 'active'; expiresAt: string | null }
+  /** Where visitors are sent (308): the root of this `www`, or the `www` of this root; `null` when it shows the site. */
+  redirectsTo: string | null
+  /** The `www` of this root, or the root of this `www`, when it can be added too: it then redirects here and is not counted. */
+  alternate: string | null
+  certificate: DomainCertificate
   createdAt: string
   verifiedAt: string | null
   checkedAt: string | null
+  /** When the records are looked up next; `null` when only asking for this record makes that happen. */
+  nextCheckAt: string | null
+}
+
+export interface DomainCertificate {
+  /** `none` for a name that is not active, or a service without HTTPS; `pending` until the first one is there. */
+  status: 'none' | 'pending' | 'active'
+  expiresAt: string | null
+  /** When it is renewed, or tried again. */
+  renewsAt: string | null
+  /** What went wrong at the last try, in words. */
+  problem: string | null
 }
 
 export interface DomainList {

@@ -29,6 +29,21 @@ export const parts = {
   },
   git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
   nginx: { programs: ['nginx'], packages: ['nginx-light'], for: 'a comparison with nginx' },
+  pebble: {
+    programs: ['pebble', 'pebble-challtestsrv', 'openssl'],
+    packages: ['pebble', 'openssl'],
+    for: 'tests with a certificate authority',
+  },
+  knot: {
+    programs: ['knotd', 'nsupdate'],
+    packages: ['knot', 'bind9-dnsutils'],
+    for: 'tests with an authoritative DNS server',
+  },
+  unbound: { programs: ['unbound'], packages: ['unbound'], for: 'tests with a DNS resolver' },
+  caddy: { programs: ['caddy'], packages: ['caddy'], for: 'tests with Caddy, as a CA and in front' },
+  haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
+  testssl: { programs: ['testssl'], packages: ['testssl.sh'], for: 'a check of HTTPS by testssl.sh' },
+  h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },
   'power-cut': {
     programs: ['nbdkit', 'nbdfuse', 'mkfs.ext4', 'losetup'],

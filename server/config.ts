@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns'
 import { resolve } from 'node:path'
 import { LOG_LEVELS } from './log.ts'
 
@@ -5,6 +6,8 @@ import { LOG_LEVELS } from './log.ts'
 interface Setting<T> {
   name: string
   fallback: T
+  /** What the list of settings says in place of a fallback. */
+  without?: string
   read(text: string): T
   secret?: true
   means: string
@@ -16,6 +19,41 @@ const settings = {
   baseUrl: origin('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
   siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
   proxyHost: hostName('SLIPWAY_PROXY_HOST', '', 'What custom domains point to, {proxy_host}.'),
+  httpsPort: optional(
+    whole('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'The port of HTTPS, usually 443; 0 takes a free one.'),
+    'off',
+  ),
+  internalPort: optional(
+    whole(
+      'SLIPWAY_INTERNAL_PORT',
+      0,
+      [0, 65535],
+      'A port on the loopback address for proxies in front: /internal/tls-allowed.',
+    ),
+    'off',
+  ),
+  acmeUrl: address(
+    'SLIPWAY_ACME_URL',
+    'Directory of the CA (RFC 8555) that certificates come from.',
+    ['https:'],
+    'https://acme-v02.api.letsencrypt.org/directory',
+  ),
+  acmeEmail: mailAddress('SLIPWAY_ACME_EMAIL', 'Where the CA may write to.'),
+  acmeCaFile: text('SLIPWAY_ACME_CA_FILE', '', 'PEM file of a root to trust when talking to the CA.'),
+  acmeProfile: text('SLIPWAY_ACME_PROFILE', '', 'Profile of certificates to ask the CA for.'),
+  acmeEabKeyId: text('SLIPWAY_ACME_EAB_KEY_ID', '', 'Key id of an external account, where the CA wants one.'),
+  acmeEabHmacKey: { ...text('SLIPWAY_ACME_EAB_HMAC_KEY', '', 'Its key, in base64url.'), secret: true },
+  tlsCertFile: text('SLIPWAY_TLS_CERT_FILE', '', 'PEM chain of the wildcard certificate of {site_domain}.'),
+  tlsKeyFile: text('SLIPWAY_TLS_KEY_FILE', '', 'PEM file of its key.'),
+  dnsHook: text(
+    'SLIPWAY_DNS_HOOK',
+    '',
+    'Program that enters and removes TXT records, to get the wildcard certificate by DNS-01.',
+  ),
+  dnsServers: dnsServers(
+    'SLIPWAY_DNS_SERVERS',
+    'Servers that domains are looked up at; those of the system without it.',
+  ),
   data: text('SLIPWAY_DATA', './data', 'Folder of the database, blobs, letters and the secret.'),
   smtpUrl: {
     ...address(
@@ -144,9 +182,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 
 /** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
 export function settingRows(): { name: string; fallback: string; means: string }[] {
-  return Object.values(settings).map(({ name, fallback, means }) => ({
+  return Object.values(settings).map(({ name, fallback, means, ...rest }) => ({
     name,
-    fallback: String(fallback),
+    fallback: 'without' in rest ? rest.without! : String(fallback),
     means,
   }))
 }
@@ -192,6 +230,44 @@ function whole(
   }
 }
 
+/** A setting that is undefined unless it is given. */
+function optional<T>({ fallback: _, ...setting }: Setting<T>, without: string): Setting<T | undefined> {
+  return { ...setting, fallback: undefined, without }
+}
+
+/** Addresses of DNS servers with their ports, as `dns.Resolver.setServers` takes them; none for those of the system. */
+function dnsServers(name: string, means: string): Setting<readonly string[]> {
+  return {
+    name,
+    fallback: [],
+    means,
+    read(given) {
+      const servers = given.split(',').map((one) => one.trim())
+      const resolver = new Resolver()
+      try {
+        resolver.setServers(servers)
+      } catch {
+        throw new Error(
+          'it must be addresses with or without a port: 192.0.2.1,127.0.0.1:5353,[2001:db8::1]:53',
+        )
+      }
+      return servers
+    },
+  }
+}
+
+function mailAddress(name: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    read(given) {
+      if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
+      return given
+    },
+  }
+}
+
 /** The address of a service as a whole; without the slash at its end. */
 function origin(name: string, means: string): Setting<string> {
   const { read, ...setting } = address(name, means, ['http:', 'https:'])
@@ -218,10 +294,10 @@ function sender(name: string, means: string): Setting<string> {
   }
 }
 
-function address(name: string, means: string, schemes: string[]): Setting<string> {
+function address(name: string, means: string, schemes: string[], fallback = ''): Setting<string> {
   return {
     name,
-    fallback: '',
+    fallback,
     means,
     read(given) {
       const url = URL.parse(given)

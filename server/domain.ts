@@ -68,6 +68,11 @@ export class Domains {
         created_at: now,
         verified_at: null,
         checked_at: null,
+        primary_domain: null,
+        found: null,
+        proven_since: null,
+        failing_since: null,
+        next_check_at: now,
       }
       await tx.domains.insert(row)
       return row
@@ -123,10 +128,13 @@ export class Domains {
         },
       ],
       reason: row.status === 'pending' ? (row.reason ?? 'Waiting for both DNS records to be entered') : null,
-      certificate: { status: 'none', expiresAt: null },
+      redirectsTo: row.primary_domain,
+      alternate: null,
+      certificate: { status: 'none', expiresAt: null, renewsAt: null, problem: null },
       createdAt: iso(row.created_at),
       verifiedAt: isoOrNull(row.verified_at),
       checkedAt: isoOrNull(row.checked_at),
+      nextCheckAt: isoOrNull(row.next_check_at),
     }
   }
 }

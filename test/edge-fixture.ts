@@ -265,6 +265,11 @@ export class EdgeFixture {
         created_at: this.clock.now,
         verified_at: null,
         checked_at: null,
+        primary_domain: null,
+        found: null,
+        proven_since: null,
+        failing_since: null,
+        next_check_at: null,
       }),
     )
   }

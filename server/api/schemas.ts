@@ -275,11 +275,19 @@ const domainRecord = object({
     }),
     'What to enter in DNS',
   ),
-  reason: orNull(text('Why it is pending')),
-  certificate: object({ status: text('none or active'), expiresAt: orNull(time('End of the certificate')) }),
+  reason: orNull(text('Why it is pending, or what is wrong')),
+  redirectsTo: orNull(text('Where visitors are sent; null when it shows the site')),
+  alternate: orNull(text('Its www or its root, when that can be added too')),
+  certificate: object({
+    status: text('none, pending or active'),
+    expiresAt: orNull(time('End of the certificate')),
+    renewsAt: orNull(time('When it is renewed or tried again')),
+    problem: orNull(text('What went wrong at the last try')),
+  }),
   createdAt: time('Creation'),
   verifiedAt: orNull(time('When the records were proven')),
   checkedAt: orNull(time('When the records were last looked up')),
+  nextCheckAt: orNull(time('When they are looked up next')),
 })
 export const domainRequest = object({
   domain: text('Host name', { maxLength: 300 }),

@@ -2,12 +2,14 @@ import type { Kysely } from 'kysely'
 import { Failure } from '../failure.ts'
 import * as foundation from './migrations/001-foundation.ts'
 import * as serving from './migrations/002-serving.ts'
+import * as domains from './migrations/003-domains.ts'
 import type { Schema } from './schema.ts'
 
 /** In order; a migration that was released is never changed, only followed. */
 const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<void> }[] = [
   { name: '001-foundation', up: foundation.up },
   { name: '002-serving', up: serving.up },
+  { name: '003-domains', up: domains.up },
 ]
 
 interface Applied {

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely'
 import { accountsOver } from './queries/accounts.ts'
+import { authoritiesOver } from './queries/authorities.ts'
 import { blobNamesOver } from './queries/blob-names.ts'
+import { certificatesOver } from './queries/certificates.ts'
 import { countersOver } from './queries/counters.ts'
 import { domainsOver } from './queries/domains.ts'
 import { encodingsOver } from './queries/encodings.ts'
@@ -21,6 +23,8 @@ export function queriesOver(db: Kysely<Schema>): Queries {
     blobNames: blobNamesOver(db),
     encodings: encodingsOver(db),
     domains: domainsOver(db),
+    certificates: certificatesOver(db),
+    authorities: authoritiesOver(db),
     counters: countersOver(db),
     leases: leasesOver(db),
   }

@@ -17,6 +17,11 @@ export interface Schema {
   condemned_blobs: CondemnedBlobRow
   encodings: EncodingRow
   domains: DomainRow
+  held_domains: HeldDomainRow
+  certificates: CertificateRow
+  acme_accounts: AcmeAccountRow
+  acme_challenges: AcmeChallengeRow
+  acme_requests: AcmeRequestRow
   counters: CounterRow
   changes: ChangeRow
   leases: LeaseRow
@@ -130,16 +135,94 @@ export interface EncodingRow {
   gzip: number | null
 }
 
+/** A name that an account wants for a site, or has: each account may wait for one, one account has it. */
 export interface DomainRow {
   domain: string
   account_id: string
   slug: string
   status: 'pending' | 'active'
+  /** What the TXT record has to say; random for each account and domain. */
   proof: string
+  /** Why it is pending, or what is wrong with it, in words. */
   reason: string | null
   created_at: number
   verified_at: number | null
   checked_at: number | null
+  /** The `www` of this root, or the root of this `www`, that visitors are sent to; null for a name that shows the site. */
+  primary_domain: string | null
+  /** JSON of `Found`: what DNS answered at the last look. */
+  found: string | null
+  /** Since when each look has seen both proofs; null when the last one did not. */
+  proven_since: number | null
+  /** Since when no look has seen an active name point here; null when the last one did. */
+  failing_since: number | null
+  /** When it is looked up again; null when only its owner's asking makes that happen. */
+  next_check_at: number | null
+}
+
+/** An active name that was deleted: until then only that account can have it again, with the same proof. */
+export interface HeldDomainRow {
+  domain: string
+  account_id: string
+  proof: string
+  until: number
+}
+
+/**
+ * The certificate of a name and what is to be done about it. What was issued stays until the next one takes its place in
+ * the same write. Keys are PKCS#8 in PEM, sealed with the service's secret.
+ */
+export interface CertificateRow {
+  /** A custom domain, the service's own host, or `*.{site_domain}`. */
+  name: string
+  /** PEM, leaf first; null before the first one was issued. */
+  chain: string | null
+  key: string | null
+  not_before: number | null
+  not_after: number | null
+  issued_at: number | null
+  /** When it is to be renewed, as the CA suggests or by the rule without a suggestion. */
+  renew_at: number | null
+  /** When the CA is asked for its suggestion again (RFC 9773). */
+  information_at: number | null
+  /** The order under way and the key it is for, kept before the CA is asked to issue; null when none is. */
+  order_url: string | null
+  order_key: string | null
+  /** In a row, since the last certificate. */
+  failures: number
+  /** What went wrong last, in words; null after a success. */
+  problem: string | null
+  /** When something is to be done next; null when nothing is until somebody wants it again. */
+  due_at: number | null
+  /** Since when nobody wants a certificate of that name; null while somebody does. */
+  unused_since: number | null
+}
+
+/** The service's account at a CA (RFC 8555, 7.3): its key is kept before it is made, so that there is never a second one. */
+export interface AcmeAccountRow {
+  directory: string
+  /** PKCS#8 in PEM, sealed. */
+  key: string
+  url: string | null
+  created_at: number
+}
+
+/** What any node answers when the CA looks at a name (RFC 8555, 8.3; RFC 8737). */
+export interface AcmeChallengeRow {
+  type: 'http-01' | 'tls-alpn-01'
+  name: string
+  token: string
+  key_authorization: string
+  expires_at: number
+}
+
+/** What counts against the limits of the CA: orders, and validations that failed. */
+export interface AcmeRequestRow {
+  id: string
+  kind: 'order' | 'failure'
+  /** The names of the order in order, by commas. */
+  names: string
+  at: number
 }
 
 /** Requests of a caller within one window. */
@@ -149,7 +232,7 @@ export interface CounterRow {
   requests: number
 }
 
-/** What other processes have to forget: everything about a slug. */
+/** What other processes have to forget: everything about a site (its slug) or a domain (its name, which has a dot). */
 export interface ChangeRow {
   seq: Generated<number>
   slug: string

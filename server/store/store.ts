@@ -1,5 +1,7 @@
 import type { Accounts } from './queries/accounts.ts'
+import type { Authorities } from './queries/authorities.ts'
 import type { BlobNames } from './queries/blob-names.ts'
+import type { Certificates } from './queries/certificates.ts'
 import type { Counters } from './queries/counters.ts'
 import type { Domains } from './queries/domains.ts'
 import type { Encodings } from './queries/encodings.ts'
@@ -17,14 +19,16 @@ export interface Queries {
   blobNames: BlobNames
   encodings: Encodings
   domains: Domains
+  certificates: Certificates
+  authorities: Authorities
   counters: Counters
   leases: Leases
 }
 
 /** Within `Store.write`: the same, and a way to say what others have to forget. */
 export interface Writing extends Queries {
-  /** After the commit every process drops what it knows of this site. */
-  changed(slug: string): Promise<void>
+  /** After the commit every process drops what it knows of this site (a slug) or domain (a name with a dot). */
+  changed(name: string): Promise<void>
 }
 
 /**
@@ -33,7 +37,7 @@ export interface Writing extends Queries {
  */
 export type Durability = 'durable' | 'soft'
 
-export type Forget = (slugs: readonly string[] | undefined, own: boolean) => void | Promise<void>
+export type Forget = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
 
 /**
  * The metadata of the service.
@@ -51,7 +55,7 @@ export interface Store extends AsyncDisposable {
   write<T>(durability: Durability, work: (tx: Writing) => Promise<T>): Promise<T>
 
   /**
-   * Calls `forget` with the slugs that changed: for changes of this process (`own`) before `write` answers, and
+   * Calls `forget` with the slugs and domains that changed: for changes of this process (`own`) before `write` answers, and
    * waits for what it returns; for those of others within a second. Undefined stands for everything, when the
    * engine cannot tell what was missed.
    */

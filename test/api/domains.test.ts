@@ -33,6 +33,11 @@ async function activate(domain: string, change: Partial<DomainRow> = {}): Promis
       created_at: now,
       verified_at: now,
       checked_at: now,
+      primary_domain: null,
+      found: null,
+      proven_since: null,
+      failing_since: null,
+      next_check_at: null,
       ...change,
     })
   })

@@ -60,6 +60,11 @@ export function domainRow(domain: string, change: Partial<DomainRow> = {}): Doma
     created_at: 1000,
     verified_at: null,
     checked_at: null,
+    primary_domain: null,
+    found: null,
+    proven_since: null,
+    failing_since: null,
+    next_check_at: null,
     ...change,
   }
 }
