@@ -1,0 +1,85 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+
+export interface ChainExpectation {
+  names: readonly string[]
+  /** PKCS#8 in PEM. */
+  key: string
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/** A chain that can be served, and the life of its leaf in milliseconds since 1970; else what is wrong, in words. */
+export type CheckedChain =
+  | { problem?: undefined; chain: string; notBefore: number; notAfter: number }
+  | { problem: string }
+
+const LONGEST_CHAIN = 10
+
+/** How far the clocks of the CA and of this machine may be apart, in milliseconds. */
+const CLOCK_DIFFERENCE = 86_400_000
+
+const BLOCK = /-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
+
+/**
+ * Whether a CA has issued what it was asked for: PEM of certificates and nothing else, the leaf for just these names and
+ * this key, valid now, and each signed by the next.
+ */
+export function checkChain(pem: string, expected: ChainExpectation): CheckedChain {
+  const certificates = readChain(pem)
+  if (typeof certificates === 'string') return { problem: certificates }
+  const leaf = certificates[0]!
+  const problem =
+    leafProblem(leaf, expected) ??
+    certificates.map((one) => lifeProblem(one, expected.now)).find((found) => found !== undefined) ??
+    linkProblem(certificates)
+  if (problem !== undefined) return { problem }
+  return {
+    chain: certificates.map(String).join(''),
+    notBefore: leaf.validFromDate.getTime(),
+    notAfter: leaf.validToDate.getTime(),
+  }
+}
+
+function readChain(pem: string): X509Certificate[] | string {
+  const blocks = pem.match(BLOCK) ?? []
+  if (blocks.length === 0) return 'what the CA sent holds no certificate'
+  if (blocks.length > LONGEST_CHAIN) return `the chain has more than ${LONGEST_CHAIN} certificates`
+  if (pem.replace(BLOCK, '').trim() !== '') return 'the chain holds something else than certificates'
+  try {
+    return blocks.map((block) => new X509Certificate(block))
+  } catch {
+    return 'a certificate of the chain cannot be read'
+  }
+}
+
+function leafProblem(leaf: X509Certificate, { names, key }: ChainExpectation): string | undefined {
+  if (!leaf.checkPrivateKey(createPrivateKey(key))) return 'the certificate is for another key'
+  if (leaf.ca) return 'the first certificate of the chain is that of a CA'
+  const found = (leaf.subjectAltName ?? '').toLowerCase().split(', ')
+  const wanted = names.map((name) => `dns:${name}`)
+  if (found.toSorted().join() !== wanted.toSorted().join()) {
+    return `the certificate is for ${found.join(', ').replaceAll('dns:', '') || 'no name'}, not for ${names.join(', ')}`
+  }
+  return undefined
+}
+
+function lifeProblem({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {
+  const clock = "; or this server's clock is wrong"
+  if (!(validFromDate < validToDate)) return 'a certificate of the chain ends before it begins'
+  if (validToDate.getTime() <= now) return `a certificate of the chain ended ${day(validToDate)}${clock}`
+  if (validFromDate.getTime() > now + CLOCK_DIFFERENCE)
+    return `a certificate of the chain begins ${day(validFromDate)}${clock}`
+  return undefined
+}
+
+function day(date: Date): string {
+  return `on ${date.toISOString().slice(0, 10)}`
+}
+
+function linkProblem(certificates: readonly X509Certificate[]): string | undefined {
+  const broken = certificates.slice(1).find((issuer, index) => {
+    const issued = certificates[index]!
+    return !issuer.ca || !issued.checkIssued(issuer) || !issued.verify(issuer.publicKey)
+  })
+  return broken && 'a certificate of the chain is not signed by the next one'
+}

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CaAnswer, send } from './ca-answer.ts'
+import { FOREVER, Issuer } from './issuer.ts'
+
+/** HTTPS on a port that was free, with a certificate of its own issuer. */
+export interface CaDoor {
+  origin: string
+  issuer: Issuer
+  /** PEM of the issuer's root. */
+  caFile: string
+  owned: AsyncDisposableStack
+  /** Set by whoever opened it. `headers` stand on every answer. */
+  answer: (request: IncomingMessage) => Promise<{ answer: CaAnswer; headers: Record<string, string> }>
+}
+
+export async function openCaDoor(): Promise<CaDoor> {
+  await using opened = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-ca-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const issuer = await Issuer.create()
+  const caFile = join(folder, 'root.pem')
+  await writeFile(caFile, issuer.root)
+  const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
+  const server = createServer({ cert: chain, key }, async (request, response) => {
+    const { answer, headers } = await door.answer(request)
+    send(answer, request, response, headers)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  opened.defer(async () => {
+    server.close()
+    server.closeAllConnections()
+    if (server.listening) await once(server, 'close')
+  })
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const notYet = () => Promise.reject(new Error('nobody answers yet'))
+  const door: CaDoor = { origin, issuer, caFile, owned: opened.move(), answer: notYet }
+  return door
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
+import { certificateRequest, newKey } from '../../server/tls/acme/certificate-request.ts'
+import { checkChain } from '../../server/tls/acme/chain.ts'
+import { Issuer, requestedNames } from './issuer.ts'
+
+const NOW = Date.UTC(2031, 4, 5)
+const DAY = 86_400_000
+const LIFE = { notBefore: NOW - 3_600_000, notAfter: NOW + 90 * DAY }
+const NAMES = ['www.example.test', 'example.test']
+
+const issuer = await Issuer.create()
+const request = await certificateRequest(NAMES)
+const chain = await issue({ names: NAMES, ...LIFE })
+const [leaf, intermediate] = chain.match(/-----BEGIN[\s\S]+?-----END CERTIFICATE-----\n/g) as [string, string]
+
+test('a request asks for its names and no other, with a P-256 key of its own', async () => {
+  const again = await certificateRequest(NAMES)
+  assert.notEqual(again.key, request.key)
+  assert.deepEqual(requestedNames(new Uint8Array(request.csr)), NAMES)
+})
+
+test('a chain that is for these names and this key is good for the life of its leaf', () => {
+  assert.deepEqual(checkChain(chain, { names: NAMES.toReversed(), key: request.key, now: NOW }), {
+    chain,
+    ...LIFE,
+  })
+})
+
+test('a chain with other line ends is kept in one form', () => {
+  const checked = checkChain(chain.replaceAll('\n', '\r\n'), { names: NAMES, key: request.key, now: NOW })
+  assert.equal('chain' in checked && checked.chain, chain)
+})
+
+const other = await (await Issuer.create()).issue(new Uint8Array(request.csr), { names: NAMES, ...LIFE })
+const pretended = leaf + other.slice(other.indexOf('-----END') + 26)
+
+const wrong: [string, string, RegExp][] = [
+  ['for another name', await issue({ names: ['evil.test'], ...LIFE }), /is for evil\.test, not for www/],
+  ['for one name too few', await issue({ names: ['example.test'], ...LIFE }), /is for example\.test, not/],
+  ['for one name too many', await issue({ names: [...NAMES, 'a.test'], ...LIFE }), /a\.test, not for/],
+  ['for another key', (await issuer.issueWithKey({ names: NAMES, ...LIFE })).chain, /for another key/],
+  ['that has ended', await issue({ names: NAMES, notBefore: 0, notAfter: NOW }), /ended on 2031-05-05; or/],
+  [
+    'that has not begun',
+    await issue({ names: NAMES, notBefore: NOW + 2 * DAY, notAfter: NOW + 9 * DAY }),
+    /begins on 2031-05-07; or this server's clock is wrong/,
+  ],
+  [
+    'that ends before it begins',
+    await issue({ names: NAMES, notBefore: NOW + DAY, notAfter: NOW + 1000 }),
+    /ends before it begins/,
+  ],
+  ['of nothing', '', /holds no certificate/],
+  ['of an HTML page', '<html>hello</html>', /holds no certificate/],
+  ['with a private key', chain + newKey(), /something else than certificates/],
+  ['with words around', `the chain:\n${chain}`, /something else than certificates/],
+  ['that cannot be read', chain.replace(/M/, 'A'), /cannot be read/],
+  ['with its parts turned around', intermediate + leaf, /for another key/],
+  ['whose parts do not belong together', pretended, /is not signed by the next/],
+  ['whose leaf signs itself', leaf + leaf, /is not signed by the next/],
+  ['that is far too long', leaf + intermediate.repeat(20), /more than 10/],
+]
+
+for (const [what, pem, words] of wrong) {
+  test(`a chain ${what} is refused in words`, () => {
+    assert.match(checkChain(pem, { names: NAMES, key: request.key, now: NOW }).problem ?? '', words)
+  })
+}
+
+test('the certificates of the test are what a TLS library reads', () => {
+  assert.ok(new X509Certificate(leaf).checkIssued(new X509Certificate(intermediate)))
+  assert.ok(new X509Certificate(intermediate).verify(new X509Certificate(issuer.root).publicKey))
+})
+
+function issue(options: { names: readonly string[]; notBefore: number; notAfter: number }): Promise<string> {
+  return issuer.issue(new Uint8Array(request.csr), options)
+}

@@ -1,0 +1,126 @@
+import 'reflect-metadata'
+import { randomBytes } from 'node:crypto'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  Pkcs10CertificateRequest,
+  type PublicKey,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { cryptoKeys, ES256, newKey } from '../../server/tls/acme/certificate-request.ts'
+
+/** A life for certificates that are not to end while a test runs, whatever its clock says. */
+export const FOREVER = { notBefore: Date.UTC(2000), notAfter: Date.UTC(2100) }
+
+const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
+const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1'
+
+export interface LeafOptions {
+  names: readonly string[]
+  /** Milliseconds since 1970. */
+  notBefore: number
+  notAfter: number
+}
+
+/** A root and an intermediate of its own that sign real P-256 certificates. */
+export class Issuer {
+  /** PEM of the root. */
+  readonly root: string
+  readonly #intermediate: string
+  readonly #keys: CryptoKeyPair
+
+  private constructor(root: string, intermediate: string, keys: CryptoKeyPair) {
+    this.root = root
+    this.#intermediate = intermediate
+    this.#keys = keys
+  }
+
+  static async create(): Promise<Issuer> {
+    const life = { notBefore: new Date(FOREVER.notBefore), notAfter: new Date(FOREVER.notAfter) }
+    const rootKeys = cryptoKeys(newKey())
+    const keys = cryptoKeys(newKey())
+    const root = await X509CertificateGenerator.create({
+      ...life,
+      subject: 'CN=Test Root',
+      issuer: 'CN=Test Root',
+      publicKey: rootKeys.publicKey,
+      signingKey: rootKeys.privateKey,
+      signingAlgorithm: ES256,
+      extensions: await authorityExtensions(rootKeys.publicKey, rootKeys.publicKey),
+    })
+    const intermediate = await X509CertificateGenerator.create({
+      ...life,
+      subject: 'CN=Test Intermediate',
+      issuer: 'CN=Test Root',
+      publicKey: keys.publicKey,
+      signingKey: rootKeys.privateKey,
+      signingAlgorithm: ES256,
+      extensions: await authorityExtensions(keys.publicKey, rootKeys.publicKey),
+    })
+    return new Issuer(pemOf(root), pemOf(intermediate), keys)
+  }
+
+  /** The chain for what a request holds, whatever names it asks for: PEM, leaf first. `csr` is DER. */
+  async issue(csr: Uint8Array<ArrayBuffer>, leaf: LeafOptions): Promise<string> {
+    const request = new Pkcs10CertificateRequest(csr)
+    if (!(await request.verify())) throw new Error('the request is not signed by its key')
+    return this.#sign(request.publicKey, leaf)
+  }
+
+  /** A chain and a new key, PKCS#8 in PEM. */
+  async issueWithKey(leaf: LeafOptions): Promise<{ chain: string; key: string }> {
+    const key = newKey()
+    return { chain: await this.#sign(cryptoKeys(key).publicKey, leaf), key }
+  }
+
+  async #sign(
+    publicKey: PublicKey | CryptoKey,
+    { names, notBefore, notAfter }: LeafOptions,
+  ): Promise<string> {
+    const certificate = await X509CertificateGenerator.create({
+      serialNumber: randomBytes(16).toString('hex'),
+      notBefore: new Date(notBefore),
+      notAfter: new Date(notAfter),
+      issuer: 'CN=Test Intermediate',
+      publicKey,
+      signingKey: this.#keys.privateKey,
+      signingAlgorithm: ES256,
+      extensions: [
+        new SubjectAlternativeNameExtension(names.map(generalName), true),
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        new ExtendedKeyUsageExtension([SERVER_AUTHENTICATION]),
+        await AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
+      ],
+    })
+    return pemOf(certificate) + this.#intermediate
+  }
+}
+
+/** The names that a request asks for. `csr` is DER. */
+export function requestedNames(csr: Uint8Array<ArrayBuffer>): string[] {
+  const names = new Pkcs10CertificateRequest(csr).getExtension(SUBJECT_ALTERNATIVE_NAME)
+  return names instanceof SubjectAlternativeNameExtension ? names.names.items.map(({ value }) => value) : []
+}
+
+function generalName(value: string): { type: 'dns' | 'ip'; value: string } {
+  return { type: /^[\d.]+$/.test(value) ? 'ip' : 'dns', value }
+}
+
+async function authorityExtensions(key: CryptoKey, signer: CryptoKey): Promise<Extension[]> {
+  return [
+    new BasicConstraintsExtension(true, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    await SubjectKeyIdentifierExtension.create(key),
+    await AuthorityKeyIdentifierExtension.create(signer),
+  ]
+}
+
+function pemOf(certificate: { toString(format: 'pem'): string }): string {
+  return `${certificate.toString('pem')}\n`
+}
