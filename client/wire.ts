@@ -220,8 +220,8 @@ export interface DomainRecord {
   domain: string
   siteSlug: string
   status: 'pending' | 'active'
-  /** What to enter in DNS. `found` is what DNS answers now, or `null` before the first look. */
-  records: { type: 'CNAME' | 'ALIAS' | 'TXT'; name: string; value: string; found: string[] | null }[]
+  /** What to enter in DNS: who points here, and the proof. */
+  records: DomainDnsRecord[]
   /** Why it is still pending, or what is wrong with an active one, in words. */
   reason: string | null
   /** Where visitors are sent (308): the root of this `www`, or the `www` of this root; `null` when it shows the site. */
@@ -234,6 +234,17 @@ export interface DomainRecord {
   checkedAt: string | null
   /** When the records are looked up next; `null` when only asking for this record makes that happen. */
   nextCheckAt: string | null
+}
+
+export interface DomainDnsRecord {
+  type: 'CNAME' | 'ALIAS' | 'TXT'
+  /** As the zone's form wants it: `www`, `@`. */
+  name: string
+  value: string
+  /** What DNS answers now, or `null` before the first look. */
+  found: string[] | null
+  /** Whether that is as good as `value`: an alias shows as addresses. */
+  right?: boolean
 }
 
 export interface DomainCertificate {

@@ -13,6 +13,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   restore: async () => (await import('./restore.ts')).restore,
   delete: async () => (await import('./delete.ts')).remove,
   claim: async () => (await import('./claim.ts')).claim,
+  domains: async () => (await import('./domains.ts')).domains,
   help: async () => (await import('./help.ts')).help,
 }
 
@@ -64,7 +65,7 @@ function problemOf(message: string, options: Record<string, Option>): string {
 }
 
 /** What was mistyped by a letter or two, and in less than half of it. */
-function nearest(name: string, known: string[]): string | undefined {
+export function nearest(name: string, known: string[]): string | undefined {
   return known.find((other) => distance(name, other) <= Math.min(2, (name.length - 1) / 2))
 }
 

@@ -60,7 +60,7 @@ function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined)
     case 'RATE_LIMITED':
       return rateLimit(error, work.patience.now(), caller?.hasKey === true ? undefined : login)
     case 'NOT_FOUND':
-      return [`What there is: ${program} sites, ${program} versions`]
+      return [`What there is: ${program} sites, ${program} versions, ${program} domains`]
     case 'SITE_EXPIRED':
       return [`A new one from the same folder: ${program} publish`]
     case 'UPLOADS_MISSING':
@@ -72,6 +72,8 @@ function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined)
       return [`Somebody published meanwhile. See: ${program} versions`]
     case 'INVALID_CLAIM_TOKEN':
       return [`If it was claimed meanwhile, sign in as its owner: ${login}`]
+    case 'DOMAIN_LIMIT_REACHED':
+      return [`See them: ${program} domains. To make room: ${program} domains remove DOMAIN`]
     case 'ALREADY_CLAIMED':
       return [`The site has an owner; sign in as that account: ${login}`]
     default:
