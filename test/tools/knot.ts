@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startDaemon } from './daemon.ts'
+
+export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'CAA'
+
+/**
+ * A real authoritative server (Knot; a test says `needs('knot')`) whose one zone the test writes, by dynamic updates
+ * (RFC 2136): what is asked after a change has resolved is answered as changed. Names are whole, without a dot at the end.
+ */
+export interface Knot extends AsyncDisposable {
+  /** Of 127.0.0.1, UDP and TCP. */
+  port: number
+  /** `127.0.0.1:port`, as SLIPWAY_DNS_SERVERS takes it. */
+  address: string
+  zone: string
+  /** Replaces all records of a type at a name. A value of TXT is text, cut into strings of 255 bytes when it is longer. */
+  set(name: string, type: RecordType, ...values: string[]): Promise<void>
+  add(name: string, type: RecordType, ...values: string[]): Promise<void>
+  /** Without a type, everything at the name. */
+  remove(name: string, type?: RecordType): Promise<void>
+}
+
+/** Records live for no time at all, so that no resolver keeps what was changed. */
+const TTL = 0
+
+export async function startKnot(zone = 'test'): Promise<Knot> {
+  const daemon = await startDaemon({
+    name: 'knotd',
+    ports: 1,
+    async prepare(folder, [port]) {
+      await mkdir(join(folder, 'db'))
+      await writeFile(join(folder, 'zone.db'), emptyZone(zone))
+      await writeFile(join(folder, 'knot.conf'), configuration(folder, zone, port!))
+      return ['-c', join(folder, 'knot.conf')]
+    },
+    isReady: (line) => line.includes('server started'),
+  })
+  const port = daemon.ports[0]!
+  const update = (lines: string[]) => nsupdate(port, zone, lines)
+  const added = (name: string, type: RecordType, values: string[]) =>
+    values.map((value) => `update add ${name}. ${TTL} ${type} ${type === 'TXT' ? quoted(value) : value}`)
+  return {
+    port,
+    address: `127.0.0.1:${port}`,
+    zone,
+    set: (name, type, ...values) => update([`update delete ${name}. ${type}`, ...added(name, type, values)]),
+    add: (name, type, ...values) => update(added(name, type, values)),
+    remove: (name, type = undefined) => update([`update delete ${name}. ${type ?? ''}`]),
+    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+  }
+}
+
+function nsupdate(port: number, zone: string, lines: string[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const child = execFile('nsupdate', ['-t', '10'], (error, _, complaint) => {
+    if (error) reject(new Error(`nsupdate: ${complaint || error.message}\n${lines.join('\n')}`))
+    else resolve()
+  })
+  child.stdin!.end([`server 127.0.0.1 ${port}`, `zone ${zone}.`, ...lines, 'send', ''].join('\n'))
+  return promise
+}
+
+function quoted(text: string): string {
+  const strings = text.match(/[\s\S]{1,255}/g) ?? ['']
+  return strings.map((one) => `"${one.replaceAll(/["\\]/g, '\\$&')}"`).join(' ')
+}
+
+function emptyZone(zone: string): string {
+  return [
+    `$ORIGIN ${zone}.`,
+    `@ ${TTL} IN SOA ns hostmaster 1 60 60 60 0`,
+    `@ ${TTL} IN NS ns`,
+    `ns ${TTL} IN A 127.0.0.1`,
+    '',
+  ].join('\n')
+}
+
+function configuration(folder: string, zone: string, port: number): string {
+  return `
+server:
+    listen: 127.0.0.1@${port}
+    rundir: "${folder}/db"
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+database:
+    storage: "${folder}/db"
+log:
+  - target: stderr
+    any: info
+acl:
+  - id: updates
+    address: 127.0.0.1
+    action: update
+zone:
+  - domain: ${zone}
+    storage: "${folder}"
+    file: "zone.db"
+    acl: updates
+    zonefile-sync: -1
+    zonefile-load: difference-no-serial
+    journal-content: all
+`
+}
