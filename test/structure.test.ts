@@ -15,6 +15,7 @@ const ENGINES = [
   'server/blobs/s3',
   'server/mail/folder',
   'server/mail/smtp',
+  'server/tls/acme/client',
 ]
 const DOORS = ['server/api/', 'server/edge/']
 const SWEEPS = 'server/sweeps/'

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls'
+import type { ChallengeType, Proof, Proofs } from '../../server/tls/acme/acme.ts'
+import { challengeCertificate } from '../../server/tls/acme/challenge-certificate.ts'
+
+export interface Texts {
+  setText(name: string, value: string): Promise<void>
+  clearText(name: string): Promise<void>
+}
+
+/** Shows proofs to a CA on ports of its own; those of DNS by the records of `texts`. */
+export class Responder implements Proofs, AsyncDisposable {
+  /** All that is shown now. */
+  readonly shown: Proof[] = []
+  /** All that ever was. */
+  readonly presented: Proof[] = []
+  /** The preferred type first. */
+  wanted: readonly ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
+  texts: Texts | undefined
+  readonly #http: Server
+  readonly #tls: TlsServer
+
+  private constructor() {
+    this.#http = createServer((request, response) => {
+      const proof = this.shown.find(({ type, token, name }) => {
+        const path = `/.well-known/acme-challenge/${token}`
+        return type === 'http-01' && request.url === path && request.headers.host?.split(':')[0] === name
+      })
+      response.writeHead(proof ? 200 : 404, { 'content-type': 'text/plain' }).end(proof?.keyAuthorization)
+    })
+    this.#tls = createTlsServer({
+      ALPNProtocols: ['acme-tls/1'],
+      SNICallback: (name, answer) => {
+        this.#challengeContext(name).then((context) => answer(null, context), answer)
+      },
+    })
+    this.#tls.on('tlsClientError', () => undefined)
+  }
+
+  static async start({ address = '127.0.0.1', httpPort = 0, tlsPort = 0 } = {}): Promise<Responder> {
+    const responder = new Responder()
+    await once(responder.#http.listen(httpPort, address), 'listening')
+    await once(responder.#tls.listen(tlsPort, address), 'listening')
+    return responder
+  }
+
+  get ports(): { httpPort: number; tlsPort: number } {
+    return {
+      httpPort: (this.#http.address() as AddressInfo).port,
+      tlsPort: (this.#tls.address() as AddressInfo).port,
+    }
+  }
+
+  types(): readonly ChallengeType[] {
+    return this.wanted
+  }
+
+  async present(proof: Proof): Promise<void> {
+    this.shown.push(proof)
+    this.presented.push(proof)
+    if (proof.type === 'dns-01') await this.texts!.setText(`_acme-challenge.${proof.name}`, textOf(proof))
+  }
+
+  async remove(proof: Proof): Promise<void> {
+    const index = this.shown.findIndex(({ type, token }) => type === proof.type && token === proof.token)
+    if (index !== -1) this.shown.splice(index, 1)
+    if (proof.type === 'dns-01') await this.texts!.clearText(`_acme-challenge.${proof.name}`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#http.closeAllConnections()
+    this.#http.close()
+    this.#tls.close()
+  }
+
+  async #challengeContext(name: string) {
+    const proof = this.shown.find((one) => one.type === 'tls-alpn-01' && one.name === name)
+    if (!proof) throw new Error(`nothing is to be shown for ${name}`)
+    const { certificate, key } = await challengeCertificate(name, proof.keyAuthorization)
+    return createSecureContext({ cert: certificate, key })
+  }
+}
+
+/** RFC 8555, 8.4. */
+function textOf({ keyAuthorization }: Proof): string {
+  return createHash('sha256').update(keyAuthorization).digest('base64url')
+}

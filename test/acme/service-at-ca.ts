@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import type { Log, LogFields } from '../../server/log.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
+import type { Acme, Order, Proofs } from '../../server/tls/acme/acme.ts'
+import { certificateRequest } from '../../server/tls/acme/certificate-request.ts'
+import { checkChain } from '../../server/tls/acme/chain.ts'
+import { type AcmeOptions, acmeClient } from '../../server/tls/acme/client.ts'
+import { Seal } from '../../server/tls/seal.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+
+export interface ServiceAtCa extends AsyncDisposable {
+  acme: Acme
+  store: Store
+  /** What was logged, and how long the client has paused each time. */
+  logged: { message: string; fields: LogFields }[]
+  paused: number[]
+  /** One more process of the same service. */
+  again(change?: Partial<AcmeOptions>): Acme & Disposable
+}
+
+/** An ACME client with a store of its own, whose pauses are a tenth of what the CA wants. */
+export async function serviceAtCa(
+  ca: { directory: string; caFile: string },
+  change: Partial<AcmeOptions> = {},
+): Promise<ServiceAtCa> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await memoryFolder())
+  const file = join(folder.path, 'slipway.db')
+  const store = opened.use(await sqliteStore({ file, clock: Date.now, pollMilliseconds: 1000 }))
+  const logged: ServiceAtCa['logged'] = []
+  const paused: number[] = []
+  const options: AcmeOptions = {
+    ...{ store, seal: new Seal('secret'), directory: ca.directory, caFile: ca.caFile },
+    ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
+    pause(ms) {
+      paused.push(ms)
+      return new Promise((resolve) => setTimeout(resolve, ms / 10))
+    },
+    ...change,
+  }
+  const owned = opened.move()
+  const again = (more: Partial<AcmeOptions> = {}) => owned.use(acmeClient({ ...options, ...more }))
+  return { acme: again(), store, logged, paused, again, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Everything from the order to a chain that was checked, which is answered with its key. */
+export async function obtain(
+  acme: Acme,
+  names: readonly string[],
+  { proofs, replaces }: { proofs: Proofs; replaces?: string },
+): Promise<{ chain: string; key: string; order: Order }> {
+  const begun = await acme.order(names, replaces)
+  const ready = begun.status === 'pending' ? await acme.prove(begun, proofs) : begun
+  const { key, csr } = await certificateRequest(names)
+  const order = await acme.finalize(ready, csr)
+  const checked = checkChain(await acme.download(order), { names, key, now: Date.now() })
+  if (checked.problem !== undefined) throw new Error(checked.problem)
+  return { chain: checked.chain, key, order }
+}
+
+function logInto(logged: ServiceAtCa['logged']): Log {
+  const at = (message: string, fields: LogFields = {}) => {
+    logged.push({ message, fields })
+  }
+  return { debug: at, info: at, warn: at, error: at }
+}

@@ -1,0 +1,131 @@
+import { writeFile } from 'node:fs/promises'
+import { get } from 'node:https'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { FOREVER, Issuer } from '../acme/issuer.ts'
+import { startDaemon } from './daemon.ts'
+
+export interface PebbleOptions {
+  /** Where it knocks: on 127.0.0.1, whatever the name. */
+  httpPort: number
+  tlsPort: number
+  /** How many nonces of a hundred it refuses for nothing; 5. */
+  refusedNonces?: number
+  /** Seconds that it waits at most before it looks at a proof; 0. */
+  delay?: number
+  /** How many names of a hundred it does not want to be proven again; 50. */
+  reuse?: number
+  /** Seconds that certificates last; 90 days. */
+  life?: number
+  /** Keys of external accounts in base64url by their ids: without one of them nobody gets an account. */
+  externalAccounts?: Record<string, string>
+}
+
+/** A real CA (Pebble, of Let's Encrypt; a test says `needs('pebble')`) with DNS of its own. */
+export interface Pebble extends AsyncDisposable {
+  /** For SLIPWAY_ACME_URL. */
+  directory: string
+  /** PEM file of the root of its own HTTPS, for SLIPWAY_ACME_CA_FILE. */
+  caFile: string
+  /** PEM of the root of what it issues. */
+  root(): Promise<string>
+  /** Adds a TXT record to its DNS, or removes all of a name. */
+  setText(name: string, value: string): Promise<void>
+  clearText(name: string): Promise<void>
+}
+
+export async function startPebble(options: PebbleOptions): Promise<Pebble> {
+  await using started = new AsyncDisposableStack()
+  const dns = started.use(await startDns())
+  const { refusedNonces = 5, delay = 0, reuse = 50 } = options
+  const daemon = started.use(
+    await startDaemon({
+      name: 'sh',
+      ports: 2,
+      async prepare(folder, [port, management]) {
+        await writeFile(join(folder, 'pebble.json'), await configuration(folder, port!, management!, options))
+        return aloud('pebble', '-config', join(folder, 'pebble.json'), '-dnsserver', dns.address)
+      },
+      isReady: (line) => line.includes('ACME directory available'),
+      env: {
+        PEBBLE_WFE_NONCEREJECT: `${refusedNonces}`,
+        PEBBLE_AUTHZREUSE: `${reuse}`,
+        ...(delay === 0 ? { PEBBLE_VA_NOSLEEP: '1' } : { PEBBLE_VA_SLEEPTIME: `${delay}` }),
+      },
+    }),
+  )
+  const [port, management] = daemon.ports
+  const caFile = join(daemon.folder, 'ca.pem')
+  const owned = started.move()
+  return {
+    directory: `https://127.0.0.1:${port}/dir`,
+    caFile,
+    root: () => fetchRoot(management!),
+    setText: (name, value) => dns.tell('set-txt', { host: `${name}.`, value }),
+    clearText: (name) => dns.tell('clear-txt', { host: `${name}.` }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Where every name is this machine. */
+async function startDns() {
+  const daemon = await startDaemon({
+    name: 'sh',
+    ports: 2,
+    prepare: async (_, [dns, management]) =>
+      aloud(
+        'pebble-challtestsrv',
+        ...['-management', `127.0.0.1:${management}`, '-dns01', `127.0.0.1:${dns}`],
+        ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv4', '127.0.0.1', '-defaultIPv6', ''],
+      ),
+    isReady: (line) => line.includes('Starting management server'),
+  })
+  const [dns, management] = daemon.ports
+  return {
+    address: `127.0.0.1:${dns}`,
+    async tell(what: string, about: object): Promise<void> {
+      const url = `http://127.0.0.1:${management}/${what}`
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(about) })
+      if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
+    },
+    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+  }
+}
+
+/** Arguments of a shell that runs a program of which everything it says is said on the error output. */
+function aloud(...command: string[]): string[] {
+  return ['-c', 'exec "$@" >&2', 'sh', ...command]
+}
+
+async function configuration(
+  folder: string,
+  port: number,
+  management: number,
+  { httpPort, tlsPort, life = 7_776_000, externalAccounts }: PebbleOptions,
+): Promise<string> {
+  const issuer = await Issuer.create()
+  const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
+  await writeFile(join(folder, 'ca.pem'), issuer.root)
+  await writeFile(join(folder, 'chain.pem'), chain)
+  await writeFile(join(folder, 'key.pem'), key)
+  return JSON.stringify({
+    pebble: {
+      listenAddress: `127.0.0.1:${port}`,
+      managementListenAddress: `127.0.0.1:${management}`,
+      certificate: join(folder, 'chain.pem'),
+      privateKey: join(folder, 'key.pem'),
+      httpPort,
+      tlsPort,
+      certificateValidityPeriod: life,
+      externalAccountBindingRequired: externalAccounts !== undefined,
+      externalAccountMACKeys: externalAccounts ?? {},
+    },
+  })
+}
+
+async function fetchRoot(management: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const url = `https://127.0.0.1:${management}/roots/0`
+  get(url, { rejectUnauthorized: false }, (answer) => text(answer).then(resolve, reject)).on('error', reject)
+  return promise
+}
