@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { Bodies } from '../server/edge/memory/bodies.ts'
-import { Budget } from '../server/edge/memory/kept.ts'
 import { Failure } from '../server/failure.ts'
+import { Budget } from '../server/memory/kept.ts'
 import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
 
 const MIB = 2 ** 20

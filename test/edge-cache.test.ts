@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Budget, Kept } from '../server/edge/memory/kept.ts'
-import { Remembered } from '../server/edge/memory/remembered.ts'
 import { Failure } from '../server/failure.ts'
+import { Budget, Kept } from '../server/memory/kept.ts'
+import { Remembered } from '../server/memory/remembered.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
 
 let edge: EdgeFixture

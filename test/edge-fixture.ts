@@ -11,12 +11,12 @@ import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
 import { Edge } from '../server/edge/edge.ts'
 import { serveVisit } from '../server/edge/lanes/http-lane.ts'
-import { Budget } from '../server/edge/memory/kept.ts'
 import type { Encoding } from '../server/encodings/encoding.ts'
 import type { StoredFile } from '../server/file.ts'
 import { frontWish } from '../server/front/front.ts'
 import { newId } from '../server/key.ts'
 import { type LogFields, makeLog } from '../server/log.ts'
+import { Budget } from '../server/memory/kept.ts'
 import { hashOfPassword } from '../server/password.ts'
 import { endSite } from '../server/site.ts'
 import { newSlug } from '../server/slug.ts'
@@ -265,6 +265,7 @@ export class EdgeFixture {
         created_at: this.clock.now,
         verified_at: null,
         checked_at: null,
+        pending_since: null,
         primary_domain: null,
         found: null,
         proven_since: null,

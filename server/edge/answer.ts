@@ -1,8 +1,9 @@
 import type { Encoding } from '../encodings/encoding.ts'
+import type { Held } from '../memory/kept.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import { isSame, precondition } from './conditional.ts'
+import type { Packed } from './lanes/http2/packed-answers.ts'
 import type { Wire } from './lanes/wires.ts'
-import type { Held } from './memory/kept.ts'
 import { MALFORMED, NO_ASSET, NO_PAGE, PRECONDITION_FAILED } from './pages/pages.ts'
 import type { SitePage } from './pages/site-page.ts'
 import { rangeIn } from './ranges.ts'
@@ -38,6 +39,8 @@ export interface Answer {
   readonly content?: Content
   /** What the fast lane made of it. */
   wire?: Held<Wire> | undefined
+  /** What the lane of HTTP/2 made of it. */
+  packed?: Held<Packed> | undefined
 }
 
 /** The same with other header lines: a new answer, of which no lane knows anything. */

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Addresses } from '../address.ts'
+import type { Whereabouts } from '../memory/remembered.ts'
 import { isSlug } from '../slug.ts'
-import type { Whereabouts } from './memory/remembered.ts'
 
 /**
  * Whom a Host header asks for. `service` is the API and its pages; `nobody` a name that belongs to sites, but

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
+import type { Budget } from '../../memory/kept.ts'
 import type { Edge } from '../edge.ts'
-import type { Budget } from '../memory/kept.ts'
 import { Connection, type Lane } from './connection.ts'
 import { readInto } from './read-into.ts'
 import { Wires } from './wires.ts'

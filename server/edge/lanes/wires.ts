@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Budget, Kept } from '../../memory/kept.ts'
 import type { Answer } from '../answer.ts'
-import { type Budget, Kept } from '../memory/kept.ts'
 
 /** An answer as bytes: its head and, when that is short, the body behind it. */
 export interface Wire {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Blobs } from '../../blobs/blobs.ts'
 import { Failure } from '../../failure.ts'
+import { type Budget, Kept } from '../../memory/kept.ts'
 import type { Content } from '../answer.ts'
-import { type Budget, Kept } from './kept.ts'
 import { Pieces } from './pieces.ts'
 
 /** Files up to this many bytes are kept in memory as a whole; larger ones in pieces, once they were asked for again. */

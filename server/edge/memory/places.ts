@@ -1,11 +1,11 @@
 import type { Addresses } from '../../address.ts'
+import type { Budget } from '../../memory/kept.ts'
+import { Remembered } from '../../memory/remembered.ts'
 import type { SiteRow, VersionRow } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import type { Host } from '../host.ts'
 import type { Table } from '../table.ts'
-import type { Budget } from './kept.ts'
 import { liveTable, previewTable } from './published.ts'
-import { Remembered } from './remembered.ts'
 
 /** What a host stands for. `gone` is a site whose time was over; every other site that ended is `nothing`. */
 export type Place = { kind: 'nothing' } | { kind: 'gone' } | Site

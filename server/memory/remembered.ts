@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../failure.ts'
 import { type Budget, type Held, Kept } from './kept.ts'
 
 interface Options<V> {
