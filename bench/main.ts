@@ -8,8 +8,9 @@ import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
+import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

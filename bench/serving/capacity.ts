@@ -7,7 +7,7 @@ import { browserRequest } from './request.ts'
 import { measuredRun, type Pace } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { perCpuSecond } from './table.ts'
-import { type Run, writeScript } from './wrk.ts'
+import { type Run, runWrk, writeScript } from './wrk.ts'
 
 interface CapacityOptions {
   data: string
@@ -105,5 +105,5 @@ async function speed(
     expected: { status, wire },
     ...(core === undefined ? {} : { core }),
   }
-  return measuredRun(run, pace)
+  return measuredRun((seconds) => runWrk({ ...run, seconds }), pace)
 }

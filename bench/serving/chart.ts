@@ -2,7 +2,7 @@ import { median } from '../figures.ts'
 import { shown } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
-import { thousands } from './table.ts'
+import { judgedSpeed } from './table.ts'
 
 const WIDTH = 860
 const LEFT = 120
@@ -13,7 +13,7 @@ const TOP = 44
 const GAP = 12
 
 /** A bar a server and work, as long as its speed is to nginx's; thin lines go from the slowest round to the fastest. */
-export function chart(results: readonly Result[]): string {
+export function chart(results: readonly Result[], what = 'Responses a second on one core'): string {
   const drawn = results.filter(({ runs }) => runs.has('nginx'))
   const longest = Math.max(1.1, ...drawn.flatMap((result) => SERVERS.flatMap((name) => ends(result, name))))
   const groups: string[] = []
@@ -24,9 +24,9 @@ export function chart(results: readonly Result[]): string {
   }
   const one = LEFT + BARS / longest
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" aria-labelledby="title">
-<title id="title">Responses a second on one core, to those of nginx</title>
+<title id="title">${what}, to those of nginx</title>
 <style>${STYLE}</style>
-<text x="0" y="18" class="head">Responses a second on one core, to those of nginx (1.0) in the same rounds</text>
+<text x="0" y="18" class="head">${what}, to those of nginx (1.0) in the same rounds</text>
 <line x1="${at(one)}" x2="${at(one)}" y1="${TOP - 12}" y2="${y - GAP}" class="one"/>
 ${groups.join('\n')}
 </svg>
@@ -58,7 +58,7 @@ function group(result: Result, top: number, scale: number): string[] {
   const lines = [`<text x="0" y="${top + 14}" class="work">${escaped(result.work.name)}</text>`]
   for (const [index, name] of shownOf(result).entries()) {
     const [slowest, fastest] = ends(result, name) as [number, number]
-    const values = thousands(result, name)!
+    const values = speeds(result, name)!
     const y = top + TITLE + index * (BAR + 4)
     const end = LEFT + relative(result, median(values)) * scale
     const [from, to] = [LEFT + slowest * scale, LEFT + fastest * scale]
@@ -67,7 +67,7 @@ function group(result: Result, top: number, scale: number): string[] {
       `<text x="${LEFT - 8}" y="${y + 12}" text-anchor="end" class="name">${name}</text>`,
       `<rect x="${LEFT}" y="${y}" width="${at(end - LEFT)}" height="${BAR}" rx="2" class="bar ${name}"/>`,
       `<line x1="${at(from)}" x2="${at(to)}" y1="${middle}" y2="${middle}" class="spread"/>`,
-      `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${shown(median(values))} thousand/s</text>`,
+      `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${shown(median(values))} ${result.work.byCpuTime ? 'thousand in a second of CPU time' : 'thousand/s'}</text>`,
     )
   }
   return lines
@@ -82,12 +82,18 @@ function shownOf({ runs }: Result): ServerName[] {
 }
 
 function ends(result: Result, name: ServerName): number[] {
-  const values = thousands(result, name)
+  const values = speeds(result, name)
   return values ? [relative(result, Math.min(...values)), relative(result, Math.max(...values))] : []
 }
 
 function relative(result: Result, value: number): number {
-  return value / median(thousands(result, 'nginx')!)
+  return value / median(speeds(result, 'nginx')!)
+}
+
+/** Thousands, as the work is judged. */
+function speeds(result: Result, name: ServerName): number[] | undefined {
+  const speed = judgedSpeed(result)
+  return result.runs.get(name)?.map((run) => speed(run) / 1000)
 }
 
 function at(position: number): string {

@@ -26,6 +26,13 @@ export async function profile(folder: string): Promise<Report> {
   const profiles = join(folder, 'profiles')
   mkdirSync(profiles)
   const perSecond = await load(folder, profiles)
+  const { rows, table } = hottest(profiles)
+  const said = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
+  return { markdown: `${said}\n\n${table}`, data: { perSecond, rows }, pages: {} }
+}
+
+/** The functions that took most by themselves, of the one profile in a folder. */
+export function hottest(profiles: string) {
   const [file] = readdirSync(profiles).filter((name) => name.endsWith('.cpuprofile'))
   const read = JSON.parse(readFileSync(join(profiles, file!), 'utf8')) as CpuProfile
   const rows = selfTimes(read).slice(0, TOP)
@@ -33,8 +40,7 @@ export async function profile(folder: string): Promise<Report> {
     ['of the busy time', 'function', 'where'],
     rows.map(({ share, name, where }) => [`${(share * 100).toFixed(1)} %`, name, where]),
   )
-  const said = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
-  return { markdown: `${said}\n\n${table}`, data: { perSecond, rows }, pages: {} }
+  return { rows, table }
 }
 
 /** Node writes the profile when the service has ended. */

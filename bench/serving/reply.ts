@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
 import { type Request, wireForm } from './request.ts'
 
 /** One answer, read byte for byte. */
@@ -22,9 +23,12 @@ export class Line implements Disposable {
     this.#socket = socket
   }
 
-  static async open(port: number): Promise<Line> {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
-    await once(socket, 'connect')
+  /** Over TLS where there is a name to ask for. */
+  static async open(port: number, secureName?: string): Promise<Line> {
+    const place = { host: '127.0.0.1', port, noDelay: true }
+    const secure = { servername: secureName ?? '', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
+    const socket = secureName === undefined ? connect(place) : connectSecurely({ ...place, ...secure })
+    await once(socket, secureName === undefined ? 'connect' : 'secureConnect')
     return new Line(socket)
   }
 

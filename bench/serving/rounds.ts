@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Line } from './reply.ts'
 import type { Server, ServerName } from './server.ts'
-import type { Work } from './works.ts'
-import { type Expected, type Load, type Run, runWrk, type WrkOptions, writeScript } from './wrk.ts'
+import type { Judged, Work } from './works.ts'
+import { type Expected, type Load, type Run, runWrk, writeScript } from './wrk.ts'
 
 /** A work as one server was asked it: all rounds, or why it could not be measured. */
 export interface Result {
-  work: Work
+  work: Judged
   runs: ReadonlyMap<ServerName, readonly Run[]>
   failed: ReadonlyMap<ServerName, string>
 }
@@ -24,22 +24,27 @@ export interface Asked extends Server {
   sitesPort: number
 }
 
+/** Asks a server for so many seconds; undefined when no whole answer came. Throws when one was wrong. */
+export type Runner = (seconds: number) => Promise<Run | undefined>
+
+/** A work with its client. */
+export interface Driven extends Judged {
+  servers: readonly ServerName[]
+  /** Looks at every answer once before, and throws when one is wrong. */
+  ready(server: Asked): Promise<Runner>
+}
+
 interface RoundsOptions {
-  works: readonly Work[]
+  works: readonly Driven[]
   servers: ReadonlyMap<ServerName, Asked>
   pace: Pace
-  /** For scripts. */
-  folder: string
-  wrkCore: number
   /** Watches a run until it is disposed. */
-  watch?: (work: Work, server: Server) => Disposable | undefined
+  watch?: (work: Judged, server: Server) => Disposable | undefined
 }
 
 interface Prepared {
   server: Asked
-  port: number
-  script: string
-  expected: Expected
+  runner: Runner
 }
 
 const LATER_SECONDS = 60
@@ -63,24 +68,36 @@ export async function runRounds(options: RoundsOptions): Promise<Result[]> {
   return results
 }
 
+/** A work whose client is wrk on that core; `folder` is for its scripts. */
+export function byWrk(work: Work, { folder, core }: { folder: string; core: number }): Driven {
+  return {
+    ...work,
+    async ready(found) {
+      const server = { ...found, port: work.bySite ? found.sitesPort : found.port }
+      const load = await work.load(server)
+      const expected = await inspect(work, server, load)
+      const script = writeScript(folder, `${work.id}-${found.name}`, load)
+      const { port, pid, secureName } = server
+      const run = { port, pid, script, expected, core, ...(secureName === undefined ? {} : { secureName }) }
+      return (seconds) => runWrk({ ...run, seconds })
+    },
+  }
+}
+
 interface Measuring extends Result {
+  work: Driven
   runs: Map<ServerName, Run[]>
   failed: Map<ServerName, string>
   prepared: Prepared[]
 }
 
-async function prepare(work: Work, { servers, folder }: RoundsOptions): Promise<Measuring> {
+async function prepare(work: Driven, { servers }: RoundsOptions): Promise<Measuring> {
   const result: Measuring = { work, runs: new Map(), failed: new Map(), prepared: [] }
   for (const name of work.servers) {
-    const found = servers.get(name)
-    if (!found) continue
-    const port = work.bySite ? found.sitesPort : found.port
-    const server = { ...found, port }
+    const server = servers.get(name)
+    if (!server) continue
     try {
-      const load = await work.load(server)
-      const expected = await inspect(work, server, load)
-      const script = writeScript(folder, `${work.id}-${name}`, load)
-      result.prepared.push({ server: found, port, script, expected })
+      result.prepared.push({ server, runner: await work.ready(server) })
     } catch (error) {
       fail(result, name, error)
     }
@@ -93,7 +110,7 @@ async function prepare(work: Work, { servers, folder }: RoundsOptions): Promise<
  * lengths, since wrk's bytes could not be checked then.
  */
 async function inspect(work: Work, server: Server, { requests }: Load): Promise<Expected> {
-  using line = await Line.open(server.port)
+  using line = await Line.open(server.port, server.secureName)
   const until = performance.now() + (work.comesLater ? LATER_SECONDS * 1000 : 0)
   let expected: Expected | undefined
   for (const [place, request] of requests.entries()) {
@@ -113,15 +130,14 @@ async function inspect(work: Work, server: Server, { requests }: Load): Promise<
 
 async function measure(
   result: Measuring,
-  { server, port, script, expected }: Prepared,
+  { server, runner }: Prepared,
   options: RoundsOptions,
 ): Promise<void> {
-  const { name, pid } = server
+  const { name } = server
   const { work, runs, failed } = result
   if (failed.has(name)) return
   try {
-    const run = { port, pid, script, expected, core: options.wrkCore }
-    const measured = await measuredRun(run, options.pace, () => options.watch?.(work, server))
+    const measured = await measuredRun(runner, options.pace, () => options.watch?.(work, server))
     runs.set(name, [...(runs.get(name) ?? []), measured])
     tell(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
   } catch (error) {
@@ -131,14 +147,14 @@ async function measure(
 
 /** A warm-up and a run, which `watch` watches until what it gives is disposed. */
 export async function measuredRun(
-  run: Omit<WrkOptions, 'seconds'>,
+  runner: Runner,
   { seconds, warmUp }: Pace,
   watch: () => Disposable | undefined = () => undefined,
 ): Promise<Run> {
   for (let tries = 0; tries < TRIES; tries++) {
-    await runWrk({ ...run, seconds: warmUp })
+    await runner(warmUp)
     using _watch = watch()
-    const measured = await runWrk({ ...run, seconds })
+    const measured = await runner(seconds)
     if (measured) return measured
   }
   throw new Error(`no whole answer came in ${TRIES} runs of ${seconds} s`)
@@ -150,7 +166,7 @@ function fail({ work, runs, failed }: Measuring, name: ServerName, error: unknow
   tell(work, name, (error as Error).message)
 }
 
-function tell({ id }: Work, name: ServerName, what: string): void {
+function tell({ id }: Judged, name: ServerName, what: string): void {
   console.error(`${id.padEnd(10)} ${name.padEnd(14)} ${what}`)
 }
 

@@ -12,6 +12,8 @@ export interface Server {
   port: number
   /** The Host header that the site is asked by. */
   host: string
+  /** The name to ask for in the handshake, where the port is one of TLS. */
+  secureName?: string
 }
 
 /** Every server runs on this core, wrk on the other. */

@@ -9,7 +9,7 @@ import { canDropCaches, coldFirstBytes } from './cold.ts'
 import { type Line, lineTable } from './figures.ts'
 import { MemoryWatch } from './processes.ts'
 import { profile } from './profile.ts'
-import { type Pace, type Result, runRounds } from './rounds.ts'
+import { byWrk, type Pace, type Result, runRounds } from './rounds.ts'
 import { WRK_CORE } from './server.ts'
 import { type Scale, type Stage, setStage } from './stage.ts'
 import { circumstances, failures, workLines, worksTable } from './table.ts'
@@ -47,11 +47,11 @@ export const serving: Measurement = {
     mkdirSync(scripts)
     const added: number[] = []
     const results = await runRounds({
-      works: [...siteWorks(stage.files), ...manySitesWorks(stage.sites)],
+      works: [...siteWorks(stage.files), ...manySitesWorks(stage.sites)].map((work) =>
+        byWrk(work, { folder: scripts, core: WRK_CORE }),
+      ),
       servers: stage.servers,
       pace,
-      folder: scripts,
-      wrkCore: WRK_CORE,
       watch: (work, { name }) =>
         work.id === 'video' && name === 'ours'
           ? new MemoryWatch(stage.service.pid, (megabytes) => added.push(megabytes))

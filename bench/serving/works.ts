@@ -6,10 +6,18 @@ import { bareRequest, browserRequest, type Request, withHeader } from './request
 import { SERVERS, type Server, type ServerName } from './server.ts'
 import type { Load } from './wrk.ts'
 
-/** One row of the table: what is asked, of whom, and what a right answer is. */
-export interface Work {
+/** What the table says of a work and wants of it. */
+export interface Judged {
   id: string
   name: string
+  /** Times nginx's and times Caddy's speed. */
+  reach?: { nginx?: number; caddy?: number }
+  /** Judged by the CPU time that it takes the server: where a client cannot ask for as much as the server could answer. */
+  byCpuTime?: true
+}
+
+/** One row of the table: what is asked, of whom, and what a right answer is. */
+export interface Work extends Judged {
   servers: readonly ServerName[]
   load(server: Server): Promise<Load> | Load
   /** What is wrong with the answer to one request of the load; undefined when nothing is. */
@@ -18,8 +26,6 @@ export interface Work {
   bySite?: true
   /** What is asked for is made in the background after a publish. */
   comesLater?: true
-  /** Times nginx's and times Caddy's speed. */
-  reach?: { nginx?: number; caddy?: number }
 }
 
 const WITH_REDIRECTS: readonly ServerName[] = ['ours', 'nginx', 'Caddy']
@@ -169,7 +175,7 @@ async function revalidation({ port, host }: Server): Promise<Load> {
   return only(known.reduce((all, [name, value]) => (value ? withHeader(all, name, value) : all), request))
 }
 
-function identity(bytes: Buffer) {
+export function identity(bytes: Buffer) {
   return (reply: Reply): string | undefined => {
     const coding = reply.headers.get('content-encoding')
     if (coding) return `it is encoded as ${coding}`

@@ -25,9 +25,9 @@ export interface Run {
   /** Whole answers a second. Of large files parts count too, or few answers would make a rough figure. */
   perSecond: number
   seconds: number
-  /** Milliseconds. */
-  p50: number
-  p99: number
+  /** Milliseconds, where the client tells them. */
+  p50?: number
+  p99?: number
   /** The share of the run in which some program waited for a core: how much else was going on. */
   waiting?: number
   /** Cores that the server used: near 1 when it was the server that could do no more, and not wrk. */
@@ -41,6 +41,8 @@ export interface WrkOptions {
   script: string
   seconds: number
   expected: Expected
+  /** The name to ask for in the handshake, where the port is one of TLS. */
+  secureName?: string
   /** The core it is pinned to; without it the system chooses. */
   core?: number
 }
@@ -72,19 +74,14 @@ export function writeScript(folder: string, name: string, { requests, order }: L
  * such a run measures nothing.
  */
 export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
-  const { port, pid, script, seconds, expected, core } = options
+  const { port, pid, script, seconds, expected, secureName, core } = options
   const command = [
-    ...(core === undefined ? [] : ['taskset', '-c', `${core}`]),
     program('wrk')!,
     ...['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script],
-    `http://127.0.0.1:${port}`,
+    secureName === undefined ? `http://127.0.0.1:${port}` : `https://${secureName}:${port}`,
   ]
-  const before = waitedForCores()
-  const used = cpuSeconds(pid)
-  const started = performance.now()
-  const summary = summaryIn(await output(command))
-  const cores = (cpuSeconds(pid) - used) / ((performance.now() - started) / 1000)
-  const waited = (waitedForCores() ?? 0) - (before ?? 0)
+  const { text, cores, waiting } = await loaded(command, pid, core)
+  const summary = summaryIn(text)
   refuseWrong(summary, expected)
   if (summary.requests === 0) return undefined
   const taken = summary.microseconds / 1e6
@@ -94,8 +91,29 @@ export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
     p50: summary.p50 / 1e3,
     p99: summary.p99 / 1e3,
     cores,
-    ...(before === undefined ? {} : { waiting: waited / (performance.now() - started) }),
+    ...(waiting === undefined ? {} : { waiting }),
   }
+}
+
+/** What a client printed at its end, and what of the cores the server used meanwhile. */
+export interface Loaded extends Pick<Run, 'cores' | 'waiting'> {
+  text: string
+  /** From its start to its end. */
+  seconds: number
+}
+
+/** Runs a client on its core to its end, and watches the server. */
+export async function loaded(command: readonly string[], pid: number, core?: number): Promise<Loaded> {
+  const pinned = core === undefined ? command : ['taskset', '-c', `${core}`, ...command]
+  const before = waitedForCores()
+  const used = cpuSeconds(pid)
+  const started = performance.now()
+  const text = await output(pinned)
+  const milliseconds = performance.now() - started
+  const cores = (cpuSeconds(pid) - used) / (milliseconds / 1000)
+  const waited = (waitedForCores() ?? 0) - (before ?? 0)
+  const seconds = milliseconds / 1000
+  return { text, cores, seconds, ...(before === undefined ? {} : { waiting: waited / milliseconds }) }
 }
 
 function one(request: Request): string {
@@ -124,7 +142,11 @@ function request()
 end`
 }
 
-const DONE = `function done(summary, latency, requests)
+/** Without the system's resolver, which need not know the names that sites are asked by. */
+const DONE = `function wrk.resolve(host, service)
+  wrk.addrs = wrk.lookup("127.0.0.1", service)
+end
+function done(summary, latency, requests)
   local e = summary.errors
   io.write(string.format(
     'SUMMARY {"requests":%d,"bytes":%.0f,"microseconds":%.0f,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,"p50":%.0f,"p99":%.0f}\\n',
@@ -159,7 +181,7 @@ function refuseWrong(summary: Summary, { status, wire }: Expected): void {
   throw new Error(`wrk saw other answers than ${status} of ${wire} bytes: ${JSON.stringify(summary)}`)
 }
 
-function output([command, ...args]: string[]): Promise<string> {
+function output([command, ...args]: readonly string[]): Promise<string> {
   const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -169,6 +191,8 @@ function output([command, ...args]: string[]): Promise<string> {
   }
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => (code === 0 ? resolve(text) : reject(new Error(`wrk: ${code}\n${text}`))))
+    child.on('close', (code) =>
+      code === 0 ? resolve(text) : reject(new Error(`${args.join(' ')}: ${code}\n${text}`)),
+    )
   })
 }

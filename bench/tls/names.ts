@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { connect, createSecureContext } from 'node:tls'
+import { memoryOf } from '../server-process.ts'
+import type { Line } from '../serving/figures.ts'
+import type { SecureService } from './stage.ts'
+
+/** Handshakes before the first look at the memory: by then a service has grown to what it takes to make some. */
+const WARM_UP = 3000
+const PAIRS = 300
+const LANES = 8
+
+/**
+ * The handshake of a name that was never asked for beside one that was, one after the other, and the memory that all of
+ * them take once they were asked for.
+ */
+export async function manyNames(service: SecureService, names: readonly string[]): Promise<Line[]> {
+  const { securePort, pid, name } = service
+  await askAll(
+    securePort,
+    Array.from({ length: WARM_UP }, () => name),
+  )
+  await pause(1000)
+  const before = await memoryOf(pid, 'VmRSS')
+  const { cold, warm } = await inPairs(securePort, names.slice(0, PAIRS), name)
+  await askAll(securePort, names.slice(PAIRS))
+  await pause(1000)
+  const added = (await memoryOf(pid, 'VmRSS')) - before
+  const later = cold.map((milliseconds, index) => milliseconds - warm[index]!)
+  const many = names.length.toLocaleString('en')
+  return [
+    { what: `memory added by ${many} certificates, all asked for`, unit: 'MB', rounds: [added], most: 100 },
+    { what: 'handshake of a name that was never asked for', unit: 'ms', rounds: cold },
+    { what: 'handshake of one that was', unit: 'ms', rounds: warm },
+    { what: 'the first later than the second, pair by pair', unit: 'ms', rounds: later, most: 3 },
+  ]
+}
+
+async function inPairs(port: number, names: readonly string[], known: string) {
+  const cold: number[] = []
+  const warm: number[] = []
+  let last = known
+  for (const [index, name] of names.entries()) {
+    if (index % 2 === 0) warm.push(await handshake(port, last))
+    cold.push(await handshake(port, name))
+    if (index % 2 === 1) warm.push(await handshake(port, last))
+    last = name
+  }
+  return { cold, warm }
+}
+
+async function askAll(port: number, names: readonly string[]): Promise<void> {
+  const queue = [...names]
+  const lane = async () => {
+    for (let name = queue.pop(); name !== undefined; name = queue.pop()) await handshake(port, name)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+const context = createSecureContext({ minVersion: 'TLSv1.3' })
+
+/** Milliseconds of a full handshake; rejects when the certificate is for another name. */
+async function handshake(port: number, name: string): Promise<number> {
+  const started = performance.now()
+  const socket = connect({
+    host: '127.0.0.1',
+    port,
+    servername: name,
+    secureContext: context,
+    rejectUnauthorized: false,
+  })
+  await once(socket, 'secureConnect')
+  const milliseconds = performance.now() - started
+  const { subjectaltname } = socket.getPeerCertificate()
+  socket.destroy()
+  if (subjectaltname !== `DNS:${name}`) throw new Error(`${name} got the certificate of ${subjectaltname}`)
+  return milliseconds
+}

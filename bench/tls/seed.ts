@@ -1,0 +1,91 @@
+import { readConfig } from '../../server/config.ts'
+import { makeLog } from '../../server/log.ts'
+import { openHouse } from '../../server/service.ts'
+import type { CertificateRow, DomainRow } from '../../server/store/schema.ts'
+import { Seal } from '../../server/tls/seal.ts'
+import { Issuer } from '../../test/acme/issuer.ts'
+
+const DAY = 86_400_000
+const AT_ONCE = 250
+
+/** A chain, leaf first, and its key: PEM. */
+export interface Certificate {
+  chain: string
+  key: string
+}
+
+interface Seed {
+  data: string
+  /** Of the service. */
+  secret: string
+  /** The site that all names show. */
+  slug: string
+  names: readonly string[]
+}
+
+/**
+ * Puts active names with a certificate and a key of their own each straight into the store of a service that does not run.
+ * Answers the certificate of the first one.
+ */
+export async function seedNames({ data, secret, slug, names }: Seed): Promise<Certificate> {
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: secret })
+  const issuer = await Issuer.create()
+  const seal = new Seal(secret)
+  const now = Date.now()
+  const life = { notBefore: now - DAY, notAfter: now + 89 * DAY }
+  let first: Certificate | undefined
+  await using house = await openHouse(config, { log, version: 'bench' })
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    const some = names.slice(at, at + AT_ONCE)
+    const issued = await Promise.all(some.map((name) => issuer.issueWithKey({ ...life, names: [name] })))
+    first ??= issued[0]!
+    await house.store.write('durable', async (tx) => {
+      for (const [index, name] of some.entries()) {
+        const { chain, key } = issued[index]!
+        const sealed = seal.seal(key, `certificate ${name}`)
+        await tx.domains.insert({ ...DOMAIN, domain: name, slug, created_at: now, verified_at: now })
+        await tx.certificates.insert({
+          ...CERTIFICATE,
+          name,
+          chain,
+          key: sealed,
+          issued_at: now,
+          not_before: life.notBefore,
+          not_after: life.notAfter,
+        })
+      }
+    })
+  }
+  return first!
+}
+
+/** Never looked up again. */
+const DOMAIN: Omit<DomainRow, 'domain' | 'slug' | 'created_at' | 'verified_at'> = {
+  account_id: 'bench',
+  status: 'active',
+  proof: 'slipway-bench',
+  reason: null,
+  checked_at: null,
+  pending_since: null,
+  primary_domain: null,
+  found: null,
+  proven_since: null,
+  failing_since: null,
+  next_check_at: null,
+}
+
+/** Never renewed. */
+const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key' | 'not_before' | 'not_after' | 'issued_at'> =
+  {
+    certificate_id: null,
+    informed: 0,
+    renew_at: null,
+    information_at: null,
+    order_url: null,
+    order_key: null,
+    failures: 0,
+    problem: null,
+    due_at: null,
+    unused_since: null,
+  }

@@ -1,0 +1,78 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from '../../scripts/program.mjs'
+import type { Measurement, Report, RunOptions } from '../figures.ts'
+import { scratchFolder } from '../server-process.ts'
+import { chart } from '../serving/chart.ts'
+import { type Line, lineTable } from '../serving/figures.ts'
+import { type Pace, type Result, runRounds } from '../serving/rounds.ts'
+import { WRK_CORE } from '../serving/server.ts'
+import { caddyLines, circumstances, failures, worksTable } from '../serving/table.ts'
+import { manyNames } from './names.ts'
+import { profile } from './profile.ts'
+import { type Stage, setStage } from './stage.ts'
+import { secureWorks } from './works.ts'
+
+const CHART = 'docs/https.svg'
+
+interface Plan {
+  pace: Pace
+  /** Certificates in the store. */
+  names: number
+}
+
+const WHOLE: Plan = { pace: { rounds: 5, seconds: 3, warmUp: 1 }, names: 10_000 }
+
+/** For trying: figures of one round are no figures. */
+const QUICK: Plan = { pace: { rounds: 1, seconds: 2, warmUp: 1 }, names: 1000 }
+
+/** How fast visitors are answered over TLS, beside nginx and Caddy on the same core in the same rounds. */
+export const tls: Measurement = {
+  name: 'tls',
+  means: 'responses and handshakes a second over TLS on one core beside nginx and Caddy; many certificates',
+  missing: whatIsMissing,
+  async run({ quick, profile: profiled }: RunOptions) {
+    await using scratch = await scratchFolder()
+    const { pace, names } = quick ? QUICK : WHOLE
+    await using stage = await setStage(scratch.path, names)
+    const folder = join(scratch.path, 'scripts')
+    mkdirSync(folder)
+    const works = secureWorks({ page: stage.page, folder, core: WRK_CORE })
+    if (profiled) return profile(scratch.path, stage, works)
+    const results = await runRounds({ works, servers: stage.servers, pace })
+    return report(pace, results, [...caddyLines(results), ...(await namesLines(stage))])
+  },
+}
+
+function whatIsMissing(): string | undefined {
+  const missing = ['nginx', 'caddy', 'wrk', 'h2load', 'taskset'].filter((name) => !program(name))
+  if (missing.length === 0) return undefined
+  return `tls needs ${missing.join(', ')}: sudo apt-get install --no-install-recommends nginx-light caddy wrk nghttp2-client util-linux`
+}
+
+async function namesLines(stage: Stage): Promise<Line[]> {
+  await using service = await stage.another()
+  return await manyNames(service, stage.names)
+}
+
+function report({ rounds, seconds }: Pace, results: readonly Result[], lines: readonly Line[]): Report {
+  const why = failures(results)
+  const parts = [
+    `Thousand responses or handshakes a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
+    worksTable(results, ['ours', 'nginx', 'Caddy']),
+    ...(why.length > 0 ? [why.join('\n')] : []),
+    ...circumstances(results),
+    `![Bars: each server’s speed to nginx’s, work by work](${CHART.replace('docs/', '')})`,
+    lineTable(lines),
+  ]
+  const works = results.map(({ work: { id, name, reach, byCpuTime }, runs, failed }) => ({
+    id,
+    name,
+    reach,
+    byCpuTime,
+    runs: Object.fromEntries(runs),
+    failed: Object.fromEntries(failed),
+  }))
+  const drawn = chart(results, 'Responses or handshakes over TLS on one core')
+  return { markdown: parts.join('\n\n'), data: { works, lines }, pages: { [CHART]: drawn } }
+}
