@@ -7,6 +7,7 @@ import { parseRules } from '../server/rules/site-rules.ts'
 import { sweeps } from '../server/sweeps/sweeps.ts'
 
 const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
+const domains = readFileSync(new URL('../docs/domains.md', import.meta.url), 'utf8')
 const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
 
 test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
@@ -21,6 +22,13 @@ test('the operator finds every sweep in docs/run.md, with its interval and meani
     const row = `| \`${name}\` | ${every} s | ${means} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
+})
+
+test('every setting that docs/domains.md names is one', () => {
+  const known = new Set(settingRows().map(({ name }) => name))
+  const named = new Set(domains.match(/SLIPWAY_[A-Z_]+[A-Z]/g))
+  assert.ok(named.size > 10)
+  for (const name of named) assert.ok(known.has(name), `${name} is no setting`)
 })
 
 test('the publisher finds every command in the table of docs/publish.md', () => {
