@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { resolverDns } from '../../server/dns/resolver.ts'
+import {
+  encodedName,
+  encodedTexts,
+  type MisbehavingDns,
+  type Question,
+  record,
+  reply,
+  startMisbehavingDns,
+  TYPES,
+  withLength,
+} from '../tools/misbehaving-dns.ts'
+import { freePort } from '../tools/port.ts'
+
+/** Milliseconds; what a silent server costs these tests. */
+const PATIENCE = 400
+
+const LATE = 'DNS does not answer about www.example.test in time'
+const SENSELESS = 'DNS gives an answer about www.example.test that makes no sense'
+
+const texts = (question: Question, ...strings: string[]) =>
+  reply(question, { answers: [record(question.name, TYPES.TXT, encodedTexts(...strings))] })
+
+interface Case {
+  server: string
+  answer?: MisbehavingDns['answer']
+  stream?: MisbehavingDns['stream']
+  values?: string[]
+  trouble?: string
+}
+
+const forever: MisbehavingDns['stream'] = (question, socket) => {
+  const message = withLength(reply(question, { id: 1 + (question.message.readUInt16BE(0) % 0xffff) }))
+  const many = Buffer.concat(Array.from({ length: 1000 }, () => message))
+  const more = () => {
+    while (!socket.destroyed && socket.write(many));
+  }
+  socket.on('drain', more)
+  more()
+}
+
+const cases: Case[] = [
+  { server: 'is silent', trouble: LATE },
+  {
+    server: 'answers with other ids',
+    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 })],
+    trouble: LATE,
+  },
+  {
+    server: 'answers about another name',
+    answer: (q) => [
+      reply(q, { name: 'other.test', answers: [record('other.test', TYPES.TXT, encodedTexts('lie'))] }),
+    ],
+    trouble: LATE,
+  },
+  {
+    server: 'lies first and then tells the truth',
+    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'truth')],
+    values: ['truth'],
+  },
+  {
+    server: 'sends garbage',
+    answer: () => [Buffer.from('garbage'), Buffer.alloc(500, 0xff)],
+    trouble: SENSELESS,
+  },
+  {
+    server: 'claims more records than there are',
+    answer: (q) => [reply(q, { claimed: 65535, answers: [record(q.name, TYPES.TXT, encodedTexts('one'))] })],
+    trouble: SENSELESS,
+  },
+  {
+    server: 'sends a string that is longer than its record',
+    answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })],
+    trouble: SENSELESS,
+  },
+  {
+    server: 'sends a name that points at itself',
+    answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })],
+    trouble: SENSELESS,
+  },
+  {
+    server: 'sends odd bytes',
+    answer: (q) => [texts(q, 'a\0b\x1b[2J', '\xff')],
+    values: ['a\ufffdb\ufffd[2Jÿ'],
+  },
+  {
+    server: 'fails',
+    answer: (q) => [reply(q, { rcode: 2 })],
+    trouble: 'the DNS servers of www.example.test fail or do not answer',
+  },
+  {
+    server: 'refuses',
+    answer: (q) => [reply(q, { rcode: 5 })],
+    trouble: 'DNS refuses to answer about www.example.test',
+  },
+  { server: 'does not understand', answer: (q) => [reply(q, { rcode: 1 })], trouble: SENSELESS },
+  { server: 'cannot do it', answer: (q) => [reply(q, { rcode: 4 })], trouble: SENSELESS },
+  { server: 'knows no such name', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
+  { server: 'knows no such record', answer: (q) => [reply(q, {})], values: [] },
+  {
+    server: 'has more records than anybody needs',
+    answer: (q) => [
+      q.by === 'udp'
+        ? reply(q, { truncated: true })
+        : reply(q, {
+            answers: Array.from({ length: 1000 }, () => record(q.name, TYPES.TXT, encodedTexts('x'))),
+          }),
+    ],
+    values: Array.from({ length: 100 }, () => 'x'),
+    trouble: 'it has more than 100 TXT records',
+  },
+  {
+    server: 'answers in the 64 KiB that there can be',
+    answer: (q) => [
+      q.by === 'udp'
+        ? reply(q, { truncated: true })
+        : texts(q, ...Array.from({ length: 240 }, () => 'x'.repeat(255))),
+    ],
+    values: ['x'.repeat(240 * 255)],
+  },
+  {
+    server: 'is cut off and cannot be reached by TCP',
+    answer: (q) => [reply(q, { truncated: true })],
+    stream: (_, socket) => socket.destroy(),
+    trouble: 'no DNS server can be reached to ask',
+  },
+  {
+    server: 'never ends what it says',
+    answer: (q) => [reply(q, { truncated: true })],
+    stream: forever,
+    trouble: LATE,
+  },
+  {
+    server: 'sends a byte now and then',
+    answer: (q) => [reply(q, { truncated: true })],
+    stream: (_, socket) => {
+      const timer = setInterval(() => socket.write('\xff'), 20)
+      socket.on('close', () => clearInterval(timer))
+    },
+    trouble: LATE,
+  },
+  {
+    server: 'sends 4 MB of nothing',
+    answer: (q) => [reply(q, { truncated: true })],
+    stream: (_, socket) => void socket.write(Buffer.alloc(4 * 2 ** 20)),
+    trouble: LATE,
+  },
+]
+
+for (const { server, answer, stream, values = [], trouble } of cases) {
+  test(`a domain learns of it, and nothing else happens, when a DNS server ${server}`, async () => {
+    await using dns = await startMisbehavingDns()
+    if (answer) dns.answer = answer
+    dns.stream = stream
+    const before = process.memoryUsage().rss
+    const { texts } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+    assert.deepEqual(await texts('www.example.test'), { values, ...(trouble ? { trouble } : {}) })
+    assert.ok(process.memoryUsage().rss - before < 64 * 2 ** 20)
+  })
+}
+
+test('what a record says about how long it may be kept does not matter', async () => {
+  await using dns = await startMisbehavingDns()
+  const { texts: ask } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  for (const value of ['old', 'new']) {
+    dns.answer = (question) => [texts(question, value)]
+    assert.deepEqual(await ask('www.example.test'), { values: [value] })
+  }
+  assert.equal(dns.questions.length, 2)
+})
+
+test('aliases that never end or lead nowhere are trouble', async () => {
+  await using dns = await startMisbehavingDns()
+  const { aliases } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  const to = (target: (question: Question) => string) => {
+    dns.answer = (question) => [
+      reply(question, { answers: [record(question.name, TYPES.CNAME, encodedName(target(question)))] }),
+    ]
+  }
+  to(({ name }) => `x${name}`)
+  assert.equal((await aliases('a.test')).trouble, 'its CNAME records lead through more than 8 names')
+  to(() => 'A.TEST')
+  assert.deepEqual(await aliases('a.test'), { values: [], trouble: 'its CNAME records lead in a circle' })
+  to(() => 'a b\x00c.test')
+  assert.match((await aliases('a.test')).trouble!, /is not a name that DNS can have$/)
+  to(({ name }) => (name === 'a.test' ? Array.from({ length: 63 }, () => 'abc').join('.') : 'b.test'))
+  assert.equal((await aliases('a.test')).values.at(-1), 'b.test')
+})
+
+test('a name that DNS cannot have is not asked for', async () => {
+  await using dns = await startMisbehavingDns()
+  const { texts: ask } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  for (const name of [
+    '',
+    `${'abcdefghi.'.repeat(25)}test`,
+    `${'x'.repeat(64)}.test`,
+    'a..test',
+    'ä.test',
+    'a b',
+  ]) {
+    assert.match((await ask(name)).trouble!, /is not a name that DNS can have$/)
+  }
+  assert.deepEqual(dns.questions, [])
+})
+
+test('the next DNS server is asked when one is silent, fails or is not there', async () => {
+  await using bad = await startMisbehavingDns()
+  await using good = await startMisbehavingDns()
+  good.answer = (question) => [texts(question, 'found')]
+  const ask = (first: string) =>
+    resolverDns({ servers: [first, good.address], patience: PATIENCE }).texts('www.example.test')
+  assert.deepEqual(await ask(bad.address), { values: ['found'] })
+  bad.answer = (question) => [reply(question, { rcode: 5 })]
+  assert.deepEqual(await ask(bad.address), { values: ['found'] })
+  assert.deepEqual(await ask(`127.0.0.1:${await freePort()}`), { values: ['found'] })
+})
+
+test('a thousand names at once are a few questions at a time, and each is answered by its time', async () => {
+  await using dns = await startMisbehavingDns()
+  const patience = 1000
+  const { texts: ask } = resolverDns({ servers: [dns.address], patience })
+  const answers = await Promise.all(Array.from({ length: 1000 }, (_, index) => ask(`n${index}.test`)))
+  assert.ok(answers.every(({ trouble }) => trouble?.endsWith('in time')))
+  assert.ok(dns.questions.length <= 4 * 64, `${dns.questions.length} questions`)
+})
