@@ -15,6 +15,7 @@ const ENGINES = [
   'server/blobs/s3',
   'server/mail/folder',
   'server/mail/smtp',
+  'server/dns/resolver',
   'server/tls/acme/client',
 ]
 const DOORS = ['server/api/', 'server/edge/']
