@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { resolverDns } from '../../server/dns/resolver.ts'
+import { makeLog } from '../../server/log.ts'
+import { dnsHook } from '../../server/tls/dns-hook.ts'
+import { startKnot } from '../tools/knot.ts'
+import { needs } from '../tools/part.ts'
+
+const NAME = '_acme-challenge.sites.test'
+const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url')
+
+interface Script extends AsyncDisposable {
+  folder: string
+  program: string
+}
+
+/** A program of the operator's, as lines of a shell. */
+async function script(...lines: string[]): Promise<Script> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-hook-'))
+  const program = join(folder, 'hook')
+  await writeFile(program, ['#!/bin/sh', `cd '${folder}'`, ...lines, ''].join('\n'))
+  await chmod(program, 0o755)
+  return { folder, program, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+}
+
+test('the hook that comes with Slipway enters records and removes them again', needs('knot'), async () => {
+  await using knot = await startKnot()
+  const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
+  await using wrapper = await script(
+    `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}'`,
+    `exec '${example}' "$@"`,
+  )
+  const hook = dnsHook({ program: wrapper.program, log })
+  const dns = resolverDns({ servers: [knot.address] })
+  const [one, other] = [digest('one'), digest('other')]
+  await hook.present(NAME, one)
+  await hook.present(NAME, other)
+  assert.deepEqual([...(await dns.texts(NAME)).values].sort(), [one, other].sort())
+  await hook.cleanup(NAME, one)
+  assert.deepEqual(await dns.texts(NAME), { values: [other] })
+  await hook.cleanup(NAME, other)
+  await hook.cleanup(NAME, other)
+  assert.deepEqual(await dns.texts(NAME), { values: [] })
+  await assert.rejects(
+    hook.present('_acme-challenge.elsewhere.example', one),
+    /exit code \d+; it printed ".+"$/,
+  )
+})
+
+test('a hook gets the action, the name and the value as they are, one call at a time', async () => {
+  await using given = await script(
+    'mkdir busy || exit 9',
+    'printf "%s|" "$#" "$@" >> calls',
+    'echo >> calls',
+    'rmdir busy',
+  )
+  const hook = dnsHook({ program: given.program, log })
+  const calls = Array.from({ length: 5 }, (_, index) => hook.present(NAME, `-value${index}`))
+  await Promise.all([...calls, hook.cleanup(NAME, digest('x'))])
+  assert.deepEqual((await readFile(join(given.folder, 'calls'), 'utf8')).trim().split('\n'), [
+    ...calls.map((_, index) => `3|present|${NAME}|-value${index}|`),
+    `3|cleanup|${NAME}|${digest('x')}|`,
+  ])
+})
+
+const failures: { what: string; lines: string[]; says: RegExp }[] = [
+  {
+    what: 'fails',
+    lines: ['echo "no such zone" >&2', 'exit 3'],
+    says: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/,
+  },
+  { what: 'says nothing', lines: ['exit 1'], says: /exit code 1; it printed nothing$/ },
+  {
+    what: 'prints without end',
+    lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'],
+    says: /^.{20,4400} \/ the end"$/,
+  },
+  {
+    what: 'prints what a terminal obeys',
+    lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'],
+    says: /"a \[2Jb c"$/,
+  },
+  { what: 'is killed', lines: ['kill -9 $$'], says: /was ended by SIGKILL/ },
+  {
+    what: 'never ends',
+    lines: ['echo waiting', 'sleep 600'],
+    says: /did not end within 0\.3 seconds; it printed "waiting"/,
+  },
+  {
+    what: 'does not want to end',
+    lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'],
+    says: /did not end within 0\.3 seconds; it printed "unmoved/,
+  },
+]
+
+for (const { what, lines, says } of failures) {
+  test(`an operator reads what happened when the hook ${what}`, async () => {
+    await using broken = await script(...lines)
+    const hook = dnsHook({ program: broken.program, log, patience: 300, grace: 200 })
+    await assert.rejects(hook.present(NAME, digest('x')), { message: says })
+  })
+}
+
+test('what a hook leaves running in the background is not waited for', async () => {
+  await using leaving = await script('sleep 600 & echo $! > child', 'exit 0')
+  await dnsHook({ program: leaving.program, log }).present(NAME, digest('x'))
+  process.kill(Number(await readFile(join(leaving.folder, 'child'), 'utf8')))
+})
+
+test('a hook that is not there is named', async () => {
+  const hook = dnsHook({ program: '/no/such/hook', log })
+  await assert.rejects(
+    hook.present(NAME, digest('x')),
+    /SLIPWAY_DNS_HOOK=\/no\/such\/hook cannot be run: .*ENOENT/,
+  )
+})
+
+test('no record is handed to a hook that could be more than one', async () => {
+  await using given = await script('touch called')
+  const hook = dnsHook({ program: given.program, log })
+  for (const [name, value] of [
+    ['a.test; rm', 'x'],
+    ['a.test', 'x\nupdate add b.test. 1 A 127.0.0.1'],
+    ['-', 'x'],
+    ['a.test', ''],
+  ] as const) {
+    await assert.rejects(hook.present(name, value), /takes no such record/)
+  }
+  await assert.rejects(readFile(join(given.folder, 'called')), { code: 'ENOENT' })
+})
