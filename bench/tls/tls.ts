@@ -39,8 +39,9 @@ export const tls: Measurement = {
     mkdirSync(folder)
     const works = secureWorks({ page: stage.page, folder, core: WRK_CORE })
     if (profiled) return profile(scratch.path, stage, works)
+    const many = await namesLines(stage)
     const results = await runRounds({ works, servers: stage.servers, pace })
-    return report(pace, results, [...caddyLines(results), ...(await namesLines(stage))])
+    return report(pace, results, [...caddyLines(results), ...many])
   },
 }
 
