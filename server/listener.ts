@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Exchange, endBroken } from './broken-request.ts'
+import { listenOn, portOf } from './ports.ts'
 
 /** Who answers. */
 export interface Doors {
@@ -19,11 +20,6 @@ export interface Lane {
   cut(): void
 }
 
-/** Thrown when the port cannot be had: one sentence for the operator. */
-export class ListenError extends Error {
-  override name = 'ListenError'
-}
-
 /** With so many of its requests waiting for their answers a connection is not read any further: each takes some KiB. */
 const MOST_WAITING = 32
 
@@ -36,38 +32,31 @@ const IDLE = 60_000
  */
 export class Listener {
   readonly port: number
-  readonly #servers: Server[]
+  readonly #servers: [Server, ...Server[]]
   readonly #ready: PromiseWithResolvers<Doors>
   #lane: Lane | undefined
 
-  private constructor(servers: Server[], ready: PromiseWithResolvers<Doors>) {
+  private constructor(servers: [Server, ...Server[]], ready: PromiseWithResolvers<Doors>) {
     this.#servers = servers
     this.#ready = ready
-    this.port = (servers[0]!.address() as AddressInfo).port
+    this.port = portOf(servers[0])
   }
 
-  /**
-   * Listens; `localhost` means both loopback addresses, as far as the machine has them. With `shared` the system
-   * spreads connections over all processes that listen so: none holds those of another that dies.
-   */
+  /** Listens; with `shared` several processes of this machine do. ListenError when the port cannot be had. */
   static async open(host: string, port: number, { shared = false } = {}): Promise<Listener> {
     const ready = Promise.withResolvers<Doors>()
-    const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
-    const servers: Server[] = []
-    let actual = port
-    for (const [index, one] of hosts.entries()) {
-      const server = makeServer(ready.promise)
-      try {
-        await listen(server, { host: one, port: actual, shared })
-      } catch (error) {
-        if (index > 0 && hasNoSuchAddress(error)) continue
-        for (const other of servers) other.close()
-        throw explained(error, one, actual)
-      }
-      servers.push(server)
-      actual = (server.address() as AddressInfo).port
-    }
-    return new Listener(servers, ready)
+    const place = { host, port, shared, setting: 'SLIPWAY_PORT' }
+    return new Listener(await listenOn(place, () => makeServer(ready.promise)), ready)
+  }
+
+  /** Takes a connection that came another way and over which HTTP/1.1 is spoken, as it takes its own. */
+  take(socket: Duplex): void {
+    this.#servers[0].emit('connection', socket)
+  }
+
+  /** Takes a connection over which HTTP/1.1 is spoken and gives it to Node's parser at once. */
+  parse(socket: Duplex): void {
+    parserOf.get(this.#servers[0])!(socket)
   }
 
   serve(doors: Doors): void {
@@ -129,6 +118,7 @@ function makeServer(ready: Promise<Doors>): Server {
       else void ready.then((given) => given.request(request, response))
     },
   )
+  keepParser(server)
   void ready.then((given) => {
     doors = given
     if (given.lane) divert(server, given.lane)
@@ -155,52 +145,17 @@ function holdBack(socket: Socket, held: boolean): void {
   socket.resume()
 }
 
+/** How each server gives a connection to Node's parser. */
+const parserOf = new WeakMap<Server, (socket: Duplex) => void>()
+
+function keepParser(server: Server): void {
+  const [parse] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
+  parserOf.set(server, parse.bind(server))
+}
+
 /** Connections come to the lane first; those that it hands over go the way that all went before. */
 function divert(server: Server, lane: Lane): void {
-  const [parse] = server.listeners('connection') as [(this: Server, socket: Socket) => void]
-  server.removeListener('connection', parse)
-  const parsed = parse.bind(server)
-  server.on('connection', (socket) => lane.accept(socket, parsed))
-}
-
-interface Place {
-  host: string
-  port: number
-  shared: boolean
-}
-
-function listen(server: Server, { host, port, shared }: Place): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port, backlog: 1024, reusePort: shared, exclusive: shared }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  }).catch((error: NodeJS.ErrnoException) => {
-    // Where the system cannot spread connections, the supervisor hands them out.
-    if (!shared || error.code !== 'ENOTSUP') throw error
-    return listen(server, { host, port, shared: false })
-  })
-}
-
-function hasNoSuchAddress(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
-}
-
-function explained(error: unknown, host: string, port: number): Error {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return new ListenError(
-        `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with SLIPWAY_PORT.`,
-      )
-    case 'EACCES':
-      return new ListenError(
-        `Port ${port} may not be used by this user. Choose one above 1023 with SLIPWAY_PORT.`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`)
-  }
-  return error as Error
+  const parse = parserOf.get(server)!
+  server.removeAllListeners('connection')
+  server.on('connection', (socket) => lane.accept(socket, parse))
 }

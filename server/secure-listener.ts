@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Log } from './log.ts'
+import { listenOn, portOf } from './ports.ts'
+import type { ClientHello } from './tls/client-hello.ts'
+import type { Choice } from './tls/contexts.ts'
+import { Handshakes } from './tls/handshakes.ts'
+
+/** Who speaks with visitors once a connection is encrypted. */
+export interface SecureDoors {
+  /** Which certificate; undefined refuses the name. */
+  choose(hello: ClientHello): Choice | undefined | Promise<Choice | undefined>
+  http1(socket: TLSSocket): void
+  http2(socket: TLSSocket): void
+}
+
+/** The HTTPS sockets of one process: TLS 1.2 and 1.3, then HTTP/2 or HTTP/1.1 as the client wishes (RFC 7301). */
+export class SecureListener {
+  readonly port: number
+  readonly #servers: readonly Server[]
+  readonly #ready: PromiseWithResolvers<Handshakes>
+  #handshakes: Handshakes | undefined
+
+  private constructor(servers: readonly [Server, ...Server[]], ready: PromiseWithResolvers<Handshakes>) {
+    this.#servers = servers
+    this.#ready = ready
+    this.port = portOf(servers[0])
+  }
+
+  /** Listens, and holds connections back until `serve`. ListenError when the port cannot be had. */
+  static async open(host: string, port: number, { shared = false } = {}): Promise<SecureListener> {
+    const ready = Promise.withResolvers<Handshakes>()
+    const make = () => {
+      const server = createServer({ noDelay: true, allowHalfOpen: true }, (raw) => {
+        void ready.promise.then((handshakes) => handshakes.accept(raw))
+      })
+      server.maxConnections = 20_000
+      return server
+    }
+    const place = { host, port, shared, setting: 'SLIPWAY_HTTPS_PORT' }
+    return new SecureListener(await listenOn(place, make), ready)
+  }
+
+  serve(doors: SecureDoors, log: Log): void {
+    this.#handshakes = new Handshakes({
+      choose: (hello) => doors.choose(hello),
+      log,
+      secured: (socket) => {
+        if (socket.alpnProtocol === 'h2') doors.http2(socket)
+        else if (socket.alpnProtocol === 'acme-tls/1') socket.end()
+        else doors.http1(socket)
+      },
+    })
+    this.#ready.resolve(this.#handshakes)
+  }
+
+  /** Takes no more connections. Those that are encrypted are for the doors to end. */
+  close(): void {
+    for (const server of this.#servers) server.close()
+    this.#handshakes?.cut()
+  }
+}

@@ -1,0 +1,167 @@
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { Budget } from '../memory/kept.ts'
+import { Remembered } from '../memory/remembered.ts'
+import type { CertificateRow } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
+import { challengeCertificate } from './acme/challenge-certificate.ts'
+import type { CertificateFiles, KeyPair } from './certificate-files.ts'
+import type { ClientHello } from './client-hello.ts'
+import type { Seal } from './seal.ts'
+import type { TicketKeys } from './ticket-keys.ts'
+
+/** What a handshake is done with. */
+export interface Choice {
+  context: SecureContext
+  protocols: readonly string[]
+}
+
+interface ContextsOptions {
+  store: Store
+  seal: Seal
+  clock: () => number
+  tickets: TicketKeys
+  siteDomain: string
+  /** What a client that names no host gets. */
+  baseHost: string
+  /** Names of rows that are for the service's own hosts; `*.{site_domain}` is for that domain too. */
+  own: readonly string[]
+  files: CertificateFiles | undefined
+}
+
+/** A context as it is remembered; undefined when there is no certificate. */
+interface Made {
+  context: SecureContext | undefined
+  /** Of the ticket keys in it. */
+  period: number
+}
+
+/** What is spoken over TLS, the preferred one first. */
+const SPOKEN = ['h2', 'http/1.1']
+
+/** RFC 8737, 6.2. */
+const CHALLENGE = 'acme-tls/1'
+
+/** Key exchange that keeps what was said secret from who learns the key later, and authenticated ciphers (RFC 9325, 4.2). */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/** A context takes this many bytes, measured with a leaf and one certificate above it (docs/performance.md). */
+const BYTES = 40 * 1024
+const MOST_BYTES = 64 * 2 ** 20
+
+/** Under the name that no host has. */
+const FILES = ''
+
+/**
+ * Which certificate a name gets: from memory, else from the store. Only names that are active domains or the service's own
+ * get one.
+ */
+export class Contexts {
+  readonly #options: ContextsOptions
+  readonly #made: Remembered<Made>
+
+  constructor(options: ContextsOptions) {
+    this.#options = options
+    this.#made = new Remembered({
+      ask: (key) => this.#make(key),
+      bytes: () => BYTES,
+      nothing: ({ context }) => context === undefined,
+      budget: new Budget(MOST_BYTES),
+      clock: options.clock,
+    })
+  }
+
+  /** Undefined when the name has no certificate here. UNAVAILABLE when the store has to be asked and is away. */
+  choose(hello: ClientHello): Choice | undefined | Promise<Choice | undefined> {
+    const name = hello.serverName ?? this.#options.baseHost
+    if (hello.protocols.includes(CHALLENGE)) return this.#challenged(name)
+    const key = this.#keyOf(name)
+    if (key === undefined) return undefined
+    const warm = this.#made.warm(key)
+    if (warm && warm.period === this.#options.tickets.period) return choiceOf(warm)
+    if (warm?.context) this.#made.forget(key)
+    return this.#made.get(key).then(choiceOf)
+  }
+
+  /** Whether visitors of a host can be sent to HTTPS. */
+  async has(name: string): Promise<boolean> {
+    const key = this.#keyOf(name)
+    return key !== undefined && (await this.#made.get(key)).context !== undefined
+  }
+
+  /** The certificates of these names may be others now; without names, all of them. */
+  forget(names: readonly string[] | undefined): void {
+    if (names === undefined) this.#made.doubt()
+    else for (const name of names) this.#made.forget(name)
+  }
+
+  forgetFiles(): void {
+    this.#made.forget(FILES)
+  }
+
+  /** Under which name the certificate of a host is kept; undefined when the host can have none. */
+  #keyOf(name: string): string | undefined {
+    const { files, own, siteDomain } = this.#options
+    if (own.includes(name)) return name
+    if (files?.covers(name)) return FILES
+    const wildcard = `*.${siteDomain}`
+    const below = name.endsWith(`.${siteDomain}`)
+    if (!below && name !== siteDomain) return name
+    const label = name.slice(0, -siteDomain.length - 1)
+    return own.includes(wildcard) && !label.includes('.') ? wildcard : undefined
+  }
+
+  async #make(key: string): Promise<Made> {
+    const { files, tickets } = this.#options
+    const { period } = tickets
+    const pair = key === FILES ? files?.pair : await this.#stored(key)
+    if (!pair) return { context: undefined, period }
+    return { context: this.#contextOf(pair), period }
+  }
+
+  async #stored(name: string): Promise<KeyPair | undefined> {
+    const { store, own } = this.#options
+    if (!own.includes(name) && !(await store.read.domains.active(name))) return undefined
+    const row = await store.read.certificates.find(name)
+    return row && this.#opened(row)
+  }
+
+  #opened({ name, chain, key }: CertificateRow): KeyPair | undefined {
+    if (chain === null || key === null) return undefined
+    const opened = this.#options.seal.open(key, `certificate ${name}`)
+    return opened === undefined ? undefined : { chain, key: opened }
+  }
+
+  async #challenged(name: string): Promise<Choice | undefined> {
+    const { store, clock } = this.#options
+    const [row] = await store.read.authorities.challenge('tls-alpn-01', name, clock())
+    if (!row) return undefined
+    const { certificate, key } = await challengeCertificate(name, row.key_authorization)
+    return { context: this.#contextOf({ chain: certificate, key }), protocols: [CHALLENGE] }
+  }
+
+  #contextOf({ chain, key }: KeyPair): SecureContext {
+    return createSecureContext({
+      cert: chain,
+      key,
+      minVersion: 'TLSv1.2',
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
+      ticketKeys: this.#options.tickets.keys,
+      sessionIdContext: 'slipway',
+    })
+  }
+}
+
+function choiceOf({ context }: Made): Choice | undefined {
+  return context && { context, protocols: SPOKEN }
+}
