@@ -1,147 +1,157 @@
 import { randomBytes } from 'node:crypto'
-import { domainToASCII } from 'node:url'
 import type { DeleteDomainAnswer, DomainList, DomainRecord } from '../client/wire.ts'
-import { Failure, invalid } from './failure.ts'
+import { DomainChecks, type DomainChecksOptions } from './domain-check.ts'
+import { counterpartOf, proofName, readDomain } from './domain-name.ts'
+import { recordOf } from './domain-record.ts'
+import { endDomain } from './domain-status.ts'
+import { Failure } from './failure.ts'
 import { ownedSite } from './ownership.ts'
 import type { AccountRow, DomainRow } from './store/schema.ts'
-import type { Store } from './store/store.ts'
-import { iso, isoOrNull } from './time.ts'
+import type { Queries } from './store/store.ts'
 
-interface DomainsOptions {
-  store: Store
-  clock: () => number
-  /** Spec `{proxy_host}`. */
-  proxyHost: string
+interface DomainsOptions extends DomainChecksOptions {
   siteDomain: string
   baseUrl: string
 }
 
-/** Custom domains of each plan (spec 8.2). */
+/** Custom domains of each plan (spec 8.2); a root domain and its `www` on one site are one. */
 export const DOMAINS_ALLOWED = { free: 1, hobby: 5 }
 
-/** Custom domains of an account: kept as pending, with what to enter in DNS (spec 4.11 and 5.3). */
+/** Custom domains of an account: from the records to enter to the name that is served (spec 4.11 and 5.3). */
 export class Domains {
   readonly #options: DomainsOptions
+  readonly #checks: DomainChecks
+  /** Names that nobody can have of their own. */
+  readonly #own: readonly string[]
 
   constructor(options: DomainsOptions) {
+    const { siteDomain, proxyHost, baseUrl } = options
     this.#options = options
+    this.#checks = new DomainChecks(options)
+    this.#own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
   }
 
   async list(account: AccountRow): Promise<DomainList> {
     const rows = await this.#options.store.read.domains.byAccount(account.id)
-    return { domains: await Promise.all(rows.map((row) => this.#record(row))) }
+    return { domains: await this.#records(rows, rows) }
   }
 
-  async find(account: AccountRow, typed: string): Promise<DomainRecord> {
-    const row = await this.#options.store.read.domains.find(account.id, await this.#read(typed))
+  /** Looks the records up before it answers, unless that was done a moment ago. */
+  async check(account: AccountRow, typed: string): Promise<DomainRecord> {
+    const { read } = this.#options.store
+    const row = await read.domains.find(account.id, await readDomain(typed, this.#own))
     if (!row) throw noSuchDomain()
-    return this.#record(row)
+    const checked = await this.#checks.asked(row)
+    if (!checked) throw noSuchDomain()
+    return this.#record(checked)
   }
 
-  /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active, or already there. */
+  /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere, or already there. */
   async add(account: AccountRow, typed: string, slug: string): Promise<DomainRecord> {
     const { store, clock } = this.#options
-    const domain = await this.#read(typed)
+    const domain = await readDomain(typed, this.#own)
+    ownedSite(await store.read.sites.bySlug(slug), account, clock())
+    const loser = await this.#loser(account, domain)
+    const counterpart = await counterpartOf(domain)
     const row = await store.write('durable', async (tx) => {
       const now = clock()
       ownedSite(await tx.sites.bySlug(slug), account, now)
       const mine = await tx.domains.find(account.id, domain)
-      if (mine)
-        throw new Failure(
-          'DOMAIN_TAKEN',
-          `You have ${domain} already, on the site ${mine.slug}; remove it there first`,
-        )
-      if (await tx.domains.active(domain))
-        throw new Failure('DOMAIN_TAKEN', `${domain} is active for another account`)
-      const allowed = DOMAINS_ALLOWED[account.plan]
-      if ((await tx.domains.count(account.id)) >= allowed) {
-        const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
-        throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
-      }
-      const row: DomainRow = {
-        domain,
-        account_id: account.id,
-        slug,
-        status: 'pending',
-        proof: `slipway-${randomBytes(16).toString('hex')}`,
-        reason: null,
-        created_at: now,
-        verified_at: null,
-        checked_at: null,
-        primary_domain: null,
-        found: null,
-        proven_since: null,
-        failing_since: null,
-        next_check_at: now,
-      }
+      if (mine) throw alreadyThere(mine)
+      const active = await tx.domains.active(domain)
+      if (active && active.proof !== loser?.proof) throw taken(domain)
+      const primary = counterpart && (await tx.domains.find(account.id, counterpart))
+      const isSecond = primary && primary.slug === slug && primary.primary_domain === null
+      if (!isSecond) await refuseTooMany(tx, account)
+      const held = await tx.domains.held(domain, now)
+      const proof = held?.account_id === account.id ? held.proof : newProof()
+      const primary_domain = isSecond ? counterpart : null
+      const row = newRow({ domain, account_id: account.id, slug, proof, primary_domain, created_at: now })
       await tx.domains.insert(row)
       return row
     })
     return this.#record(row)
   }
 
+  /** An active name is kept for the account for a week, so that it can be added again as it was. */
   async remove(account: AccountRow, typed: string): Promise<DeleteDomainAnswer> {
-    const domain = await this.#read(typed)
-    await this.#options.store.write('durable', async (tx) => {
+    const { store, clock, certificates } = this.#options
+    const domain = await readDomain(typed, this.#own)
+    await store.write('durable', async (tx) => {
       const row = await tx.domains.find(account.id, domain)
       if (!row) throw noSuchDomain()
-      await tx.domains.remove(account.id, domain)
-      await tx.changed(row.slug)
+      await endDomain(tx, row, clock(), certificates)
     })
     return { domain, deleted: true }
   }
 
-  async #read(typed: string): Promise<string> {
-    const { siteDomain, proxyHost, baseUrl } = this.#options
-    const { parse } = await import('tldts')
-    const domain = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
-    const refuse = (message: string) => invalid([{ field: 'domain', message }])
-    // Of an address, `domainToASCII` would take the host and drop the rest.
-    if (/[/?#\\]/.test(typed) || !isHostName(domain))
-      throw refuse('must be a host name such as www.example.com')
-    const parsed = parse(domain, { allowPrivateDomains: true })
-    if (parsed.isIp) throw refuse('must be a host name, not an IP address')
-    if (!domain.includes('.')) throw refuse('must have at least two labels, such as example.com')
-    if (parsed.domain === null) throw refuse(`must be a name of your own; ${domain} is a public suffix`)
-    const own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
-    if (own.some((name) => domain === name || domain.endsWith(`.${name}`))) {
-      throw refuse('must be a name of your own, not one of this service')
-    }
-    return domain
+  /** Looks up what is due; answers how many names became active or pending by that. */
+  checkDue(): Promise<number> {
+    return this.#checks.due()
+  }
+
+  /** The row of another account that has the name and whose TXT record is gone: whoever proves it now can have it. */
+  async #loser(account: AccountRow, domain: string): Promise<DomainRow | undefined> {
+    const active = await this.#options.store.read.domains.active(domain)
+    if (!active || active.account_id === account.id) return undefined
+    return (await this.#checks.hasLostProof(active)) ? active : undefined
   }
 
   async #record(row: DomainRow): Promise<DomainRecord> {
-    const { proxyHost } = this.#options
-    const { parse } = await import('tldts')
-    const { subdomain } = parse(row.domain, { allowPrivateDomains: true })
-    return {
-      domain: row.domain,
-      siteSlug: row.slug,
-      status: row.status,
-      records: [
-        { type: subdomain ? 'CNAME' : 'ALIAS', name: subdomain || '@', value: proxyHost, found: null },
-        {
-          type: 'TXT',
-          name: subdomain ? `_slipway.${subdomain}` : '_slipway',
-          value: row.proof,
-          found: null,
-        },
-      ],
-      reason: row.status === 'pending' ? (row.reason ?? 'Waiting for both DNS records to be entered') : null,
-      redirectsTo: row.primary_domain,
-      alternate: null,
-      certificate: { status: 'none', expiresAt: null, renewsAt: null, problem: null },
-      createdAt: iso(row.created_at),
-      verifiedAt: isoOrNull(row.verified_at),
-      checkedAt: isoOrNull(row.checked_at),
-      nextCheckAt: isoOrNull(row.next_check_at),
+    const rows = await this.#options.store.read.domains.byAccount(row.account_id)
+    const [record] = await this.#records([row], rows)
+    return record!
+  }
+
+  /** `all` are those of the account. */
+  async #records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]> {
+    const { proxyHost, certificates } = this.#options
+    const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)
+    const around = {
+      proxyHost,
+      own: new Set(all.map((row) => row.domain)),
+      certificates: (active.length > 0 && (await certificates?.records(active))) || new Map(),
     }
+    return Promise.all(rows.map((row) => recordOf(row, around)))
   }
 }
 
-/** RFC 1123, 2.1: labels of letters, digits and hyphens, 63 characters each and 253 together. */
-function isHostName(name: string): boolean {
-  return name.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*$/.test(name)
+async function refuseTooMany(tx: Queries, account: AccountRow): Promise<void> {
+  const allowed = DOMAINS_ALLOWED[account.plan]
+  if ((await tx.domains.count(account.id)) < allowed) return
+  const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
+  throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
+}
+
+/** Looked up at once: whoever had it before may have left the records in place. */
+function newRow(
+  given: Pick<DomainRow, 'domain' | 'account_id' | 'slug' | 'proof' | 'primary_domain' | 'created_at'>,
+): DomainRow {
+  return {
+    ...given,
+    status: 'pending',
+    reason: null,
+    verified_at: null,
+    checked_at: null,
+    pending_since: given.created_at,
+    found: null,
+    proven_since: null,
+    failing_since: null,
+    next_check_at: given.created_at,
+  }
+}
+
+function newProof(): string {
+  return `slipway-${randomBytes(16).toString('hex')}`
+}
+
+function alreadyThere({ domain, slug }: DomainRow): Failure {
+  return new Failure('DOMAIN_TAKEN', `You have ${domain} already, on the site ${slug}; remove it there first`)
+}
+
+function taken(domain: string): Failure {
+  const remedy = `whoever controls its DNS removes the TXT record of that account at ${proofName(domain)}, and then adds it again`
+  return new Failure('DOMAIN_TAKEN', `${domain} is active for another account; ${remedy}`)
 }
 
 function noSuchDomain(): Failure {

@@ -9,6 +9,7 @@ import { diskBlobs } from './blobs/disk.ts'
 import { callerAddress } from './caller-address.ts'
 import { type Config, ConfigError } from './config.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
+import { resolverDns } from './dns/resolver.ts'
 import { Domains } from './domain.ts'
 import { Edge } from './edge/edge.ts'
 import { FastLane } from './edge/lanes/fast-lane.ts'
@@ -215,6 +216,15 @@ function furnish(
   const fronts = new Fronts({ store, blobs, addresses, encodings, clock })
   const versions = new Versions({ store, blobs, addresses, fronts, clock, kept: config.versionsKept })
   const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, fronts, clock, log })
+  const domains = new Domains({
+    store,
+    dns: resolverDns({ servers: config.dnsServers }),
+    clock,
+    log,
+    proxyHost: config.proxyHost,
+    siteDomain: config.siteDomain,
+    baseUrl,
+  })
   const rates = {
     anonymous: config.rateAnonymous,
     free: config.rateFree,
@@ -231,19 +241,14 @@ function furnish(
     encodings,
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
     sites: new Sites({ store, blobs, addresses, fronts, clock }),
-    domains: new Domains({
-      store,
-      clock,
-      proxyHost: config.proxyHost,
-      siteDomain: config.siteDomain,
-      baseUrl,
-    }),
+    domains,
     limits: new RateLimits({ store, clock, rates }),
     sweepOptions: {
       store,
       blobs,
       versions,
       encodings,
+      domains,
       clock,
       log,
       pendingLifetime: config.pendingLifetime,

@@ -10,6 +10,7 @@ import type {
 } from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
+import { type DomainCertificates, endDomainsOf } from './domain-status.ts'
 import { Failure, invalid } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import { type Fronts, upToDate } from './front/fronts.ts'
@@ -31,6 +32,7 @@ interface SitesOptions {
   addresses: Addresses
   fronts: Fronts
   clock: () => number
+  certificates?: DomainCertificates | undefined
 }
 
 /** What an owner does with sites as a whole (spec 4.7 to 4.10 and 4.12). */
@@ -40,6 +42,7 @@ export class Sites {
   readonly #addresses: Addresses
   readonly #fronts: Fronts
   readonly #clock: () => number
+  readonly #certificates: DomainCertificates | undefined
 
   constructor(options: SitesOptions) {
     this.#store = options.store
@@ -47,6 +50,7 @@ export class Sites {
     this.#addresses = options.addresses
     this.#fronts = options.fronts
     this.#clock = options.clock
+    this.#certificates = options.certificates
   }
 
   /** Spec 4.7. NOT_FOUND for somebody else's site. */
@@ -149,7 +153,7 @@ export class Sites {
     const now = this.#clock()
     const batches = await this.#store.write('durable', async (tx) => {
       ownedSite(await tx.sites.bySlug(slug), account, now)
-      return endSite(tx, slug, 'deleted', now)
+      return endSite(tx, slug, 'deleted', now, this.#certificates)
     })
     await Promise.all(batches.map((batch) => this.#blobs.discard(batch)))
     return { slug, deleted: true }
@@ -218,11 +222,12 @@ export async function endSite(
   slug: string,
   reason: NonNullable<SiteRow['gone_reason']>,
   now: number,
+  certificates?: DomainCertificates,
 ): Promise<string[]> {
   const versions = await tx.versions.bySlug(slug)
   for (const version of versions) await tx.versions.remove(version.id)
   await releaseNames(tx, slug, now)
-  await tx.domains.removeOfSite(slug)
+  await endDomainsOf(tx, slug, now, certificates)
   await tx.sites.update(slug, {
     live_version_id: null,
     previous_version_id: null,

@@ -32,13 +32,15 @@ export interface Clock {
 /** Starts a service; `settings` are environment variables without `SLIPWAY_`. Limits on requests are wide unless set. */
 export async function startTestService(settings: Record<string, string> = {}): Promise<RunningService> {
   const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
-  const wide = {
+  const usual = {
     RATE_ANONYMOUS: '1000000',
     RATE_FREE: '1000000',
     RATE_HOBBY: '1000000',
     RATE_SIGN_IN: '1000000',
+    // Nobody answers there: names of examples are not asked for on the internet.
+    DNS_SERVERS: '127.0.0.1:1',
   }
-  const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...wide, ...settings, DATA: data }
+  const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...usual, ...settings, DATA: data }
   const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const log: Record<string, unknown>[] = []
   const clock = { now: Date.now() }

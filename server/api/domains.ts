@@ -16,8 +16,8 @@ export function add({ domains }: Needs): RouteHandlerMethod {
   }
 }
 
-export function find({ domains }: Needs): RouteHandlerMethod {
-  return (request) => domains.find(accountOf(request), nameOf(request))
+export function check({ domains }: Needs): RouteHandlerMethod {
+  return (request) => domains.check(accountOf(request), nameOf(request))
 }
 
 export function remove({ domains }: Needs): RouteHandlerMethod {

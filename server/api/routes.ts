@@ -101,7 +101,7 @@ function domainRoutes(rooms: Rooms): Route[] {
   return [
     { method: 'GET', url: '/api/v1/domains', tag, summary: 'List your domains', answer: [200, shape.domainList], handle: domains.list(rooms) },
     { method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', body: shape.domainRequest, answer: [201, shape.domainAnswer], handle: domains.add(rooms) },
-    { method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'One domain', answer: [200, shape.domainAnswer], handle: domains.find(rooms) },
+    { method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Look a domain’s records up now', answer: [200, shape.domainAnswer], handle: domains.check(rooms) },
     { method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainAnswer], handle: domains.remove(rooms) },
   ]
 }

@@ -271,13 +271,20 @@ const domainRecord = object({
       type: text('CNAME, ALIAS or TXT'),
       name: text('Name as DNS forms want it; @ is the root'),
       value: text('Value'),
-      found: orNull(list({ type: 'string' }, 'What DNS answers now')),
+      found: orNull(
+        list(
+          { type: 'string' },
+          'What DNS answered at the last look; null before it, or when DNS could not say',
+        ),
+      ),
     }),
     'What to enter in DNS',
   ),
-  reason: orNull(text('Why it is pending, or what is wrong')),
-  redirectsTo: orNull(text('Where visitors are sent; null when it shows the site')),
-  alternate: orNull(text('Its www or its root, when that can be added too')),
+  reason: orNull(text('Why it is pending or what is wrong: which record, what was found, what was expected')),
+  redirectsTo: orNull(text('Where visitors are sent once that is active too; null when it shows the site')),
+  alternate: orNull(
+    text('Its www or its root, when that can be added too: on the same site it is not counted'),
+  ),
   certificate: object({
     status: text('none, pending or active'),
     expiresAt: orNull(time('End of the certificate')),
@@ -287,7 +294,7 @@ const domainRecord = object({
   createdAt: time('Creation'),
   verifiedAt: orNull(time('When the records were proven')),
   checkedAt: orNull(time('When the records were last looked up')),
-  nextCheckAt: orNull(time('When they are looked up next')),
+  nextCheckAt: orNull(time('When they are looked up next; null when only asking for this record does that')),
 })
 export const domainRequest = object({
   domain: text('Host name', { maxLength: 300 }),

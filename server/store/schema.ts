@@ -148,6 +148,8 @@ export interface DomainRow {
   created_at: number
   verified_at: number | null
   checked_at: number | null
+  /** Since when it waits for its proofs: how often they are looked up depends on it; null when it is active. */
+  pending_since: number | null
   /** The `www` of this root, or the root of this `www`, that visitors are sent to; null for a name that shows the site. */
   primary_domain: string | null
   /** JSON of `Found`: what DNS answered at the last look. */
@@ -181,6 +183,10 @@ export interface CertificateRow {
   not_before: number | null
   not_after: number | null
   issued_at: number | null
+  /** What the CA calls it when it is asked about it (RFC 9773, 4.1). */
+  certificate_id: string | null
+  /** 1 once the CA has said when it wants it renewed: it knows it, so that an order may say what it replaces. */
+  informed: 0 | 1
   /** When it is to be renewed, as the CA suggests or by the rule without a suggestion. */
   renew_at: number | null
   /** When the CA is asked for its suggestion again (RFC 9773). */
@@ -216,11 +222,15 @@ export interface AcmeChallengeRow {
   expires_at: number
 }
 
-/** What counts against the limits of the CA: orders, and validations that failed. */
+/**
+ * What counts against the limits of the CA: orders, those among them that renew as the CA suggests and so do not count
+ * there (`renewal`), certificates for the same names, validations of a name that failed; and until when the CA wants to be
+ * left alone (`pause`, by its end).
+ */
 export interface AcmeRequestRow {
   id: string
-  kind: 'order' | 'failure'
-  /** The names of the order in order, by commas. */
+  kind: 'order' | 'renewal' | 'certificate' | 'failure' | 'pause'
+  /** Sorted, by commas. */
   names: string
   at: number
 }

@@ -1,4 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Domains } from '../domain.ts'
+import type { DomainCertificates } from '../domain-status.ts'
 import type { Encodings } from '../encodings/encodings.ts'
 import { firstIdOf } from '../key.ts'
 import type { Log } from '../log.ts'
@@ -13,6 +15,8 @@ export interface SweepOptions {
   blobs: Blobs
   versions: Versions
   encodings: Encodings
+  domains: Domains
+  certificates?: DomainCertificates | undefined
   clock: () => number
   log: Log
   pendingLifetime: number
@@ -82,6 +86,18 @@ export const sweeps: readonly Sweep[] = [
     every: 600,
     means: 'forgets used and old codes, sessions and counters',
     run: forgetSignIns,
+  },
+  {
+    name: 'domains',
+    every: 5,
+    means: 'looks up the DNS records of domains that are due',
+    run: ({ domains }) => domains.checkDue(),
+  },
+  {
+    name: 'held-domains',
+    every: 3600,
+    means: 'lets go of deleted domains that were kept for their accounts',
+    run: letGoOfDomains,
   },
 ]
 
@@ -204,16 +220,20 @@ async function forgetSignIns({ store, clock }: SweepOptions): Promise<number> {
   })
 }
 
+async function letGoOfDomains({ store, clock }: SweepOptions): Promise<number> {
+  return store.write('soft', (tx) => tx.domains.dropHeld(clock()))
+}
+
 /** Ends sites of which `still` says the same within the transaction: who publishes meanwhile wins. */
 async function end(
-  { store, blobs, clock }: SweepOptions,
+  { store, blobs, clock, certificates }: SweepOptions,
   sites: readonly SiteRow[],
   reason: 'expired' | 'abandoned',
   still: (tx: Writing, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
     const batches = await store.write('durable', async (tx) =>
-      (await still(tx, slug)) ? endSite(tx, slug, reason, clock()) : [],
+      (await still(tx, slug)) ? endSite(tx, slug, reason, clock(), certificates) : [],
     )
     for (const batch of batches) await blobs.discard(batch)
   }

@@ -18,7 +18,12 @@ async function publisher(): Promise<Account & { slug: string; siteUrl: string }>
   return { ...account, slug, siteUrl }
 }
 
-/** Makes a domain active, as a proof will. */
+/** A record without what the looks change that happen by themselves. */
+function lasting({ reason: _, checkedAt, nextCheckAt, ...record }: DomainRecord) {
+  return record
+}
+
+/** Makes a domain active, as a proof does. */
 async function activate(domain: string, change: Partial<DomainRow> = {}): Promise<void> {
   const house = await api.inside()
   const now = api.clock.now
@@ -33,6 +38,7 @@ async function activate(domain: string, change: Partial<DomainRow> = {}): Promis
       created_at: now,
       verified_at: now,
       checked_at: now,
+      pending_since: null,
       primary_domain: null,
       found: null,
       proven_since: null,
@@ -44,15 +50,15 @@ async function activate(domain: string, change: Partial<DomainRow> = {}): Promis
 }
 
 describe('a domain that is added', () => {
-  const records: [domain: string, type: string, name: string, proof: string][] = [
-    ['www.example.com', 'CNAME', 'www', '_slipway.www'],
-    ['a.b.example.com', 'CNAME', 'a.b', '_slipway.a.b'],
-    ['shop.example.co.uk', 'CNAME', 'shop', '_slipway.shop'],
-    ['example.com', 'ALIAS', '@', '_slipway'],
-    ['example.co.uk', 'ALIAS', '@', '_slipway'],
-    ['me.github.io', 'ALIAS', '@', '_slipway'],
+  const records: [domain: string, type: string, name: string, proof: string, alternate: string | null][] = [
+    ['www.example.com', 'CNAME', 'www', '_slipway.www', 'example.com'],
+    ['a.b.example.com', 'CNAME', 'a.b', '_slipway.a.b', null],
+    ['shop.example.co.uk', 'CNAME', 'shop', '_slipway.shop', null],
+    ['example.com', 'ALIAS', '@', '_slipway', 'www.example.com'],
+    ['example.co.uk', 'ALIAS', '@', '_slipway', 'www.example.co.uk'],
+    ['me.github.io', 'ALIAS', '@', '_slipway', 'www.me.github.io'],
   ]
-  for (const [domain, type, name, proof] of records) {
+  for (const [domain, type, name, proof, alternate] of records) {
     test(`waits for two records in DNS, and says which: ${domain}`, async () => {
       const { key, slug } = await publisher()
       const { status, json } = await api.ask('POST', '/api/v1/domains', {
@@ -65,10 +71,13 @@ describe('a domain that is added', () => {
         domain,
         siteSlug: slug,
         status: 'pending',
-        certificate: { status: 'none', expiresAt: null },
+        redirectsTo: null,
+        alternate,
+        certificate: { status: 'none', expiresAt: null, renewsAt: null, problem: null },
         createdAt: new Date(api.clock.now).toISOString(),
         verifiedAt: null,
         checkedAt: null,
+        nextCheckAt: new Date(api.clock.now).toISOString(),
       })
       assert.ok(reason!.length > 10, 'in words')
       assert.deepEqual(
@@ -102,15 +111,19 @@ describe('a domain that is added', () => {
       api.pass()
       added.push(await client.addDomain(name, slug))
     }
-    assert.deepEqual(await client.domains(), { domains: added })
-    assert.deepEqual(await client.checkDomain('two.example.com'), added[1])
+    assert.deepEqual((await client.domains()).domains.map(lasting), added.map(lasting))
+    const { reason, checkedAt, nextCheckAt, ...checked } = await client.checkDomain('two.example.com')
+    assert.deepEqual(checked, lasting(added[1]!))
+    assert.equal(checkedAt, new Date(api.clock.now).toISOString())
+    assert.ok(Date.parse(nextCheckAt!) > api.clock.now)
+    assert.match(reason!, /^two\.example\.com could not be looked up: .* It is looked up again at /)
     assert.deepEqual(await client.removeDomain('two.example.com'), {
       domain: 'two.example.com',
       deleted: true,
     })
     await refused(client.checkDomain('two.example.com'), 'NOT_FOUND')
     await refused(client.removeDomain('two.example.com'), 'NOT_FOUND')
-    assert.deepEqual(await client.domains(), { domains: [added[0], added[2]] })
+    assert.deepEqual((await client.domains()).domains.map(lasting), [added[0]!, added[2]!].map(lasting))
   })
 
   const writings: [typed: string, domain: string][] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { SiteCursor } from '../../server/store/queries/sites.ts'
 import type { Queries, Store, Writing } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { accountRow, blob, plain, siteRow, versionRow } from './rows.ts'
 
 /** What the questions of server/store/queries promise, where it is more than a row back. */
 export function storeAnswers(promises: Promises): void {
@@ -23,6 +23,9 @@ export function storeAnswers(promises: Promises): void {
         await tx.blobNames.unname('none', [], 0)
         await tx.blobNames.pardon([blob(1)])
         assert.equal(await tx.domains.remove('none', 'none'), false)
+        await tx.domains.update({ account_id: 'none', domain: 'none' }, { reason: 'x' })
+        await tx.domains.letGo('none')
+        assert.equal(await tx.domains.dropHeld(1e15), 0)
       })
       for (const [question, ask] of Object.entries(aboutNothing(read)))
         assert.ok(isNothing(await ask), question)
@@ -99,6 +102,10 @@ function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, 
     'active domain': domains.active('none'),
     domains: domains.byAccount('none'),
     'number of domains': domains.count('none'),
+    'domains of a site': domains.bySite('none'),
+    'domains due': domains.due(1e15, 10),
+    'a www of a root': domains.secondary('none', 'none'),
+    'a held domain': domains.held('none', 0),
     counter: counters.value('none', 0),
   }
 }
@@ -183,21 +190,6 @@ function listings(promises: Promises): void {
       assert.deepEqual(plain(await read.versions.head('v5')), head)
     },
   )
-
-  promises('a domain is pending for many and active for one', async (open) => {
-    const { read, write } = await open()
-    await write('durable', async (tx) => {
-      for (const account_id of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { account_id }))
-      await tx.domains.insert(domainRow('b.test', { account_id: 'ann', status: 'active', slug: 'b-site' }))
-      await tx.domains.insert(domainRow('b.test', { account_id: 'bob', slug: 'b-site' }))
-    })
-    assert.equal(await read.domains.active('a.test'), undefined)
-    assert.equal((await read.domains.active('b.test'))?.account_id, 'ann')
-    assert.equal(await read.domains.count('ann'), 2)
-    assert.equal(await write('durable', (tx) => tx.domains.remove('ann', 'a.test')), true)
-    await write('durable', (tx) => tx.domains.removeOfSite('b-site'))
-    assert.deepEqual([await read.domains.count('ann'), await read.domains.count('bob')], [0, 1])
-  })
 }
 
 function sweepQuestions(promises: Promises): void {

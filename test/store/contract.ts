@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, Writing } from '../../server/store/store.ts'
 import { storeAnswers } from './answers.ts'
 import { storeChanges } from './changes.ts'
+import { storeDomains } from './domains.ts'
 import { inOtherProcesses } from './others.ts'
 import { openStore, type Place } from './places.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
@@ -26,6 +27,7 @@ export function storeContract(engine: string, fresh: () => Promise<Place>): void
   storeProcesses(promises)
   storeChanges(promises)
   storeAnswers(promises)
+  storeDomains(promises)
 }
 
 function storeWrites(promises: Promises): void {

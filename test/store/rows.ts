@@ -60,6 +60,7 @@ export function domainRow(domain: string, change: Partial<DomainRow> = {}): Doma
     created_at: 1000,
     verified_at: null,
     checked_at: null,
+    pending_since: null,
     primary_domain: null,
     found: null,
     proven_since: null,

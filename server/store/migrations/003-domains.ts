@@ -7,11 +7,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await authorities(db)
 }
 
-async function domains({ schema }: Kysely<unknown>): Promise<void> {
+async function domains(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db
   for (const column of ['primary_domain', 'found'])
     await schema.alterTable('domains').addColumn(column, 'text').execute()
-  for (const column of ['proven_since', 'failing_since', 'next_check_at'])
+  for (const column of ['pending_since', 'proven_since', 'failing_since', 'next_check_at'])
     await schema.alterTable('domains').addColumn(column, 'bigint').execute()
+  await lookUpWaiting(db)
   await schema
     .createIndex('domains_by_check')
     .on('domains')
@@ -27,6 +29,11 @@ async function domains({ schema }: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
+/** Before, every domain was pending, and nobody looked. */
+async function lookUpWaiting(db: Kysely<unknown>): Promise<void> {
+  await sql`update domains set pending_since = created_at, next_check_at = created_at`.execute(db)
+}
+
 async function certificates({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('certificates')
@@ -36,6 +43,8 @@ async function certificates({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('not_before', 'bigint')
     .addColumn('not_after', 'bigint')
     .addColumn('issued_at', 'bigint')
+    .addColumn('certificate_id', 'text')
+    .addColumn('informed', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('renew_at', 'bigint')
     .addColumn('information_at', 'bigint')
     .addColumn('order_url', 'text')

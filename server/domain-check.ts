@@ -1,0 +1,163 @@
+import { inParallel } from './blobs/in-parallel.ts'
+import type { Dns } from './dns/dns.ts'
+import { outcomeOf } from './domain-outcome.ts'
+import { type Look, lookAt, textsOf } from './domain-proof.ts'
+import { ASKED_APART, revived } from './domain-schedule.ts'
+import { activate, type DomainCertificates, deactivate } from './domain-status.ts'
+import { busy } from './limits/turns.ts'
+import type { Log } from './log.ts'
+import type { DomainRow } from './store/schema.ts'
+import type { Durability, Store, Writing } from './store/store.ts'
+
+export interface DomainChecksOptions {
+  store: Store
+  dns: Dns
+  clock: () => number
+  log: Log
+  /** Spec `{proxy_host}`. */
+  proxyHost: string
+  certificates?: DomainCertificates | undefined
+  random?: () => number
+}
+
+/** Names that one turn of the sweep looks up, and how many of them at once. */
+const MOST_A_TURN = 200
+const AT_ONCE = 20
+
+/** Looks that are under way because somebody asked, over all accounts. */
+const MOST_ASKED = 32
+
+/** When a name is looked up again whose look failed for a reason of our own (milliseconds). */
+const AFTER_FAILURE = 60_000
+
+/** Looks names up in DNS, when they are due and when somebody asks, and does what follows. */
+export class DomainChecks {
+  readonly #options: DomainChecksOptions
+  /** Names that somebody asked for and that are being looked up. */
+  readonly #asked = new Map<string, Promise<DomainRow | undefined>>()
+  #busy = 0
+
+  constructor(options: DomainChecksOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The row after a look now; as it is when it was looked up a moment ago, or when too many others ask. Undefined when it
+   * went away meanwhile.
+   */
+  async asked(row: DomainRow): Promise<DomainRow | undefined> {
+    const { clock } = this.#options
+    const since = row.checked_at === null ? Infinity : Math.abs(clock() - row.checked_at)
+    if (since < ASKED_APART) return row
+    const name = `${row.account_id} ${row.domain}`
+    const underway = this.#asked.get(name)
+    if (underway) return underway
+    if (this.#busy >= MOST_ASKED) return row
+    const isGivenUp = row.status === 'pending' && row.next_check_at === null
+    const look = this.#bounded(() =>
+      this.#lookAgain(isGivenUp ? { ...row, pending_since: revived(clock()) } : row),
+    )
+    this.#asked.set(name, look)
+    return look.finally(() => this.#asked.delete(name))
+  }
+
+  /** Whether the TXT record of a row is gone for sure. UNAVAILABLE when too many others ask. */
+  async hasLostProof({ domain, proof }: DomainRow): Promise<boolean> {
+    if (this.#busy >= MOST_ASKED) throw busy()
+    const texts = await this.#bounded(() => textsOf(this.#options.dns, domain))
+    return texts !== undefined && !texts.includes(proof)
+  }
+
+  /** Looks up what is due, a bounded part of it; answers how many names became active or pending by that. */
+  async due(): Promise<number> {
+    const { store, clock } = this.#options
+    const rows = await store.read.domains.due(clock(), MOST_A_TURN)
+    let changed = 0
+    await inParallel(AT_ONCE, rows, async (row) => {
+      try {
+        if (await this.#look(row)) changed++
+      } catch (error) {
+        await this.#postpone(row, error)
+      }
+    })
+    return changed
+  }
+
+  async #lookAgain(row: DomainRow): Promise<DomainRow | undefined> {
+    await this.#look(row)
+    return this.#options.store.read.domains.find(row.account_id, row.domain)
+  }
+
+  /** Answers whether the name became active or pending: only that has to be flushed to the disk. */
+  async #look(row: DomainRow): Promise<boolean> {
+    const { dns, proxyHost, clock, store } = this.#options
+    const began = clock()
+    const look = await lookAt(dns, row, proxyHost)
+    const conclude = (durability: Durability) =>
+      store.write(durability, async (tx) => {
+        const found = await tx.domains.find(row.account_id, row.domain)
+        if (!found || !isSame(found, row)) return false
+        return this.#conclude(tx, { ...found, pending_since: row.pending_since }, { look, began, durability })
+      })
+    return (await conclude('soft')) ?? (await conclude('durable')) ?? false
+  }
+
+  /** Undefined when it has to be concluded durably. */
+  async #conclude(
+    tx: Writing,
+    row: DomainRow,
+    { look, began, durability }: { look: Look; began: number; durability: Durability },
+  ): Promise<boolean | undefined> {
+    const { clock, certificates, log, random = Math.random } = this.#options
+    const now = clock()
+    const { domain, account_id: account, slug } = row
+    const rival = notOf(account, await tx.domains.active(domain))
+    const hold = notOf(account, await tx.domains.held(domain, now))
+    const { becomes, change } = outcomeOf(row, look, { began, now, rival, hold, random })
+    if (becomes === row.status) {
+      await tx.domains.update(row, { pending_since: row.pending_since, ...change })
+      return false
+    }
+    if (durability === 'soft') return undefined
+    if (becomes === 'active') await activate(tx, row, change, { now, rival, certificates })
+    else await deactivate(tx, row, change, certificates)
+    log.info('a domain changed', { domain, slug, account, becomes, reason: change.reason })
+    return true
+  }
+
+  /** One that always fails must not be in the way of the others. */
+  async #postpone(row: DomainRow, error: unknown): Promise<void> {
+    const { log, store, clock } = this.#options
+    const { domain, account_id: account } = row
+    log.error('a domain could not be looked up; it is tried again', { domain, account, error })
+    try {
+      const next_check_at = clock() + AFTER_FAILURE
+      await store.write('soft', async (tx) => {
+        const found = await tx.domains.find(account, domain)
+        if (found && isSame(found, row)) await tx.domains.update(row, { next_check_at })
+      })
+    } catch (error) {
+      log.error('a domain could not be put off', { domain, account, error })
+    }
+  }
+
+  async #bounded<T>(work: () => Promise<T>): Promise<T> {
+    this.#busy++
+    try {
+      return await work()
+    } finally {
+      this.#busy--
+    }
+  }
+}
+
+/** A look says nothing about a row that changed its status, was added anew or went away meanwhile. */
+function isSame(one: DomainRow, other: DomainRow): boolean {
+  const said = ({ status, slug, proof, created_at }: DomainRow) =>
+    JSON.stringify([status, slug, proof, created_at])
+  return said(one) === said(other)
+}
+
+function notOf<Row extends { account_id: string }>(account: string, row: Row | undefined): Row | undefined {
+  return row?.account_id === account ? undefined : row
+}

@@ -1,0 +1,60 @@
+import type { DomainCertificate, DomainRecord } from '../client/wire.ts'
+import { counterpartOf, partsOf } from './domain-name.ts'
+import type { Found } from './domain-proof.ts'
+import type { DomainRow } from './store/schema.ts'
+import { iso, isoOrNull } from './time.ts'
+
+interface Around {
+  proxyHost: string
+  /** Every name of the account. */
+  own: ReadonlySet<string>
+  /** Of the names that are active, where there is HTTPS. */
+  certificates: ReadonlyMap<string, DomainCertificate>
+}
+
+const NO_CERTIFICATE: DomainCertificate = {
+  status: 'none',
+  expiresAt: null,
+  renewsAt: null,
+  problem: null,
+}
+
+/** A domain as the API shows it (contract, "Domains"). */
+export async function recordOf(
+  row: DomainRow,
+  { proxyHost, own, certificates }: Around,
+): Promise<DomainRecord> {
+  const { label } = await partsOf(row.domain)
+  const found: Found = row.found === null ? { pointing: null, texts: null } : JSON.parse(row.found)
+  const counterpart = await counterpartOf(row.domain)
+  return {
+    domain: row.domain,
+    siteSlug: row.slug,
+    status: row.status,
+    records: [
+      { type: label ? 'CNAME' : 'ALIAS', name: label || '@', value: proxyHost, found: found.pointing },
+      {
+        type: 'TXT',
+        name: label ? `_slipway.${label}` : '_slipway',
+        value: row.proof,
+        found: found.texts,
+      },
+    ],
+    reason: reasonOf(row),
+    redirectsTo: row.primary_domain,
+    alternate: counterpart !== null && !own.has(counterpart) ? counterpart : null,
+    certificate: (row.status === 'active' && certificates.get(row.domain)) || NO_CERTIFICATE,
+    createdAt: iso(row.created_at),
+    verifiedAt: isoOrNull(row.verified_at),
+    checkedAt: isoOrNull(row.checked_at),
+    nextCheckAt: isoOrNull(row.next_check_at),
+  }
+}
+
+/** What is wrong, and when somebody looks whether it still is. */
+function reasonOf({ status, reason, next_check_at }: DomainRow): string | null {
+  if (reason === null && status === 'active') return null
+  const words = reason ?? 'Waiting for both DNS records to be entered'
+  if (next_check_at !== null) return `${words}. It is looked up again at ${iso(next_check_at)}.`
+  return `${words}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
+}

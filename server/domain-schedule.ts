@@ -1,0 +1,61 @@
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** How often a name is looked up that waits for its proofs, by how long it waits. */
+const PENDING: readonly [under: number, every: number][] = [
+  [10 * MINUTE, 10 * SECOND],
+  [HOUR, MINUTE],
+  [6 * HOUR, 5 * MINUTE],
+  [48 * HOUR, 30 * MINUTE],
+  [9 * DAY, DAY],
+]
+
+const ACTIVE = 12 * HOUR
+const JITTER = 0.1
+
+/** Two looks at least this far apart have to see both proofs. */
+export const PROOFS_APART = 3 * SECOND
+const SECOND_PROOF = 4 * SECOND
+
+/** How long an active name may fail to point here before it is pending again. */
+export const GRACE = DAY
+
+/** How long a deleted name is kept for its account. */
+export const HOLD = 7 * DAY
+
+/** Whoever asks for a name gets a look at most this often. */
+export const ASKED_APART = 3 * SECOND
+
+/** When a pending name is looked up after `now`: often at first, then less; null when it has waited too long. */
+export function pendingLook(since: number, now: number): number | null {
+  const age = now - since
+  const step = PENDING.find(([under]) => age < under)
+  return step ? now + step[1] : null
+}
+
+/** Since when a name that is no longer looked up waits once its owner has asked for it: daily for two days. */
+export function revived(now: number): number {
+  return now - 7 * DAY
+}
+
+/** When a name is looked up again whose proofs were first seen at `since`. */
+export function secondProof(since: number): number {
+  return since + SECOND_PROOF
+}
+
+/** When an active name is looked up after `now`: every twelve hours, give or take, so that they do not come all at once. */
+export function activeLook(now: number, random: () => number): number {
+  return Math.round(now + ACTIVE * (1 + JITTER * (2 * random() - 1)))
+}
+
+/** When an active name is looked up again that has failed since then: every hour, and when its grace is over. */
+export function failingLook(since: number, now: number): number {
+  return Math.min(now + HOUR, Math.max(since + GRACE, now + MINUTE))
+}
+
+/** When an active name is looked up again of which nobody can say now whether it points here. */
+export function unclearLook(now: number): number {
+  return now + HOUR
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { DomainRecord } from '../../client/wire.ts'
+import { type Internet, PROXY, PROXY_ADDRESSES, SECOND, startInternet } from '../domains/town.ts'
+import { needs } from '../tools/part.ts'
+import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+
+describe('a domain of one’s own', needs('knot', 'unbound'), () => {
+  let internet: Internet
+  let api: Api
+  before(async () => {
+    internet = await startInternet()
+    api = await Api.start({
+      SITE_DOMAIN: 'pages.slipway-test.net',
+      PROXY_HOST: PROXY,
+      DNS_SERVERS: internet.servers,
+    })
+  })
+  after(async () => {
+    await api[Symbol.asyncDispose]()
+    await internet[Symbol.asyncDispose]()
+  })
+
+  const publisher = async (content: string): Promise<Account & { slug: string }> => {
+    const account = await api.account()
+    await api.setPlan(account.email, 'hobby')
+    return { ...account, ...(await api.publish(account.client, { 'index.html': content })) }
+  }
+
+  /** What a person does with what is shown, in the DNS form of that root domain. */
+  const enter = async ({ records }: DomainRecord, root: string) => {
+    for (const { type, name, value } of records) {
+      const whole = name === '@' ? root : `${name}.${root}`
+      if (type === 'TXT') await internet.zone.set(whole, 'TXT', value)
+      else if (type === 'CNAME') await internet.zone.set(whole, 'CNAME', `${value}.`)
+      else await internet.zone.set(whole, 'A', PROXY_ADDRESSES[0])
+    }
+  }
+
+  const proven = async ({ client }: Account, domain: string) => {
+    await client.checkDomain(domain)
+    api.pass(4 * SECOND)
+    // A look that the service began by itself before the records were there may have ended between these two.
+    if ((await client.checkDomain(domain)).status === 'pending') api.pass(4 * SECOND)
+    const record = await client.checkDomain(domain)
+    assert.equal(record.status, 'active', record.reason ?? '')
+    return record
+  }
+
+  const status = async (domain: string, path = '/') => (await api.visit(`http://${domain}`, path)).status
+
+  for (const [domain, root] of [
+    ['www.shown.test', 'shown.test'],
+    ['a.b.shown.test', 'shown.test'],
+    ['root.test', 'root.test'],
+  ] as const) {
+    test(`serves the site once its records are entered as they are shown: ${domain}`, async () => {
+      const owner = await publisher(`home of ${domain}`)
+      const added = await owner.client.addDomain(domain, owner.slug)
+      assert.equal(await status(domain), 404)
+      await enter(added, root)
+      const active = await proven(owner, domain)
+      assert.deepEqual([active.reason, active.checkedAt], [null, active.verifiedAt])
+      const visit = await api.visit(`http://${domain}`)
+      assert.deepEqual([visit.status, visit.text], [200, `home of ${domain}`])
+      await owner.client.removeDomain(domain)
+      assert.equal(await status(domain), 404)
+    })
+  }
+
+  test('stops serving after a day without its records, by the operator’s sweep too', async () => {
+    const owner = await publisher('home')
+    await enter(await owner.client.addDomain('www.lapsed.test', owner.slug), 'lapsed.test')
+    await proven(owner, 'www.lapsed.test')
+    await internet.zone.remove('www.lapsed.test')
+    api.pass(HOUR)
+    assert.match((await owner.client.checkDomain('www.lapsed.test')).reason!, /no longer served/)
+    assert.equal(await status('www.lapsed.test'), 200)
+    api.pass(DAY - SECOND)
+    await owner.client.checkDomain('www.lapsed.test')
+    assert.equal(await status('www.lapsed.test'), 200)
+    api.pass(4 * SECOND)
+    assert.equal((await owner.client.checkDomain('www.lapsed.test')).status, 'pending')
+    assert.equal(await status('www.lapsed.test'), 404)
+  })
+
+  test('goes with its site and is kept for its owner', async () => {
+    const [owner, other] = [await publisher('mine'), await publisher('not mine')]
+    const added = await owner.client.addDomain('www.kept.test', owner.slug)
+    await enter(added, 'kept.test')
+    await proven(owner, 'www.kept.test')
+    await refused(other.client.addDomain('www.kept.test', other.slug), 'DOMAIN_TAKEN')
+    await owner.client.delete(owner.slug)
+    assert.deepEqual(await owner.client.domains(), { domains: [] })
+    assert.equal(await status('www.kept.test'), 404)
+    assert.equal((await other.client.addDomain('www.kept.test', other.slug)).status, 'pending')
+    const { slug } = await api.publish(owner.client, { 'index.html': 'mine again' })
+    const again = await owner.client.addDomain('www.kept.test', slug)
+    assert.equal(again.records[1]!.value, added.records[1]!.value)
+    await proven(owner, 'www.kept.test')
+    assert.equal((await api.visit('http://www.kept.test')).text, 'mine again')
+  })
+
+  test('becomes active while nobody looks on', async () => {
+    const owner = await publisher('by itself')
+    await enter(await owner.client.addDomain('www.alone.test', owner.slug), 'alone.test')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { log } = api.running
+    const push = log.push.bind(log)
+    log.push = (...lines) => {
+      // Its time is the test's: it goes on with each turn of the sweep.
+      if (lines.some((line) => line.message === 'a domain changed' && line.domain === 'www.alone.test'))
+        resolve()
+      return push(...lines)
+    }
+    const time = setInterval(() => api.pass(SECOND), 100)
+    await promise.finally(() => clearInterval(time))
+    assert.equal((await owner.client.domains()).domains[0]!.status, 'active')
+    assert.equal(await status('www.alone.test'), 200)
+  })
+})

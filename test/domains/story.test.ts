@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { needs } from '../tools/part.ts'
+import { DAY, HOUR, type Internet, MINUTE, PROXY, SECOND, showProxy, startInternet, Town } from './town.ts'
+
+describe('a domain', needs('knot', 'unbound'), () => {
+  let internet: Internet
+  before(async () => {
+    internet = await startInternet()
+  })
+  after(() => internet[Symbol.asyncDispose]())
+
+  test('is looked up often at first, becomes active by itself, and outlives its removal from DNS by a day', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const added = await town.add(person, 'www.story.test')
+    assert.deepEqual(
+      added.records.map(({ type, name, found }) => [type, name, found]),
+      [
+        ['CNAME', 'www', null],
+        ['TXT', '_slipway.www', null],
+      ],
+    )
+    assert.equal(await town.sweep(), 0)
+    const waiting = await town.record(person, 'www.story.test')
+    assert.deepEqual([waiting.status, waiting.records.map(({ found }) => found)], ['pending', [[], []]])
+    assert.match(
+      waiting.reason!,
+      /^www\.story\.test has no record that leads here, expected edge\.slipway\.test; /,
+    )
+    assert.match(
+      waiting.reason!,
+      /_slipway\.www\.story\.test has no TXT record, expected "slipway-[0-9a-f]{32}"\. It is looked up again at 2026-06-01T00:00:10/,
+    )
+
+    await town.enter(added)
+    assert.equal(await town.sweep(), 0, 'it is not due yet')
+    town.pass(10 * SECOND)
+    await town.sweep()
+    const once = await town.record(person, 'www.story.test')
+    assert.equal(once.status, 'pending', 'one look is not enough')
+    assert.match(once.reason!, /^Both records are there; it becomes active when they are seen once more/)
+    assert.deepEqual(
+      once.records.map(({ found }) => found),
+      [[PROXY], [added.records[1]!.value]],
+    )
+    town.pass(4 * SECOND)
+    assert.equal(await town.sweep(), 1)
+    const active = await town.record(person, 'www.story.test')
+    assert.deepEqual([active.status, active.reason], ['active', null])
+    assert.equal(active.verifiedAt, new Date(town.clock.now).toISOString())
+
+    await town.clear('www.story.test')
+    town.clock.now = Date.parse(active.nextCheckAt!)
+    await town.sweep()
+    const failing = await town.record(person, 'www.story.test')
+    const end = new Date(town.clock.now + DAY).toISOString()
+    assert.equal(failing.status, 'active')
+    assert.match(
+      failing.reason!,
+      /^www\.story\.test has no record that leads here, expected edge\.slipway\.test; if that is still so at /,
+    )
+    assert.ok(failing.reason!.includes(end))
+    for (let looks = 0; looks < 23; looks++) {
+      town.pass(HOUR)
+      await town.sweep()
+      assert.equal((await town.record(person, 'www.story.test')).status, 'active')
+    }
+    town.pass(HOUR)
+    assert.equal(await town.sweep(), 1)
+    const ended = await town.record(person, 'www.story.test')
+    assert.deepEqual([ended.status, ended.verifiedAt], ['pending', null])
+    assert.match(ended.reason!, /^www\.story\.test has no record that leads here/)
+    assert.equal(ended.nextCheckAt, new Date(town.clock.now + 10 * SECOND).toISOString(), 'often again')
+    await town.enter(added)
+    await town.becomesActive(person, 'www.story.test')
+  })
+
+  test('is not ended by a failure that is over within the day', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const added = await town.activate(person, 'www.passing.test')
+    for (let times = 0; times < 3; times++) {
+      await internet.zone.remove('www.passing.test')
+      town.pass(14 * HOUR)
+      await town.sweep()
+      assert.match((await town.record(person, 'www.passing.test')).reason!, /no record that leads here/)
+      await town.point(added.domain)
+      town.pass(HOUR)
+      await town.sweep()
+      assert.equal((await town.record(person, 'www.passing.test')).reason, null)
+    }
+    assert.equal((await town.record(person, 'www.passing.test')).status, 'active')
+  })
+
+  test('that loses only its TXT record stays active and says so', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.activate(person, 'www.untold.test')
+    await internet.zone.remove('_slipway.www.untold.test')
+    for (let looks = 0; looks < 4; looks++) {
+      town.pass(14 * HOUR)
+      await town.sweep()
+    }
+    const record = await town.record(person, 'www.untold.test')
+    assert.equal(record.status, 'active')
+    assert.match(
+      record.reason!,
+      /^_slipway\.www\.untold\.test has no TXT record, .*another account can take the name over/,
+    )
+  })
+
+  test('is not blamed when nobody knows the addresses of the service', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.activate(person, 'blameless.test')
+    await internet.zone.remove(PROXY)
+    try {
+      for (let looks = 0; looks < 30; looks++) {
+        town.pass(HOUR)
+        await town.sweep()
+      }
+      const { status, reason } = await town.record(person, 'blameless.test')
+      assert.equal(status, 'active')
+      assert.match(
+        reason!,
+        /edge\.slipway\.test, where it has to lead, has no addresses, which whoever runs this service has to mend/,
+      )
+    } finally {
+      await showProxy(internet.zone)
+    }
+  })
+
+  test('that is never proven is given up after nine days, says so, and is looked up again when asked for', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const added = await town.add(person, 'www.patient.test')
+    let looks = 0
+    for (
+      let at = added.nextCheckAt;
+      at !== null;
+      at = (await town.record(person, 'www.patient.test')).nextCheckAt
+    ) {
+      town.clock.now = Math.max(town.clock.now, Date.parse(at)) + 5 * HOUR
+      await town.sweep()
+      looks++
+    }
+    assert.ok(looks > 7)
+    const given = await town.record(person, 'www.patient.test')
+    assert.equal(given.status, 'pending')
+    assert.match(given.reason!, /no longer looked up by itself: check it once more/)
+    town.pass(30 * DAY)
+    await town.sweep()
+    assert.equal((await town.record(person, 'www.patient.test')).checkedAt, given.checkedAt)
+
+    const asked = await town.domains.check(person.account, 'www.patient.test')
+    assert.equal(asked.nextCheckAt, new Date(town.clock.now + DAY).toISOString())
+    await town.enter(added)
+    town.pass(DAY)
+    await town.sweep()
+    town.pass(4 * SECOND)
+    await town.sweep()
+    assert.equal((await town.record(person, 'www.patient.test')).status, 'active')
+  })
+
+  test('is checked by asking, at most every three seconds, and proven by that too', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const check = () => town.domains.check(person.account, 'www.asked.test')
+    const added = await town.add(person, 'www.asked.test')
+    const first = await check()
+    await town.enter(added)
+    town.pass(2 * SECOND)
+    assert.deepEqual(await check(), first, 'the last findings')
+    town.pass(SECOND)
+    assert.match((await check()).reason!, /^Both records are there/)
+    town.pass(2 * SECOND)
+    assert.equal((await check()).status, 'pending')
+    town.pass(SECOND)
+    assert.equal((await check()).status, 'active')
+    await internet.zone.remove('www.asked.test')
+    town.pass(MINUTE)
+    assert.match((await check()).reason!, /no record that leads here.*no longer served/)
+  })
+
+  test('is looked up once for many who ask at the same moment', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.add(person, 'www.crowd.test')
+    const checks = await Promise.all(
+      Array.from({ length: 200 }, () => town.domains.check(person.account, 'www.crowd.test')),
+    )
+    assert.equal(new Set(checks.map((check) => JSON.stringify(check))).size, 1)
+  })
+
+  test('does not become active by two looks with a failed one between them', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const added = await town.add(person, 'www.flicker.test')
+    for (let times = 0; times < 3; times++) {
+      await town.enter(added)
+      town.pass(10 * SECOND)
+      await town.sweep()
+      await town.clear('www.flicker.test')
+      town.pass(10 * SECOND)
+      await town.sweep()
+    }
+    assert.equal((await town.record(person, 'www.flicker.test')).status, 'pending')
+  })
+
+  test('tells every cache by name and by site when its status changes', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.enter(await town.add(person, 'told.test'))
+    await town.enter(await town.add(person, 'www.told.test'))
+    town.forgotten.length = 0
+    await town.twoLooks()
+    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'told.test', 'www.told.test']))
+    town.forgotten.length = 0
+    await town.remove(person, 'told.test')
+    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'told.test', 'www.told.test']))
+  })
+})

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DomainRecord, Plan } from '../../client/wire.ts'
+import { readConfig } from '../../server/config.ts'
+import type { Domains } from '../../server/domain.ts'
+import { Failure, type FailureCode } from '../../server/failure.ts'
+import { makeLog } from '../../server/log.ts'
+import { type House, openHouse } from '../../server/service.ts'
+import type { AccountRow } from '../../server/store/schema.ts'
+import type { Store } from '../../server/store/store.ts'
+import { runByHand } from '../../server/sweeps/scheduler.ts'
+import { sweeps } from '../../server/sweeps/sweeps.ts'
+import { accountRow, siteRow } from '../store/rows.ts'
+import { type Knot, startKnot } from '../tools/knot.ts'
+import { startUnbound } from '../tools/unbound.ts'
+
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** Where custom domains have to point, and its addresses in the zone. */
+export const PROXY = 'edge.slipway.test'
+export const PROXY_ADDRESSES = ['192.0.2.1', '2001:db8::1'] as const
+
+/** A real DNS: what is written into the zone `test` is what the service is answered. */
+export interface Internet extends AsyncDisposable {
+  zone: Knot
+  servers: string
+}
+
+export async function startInternet(): Promise<Internet> {
+  await using stack = new AsyncDisposableStack()
+  const zone = stack.use(await startKnot('test'))
+  const resolver = stack.use(await startUnbound({ port: zone.port, zone: 'test' }))
+  await showProxy(zone)
+  const moved = stack.move()
+  return { zone, servers: resolver.address, [Symbol.asyncDispose]: () => moved.disposeAsync() }
+}
+
+export async function showProxy(zone: Knot): Promise<void> {
+  await zone.set(PROXY, 'A', PROXY_ADDRESSES[0])
+  await zone.set(PROXY, 'AAAA', PROXY_ADDRESSES[1])
+}
+
+/** Somebody with an account and a site. */
+export interface Person {
+  account: AccountRow
+  slug: string
+}
+
+/** A service without doors, whose time the test tells, and the people who use it. */
+export class Town implements AsyncDisposable {
+  readonly clock = { now: Date.UTC(2026, 5, 1) }
+  /** Lines of the log, parsed. */
+  readonly log: Record<string, unknown>[] = []
+  /** Names that changed, as caches were told. */
+  readonly forgotten: string[] = []
+  readonly data: string
+  readonly internet: Internet
+  readonly #stack = new AsyncDisposableStack()
+  #house!: House
+  #people = 0
+
+  static async build(internet: Internet): Promise<Town> {
+    const town = new Town(await mkdtemp(join(tmpdir(), 'slipway-domains-')), internet)
+    town.#house = await town.house()
+    town.store.onChange((names) => void town.forgotten.push(...(names ?? ['*'])))
+    return town
+  }
+
+  private constructor(data: string, internet: Internet) {
+    this.data = data
+    this.internet = internet
+    this.#stack.defer(() => rm(data, { recursive: true, force: true }))
+  }
+
+  /** One more node on the same data, which may ask other DNS servers. */
+  async house(servers = this.internet.servers): Promise<House> {
+    const config = readConfig({
+      SLIPWAY_DATA: this.data,
+      SLIPWAY_DNS_SERVERS: servers,
+      SLIPWAY_PROXY_HOST: PROXY,
+      SLIPWAY_SITE_DOMAIN: 'pages.slipway.test',
+    })
+    const log = makeLog({ level: 'info', text: false, write: (line) => void this.log.push(JSON.parse(line)) })
+    return this.#stack.use(await openHouse(config, { log, version: 'test', clock: () => this.clock.now }))
+  }
+
+  get store(): Store {
+    return this.#house.store
+  }
+
+  get domains(): Domains {
+    return this.#house.sweepOptions.domains
+  }
+
+  async person(plan: Plan = 'hobby'): Promise<Person> {
+    const id = `person-${++this.#people}`
+    const account = accountRow(id, { plan })
+    await this.store.write('durable', (tx) => tx.accounts.insert(account))
+    return { account, slug: await this.site(account) }
+  }
+
+  async site(account: AccountRow, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
+    const slug = `site-${++this.#people}`
+    const row = siteRow(slug, { owner_id: account.id, ...change })
+    await this.store.write('durable', (tx) => tx.sites.insert(row))
+    return slug
+  }
+
+  pass(milliseconds: number): void {
+    this.clock.now += milliseconds
+  }
+
+  /** What `slipway-server sweep NAME` does, on this node or another. */
+  sweep(name = 'domains', house = this.#house): Promise<number> {
+    return runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
+  }
+
+  add({ account, slug }: Person, domain: string): Promise<DomainRecord> {
+    return this.domains.add(account, domain, slug)
+  }
+
+  remove({ account }: Person, domain: string) {
+    return this.domains.remove(account, domain)
+  }
+
+  /** The record as it is, without a look. */
+  async record({ account }: Person, domain: string): Promise<DomainRecord> {
+    const { domains } = await this.domains.list(account)
+    const record = domains.find((one) => one.domain === domain)
+    assert.ok(record, `${domain} is there`)
+    return record
+  }
+
+  /** Enters both records in DNS as they are shown; an ALIAS as its provider does, by the addresses. */
+  async enter(record: DomainRecord): Promise<void> {
+    await this.point(record.domain)
+    const [, text] = record.records
+    await this.internet.zone.add(`_slipway.${record.domain}`, 'TXT', text!.value)
+  }
+
+  async point(domain: string): Promise<void> {
+    const { zone } = this.internet
+    if (domain.split('.').length > 2) return zone.set(domain, 'CNAME', `${PROXY}.`)
+    await zone.set(domain, 'A', PROXY_ADDRESSES[0])
+    await zone.set(domain, 'AAAA', PROXY_ADDRESSES[1])
+  }
+
+  /** Takes both records out of DNS. */
+  async clear(domain: string): Promise<void> {
+    await this.internet.zone.remove(domain)
+    await this.internet.zone.remove(`_slipway.${domain}`)
+  }
+
+  /** Adds a name, enters its records and sees it become active. */
+  async activate(person: Person, domain: string): Promise<DomainRecord> {
+    await this.enter(await this.add(person, domain))
+    return this.becomesActive(person, domain)
+  }
+
+  async becomesActive(person: Person, domain: string): Promise<DomainRecord> {
+    await this.twoLooks()
+    const record = await this.record(person, domain)
+    assert.equal(record.status, 'active', record.reason ?? '')
+    return record
+  }
+
+  /** Lets the time pass in which two looks happen. */
+  async twoLooks(): Promise<void> {
+    for (const wait of [10 * SECOND, 5 * SECOND]) {
+      this.pass(wait)
+      await this.sweep()
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync()
+  }
+}
+
+/** The failure of a call that was refused with this code. */
+export async function refused(call: Promise<unknown>, code: FailureCode): Promise<Failure> {
+  const failure = await call.then(
+    (value) => assert.fail(`expected ${code}, but got ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  )
+  if (!(failure instanceof Failure)) throw failure
+  assert.equal(failure.code, code, failure.message)
+  return failure
+}

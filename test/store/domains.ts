@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import type { Promises } from './contract.ts'
+import { domainRow, plain } from './rows.ts'
+
+/** What server/store/queries promises of domains and of names that are kept for an account. */
+export function storeDomains(promises: Promises): void {
+  promises('a domain is pending for many and active for one', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const account_id of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { account_id }))
+      await tx.domains.insert(domainRow('b.test', { account_id: 'ann', status: 'active', slug: 'b-site' }))
+      await tx.domains.insert(domainRow('b.test', { account_id: 'bob', slug: 'b-site' }))
+    })
+    assert.equal(await read.domains.active('a.test'), undefined)
+    assert.equal((await read.domains.active('b.test'))?.account_id, 'ann')
+    assert.equal(await read.domains.count('ann'), 2)
+    assert.equal(await write('durable', (tx) => tx.domains.remove('ann', 'a.test')), true)
+    await write('durable', (tx) => tx.domains.removeOfSite('b-site'))
+    assert.deepEqual([await read.domains.count('ann'), await read.domains.count('bob')], [0, 1])
+  })
+
+  promises('domains are due by time, counted by pair and changed one at a time', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const [domain, next_check_at] of Object.entries({
+        'c.test': 30,
+        'b.test': 20,
+        'a.test': 20,
+        'n.test': null,
+      }))
+        await tx.domains.insert(domainRow(domain, { account_id: 'ann', next_check_at }))
+      await tx.domains.insert(domainRow('www.a.test', { account_id: 'ann', primary_domain: 'a.test' }))
+      await tx.domains.insert(domainRow('a.test', { account_id: 'bob' }))
+    })
+    const due = async (now: number, limit: number) =>
+      (await read.domains.due(now, limit)).map((row) => row.domain)
+    assert.deepEqual(
+      [await due(19, 9), await due(20, 9), await due(99, 2)],
+      [[], ['a.test', 'b.test'], ['a.test', 'b.test']],
+    )
+    assert.equal(await read.domains.count('ann'), 4)
+    assert.equal((await read.domains.secondary('ann', 'a.test'))?.domain, 'www.a.test')
+    assert.equal(await read.domains.secondary('bob', 'a.test'), undefined)
+    await write('durable', (tx) =>
+      tx.domains.update({ account_id: 'ann', domain: 'a.test' }, { reason: 'x' }),
+    )
+    assert.deepEqual(
+      [
+        (await read.domains.find('ann', 'a.test'))?.reason,
+        (await read.domains.find('bob', 'a.test'))?.reason,
+      ],
+      ['x', null],
+    )
+    assert.deepEqual(
+      (await read.domains.bySite('a-site')).map((row) => row.domain),
+      ['a.test', 'a.test', 'b.test', 'c.test', 'n.test', 'www.a.test'],
+    )
+  })
+
+  promises('a domain is held for one account at a time, and until a time', async (open) => {
+    const { read, write } = await open()
+    const held = { domain: 'a.test', account_id: 'ann', proof: 'one', until: 100 }
+    await write('durable', (tx) => tx.domains.hold(held))
+    assert.deepEqual(plain(await read.domains.held('a.test', 99)), held)
+    assert.equal(await read.domains.held('a.test', 100), undefined)
+    await write('durable', (tx) => tx.domains.hold({ ...held, account_id: 'bob', until: 200 }))
+    assert.equal((await read.domains.held('a.test', 150))?.account_id, 'bob')
+    assert.equal(await write('soft', (tx) => tx.domains.dropHeld(199)), 0)
+    assert.equal(await write('soft', (tx) => tx.domains.dropHeld(200)), 1)
+    await write('durable', (tx) => tx.domains.hold(held))
+    await write('durable', (tx) => tx.domains.letGo('a.test'))
+    assert.equal(await read.domains.held('a.test', 0), undefined)
+  })
+}
