@@ -67,6 +67,9 @@ http {
   ssl_certificate ${chain};
   ssl_certificate_key ${key};
   ssl_protocols TLSv1.2 TLSv1.3;
+  ssl_prefer_server_ciphers on;
+  ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384;
+  ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384;
   server {
     listen 127.0.0.1:${port} ssl http2 backlog=4096;
     ssl_session_tickets off;
