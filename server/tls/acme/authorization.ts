@@ -20,8 +20,10 @@ export interface Challenge {
   type: ChallengeType
   url: string
   token: string
-  /** Whether it was answered. */
-  answered: boolean
+  /** `waiting` after a look in vain too, when the CA wants to be asked to look again (RFC 8555, 8.2). */
+  status: 'waiting' | 'answered' | 'over'
+  /** Whether the CA has looked in vain. */
+  failed: boolean
 }
 
 const TYPES: readonly ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
@@ -55,6 +57,12 @@ function readChallenge(object: Json): Challenge {
     type: object.type as ChallengeType,
     url: textOf(object, 'url'),
     token,
-    answered: object.status !== 'pending',
+    status: statusOf(object),
+    failed: object.status === 'invalid' || object.error !== undefined,
   }
+}
+
+function statusOf({ status }: Json): Challenge['status'] {
+  if (status === 'pending') return 'waiting'
+  return status === 'invalid' ? 'over' : 'answered'
 }

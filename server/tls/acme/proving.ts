@@ -5,8 +5,11 @@ import type { Conversation } from './conversation.ts'
 import type { AccountKey } from './jws.ts'
 import type { Patience } from './patience.ts'
 import { poll } from './polling.ts'
-import { oneLine, troubleOf } from './problem.ts'
+import { oneLine, type Problem, troubleOf } from './problem.ts'
 import { away, type Reply } from './transport.ts'
+
+/** How often a CA that waits to be asked again is asked to look at one proof. */
+const MOST_LOOKS = 5
 
 interface ProvingOptions {
   order: Order
@@ -38,8 +41,8 @@ export async function proveNames(options: ProvingOptions): Promise<void> {
       shown.push(chosen)
       await proofs.present(chosen.proof)
     }
-    for (const { challenge } of shown) await answer(challenge, options)
-    for (const { authorization } of shown) await untilFound(authorization, options)
+    for (const { challenge } of shown) if (challenge.status === 'waiting') await answer(challenge, options)
+    for (const one of shown) await untilFound(one, options)
   } finally {
     await Promise.all(shown.map(({ proof }) => remove(proof, options)))
   }
@@ -62,11 +65,11 @@ function choose(
   const { name, wildcard, challenges } = authorization
   const whole = wildcard ? `*.${name}` : name
   if (!order.names.includes(whole)) throw away('wants to see something of a name that was not asked for')
-  if (authorization.status === 'over') throw notFound(authorization)
   if (authorization.status === 'valid') return undefined
+  if (isOver(authorization)) throw notFound(authorization)
   const types = proofs.types(whole).filter((type) => !wildcard || type === 'dns-01')
   const challenge =
-    challenges.find(({ answered }) => answered) ??
+    challenges.find(({ status }) => status === 'answered') ??
     types.map((type) => challenges.find((one) => one.type === type)).find((one) => one !== undefined)
   if (challenge === undefined || !types.includes(challenge.type)) throw notOffered(authorization, whole)
   const { type, token } = challenge
@@ -74,20 +77,42 @@ function choose(
   return { authorization, challenge, proof }
 }
 
-async function answer(
-  { url, answered }: Challenge,
-  { conversation, patience }: ProvingOptions,
-): Promise<void> {
-  if (!answered) await conversation.tell({ url, payload: {}, to: 'look at a proof' }, patience)
+async function answer({ url }: Challenge, { conversation, patience }: ProvingOptions): Promise<void> {
+  await conversation.tell({ url, payload: {}, to: 'look at a proof' }, patience)
 }
 
-async function untilFound({ url }: Authorization, options: ProvingOptions): Promise<void> {
-  await poll(async () => {
+/** A CA that has looked in vain may not look again before it is asked to. */
+async function untilFound(
+  { authorization: { url }, challenge }: Shown,
+  options: ProvingOptions,
+): Promise<void> {
+  let looks = 1
+  let problem: Problem | undefined
+  const seek = async () => {
     const reply = await look(url, options)
     const authorization = readAuthorization(reply, url)
-    if (authorization.status === 'over') throw notFound(authorization)
-    return { found: authorization.status === 'valid' || undefined, reply }
-  }, options)
+    problem = authorization.problem
+    if (authorization.status === 'valid') return { found: true, reply }
+    if (isOver(authorization)) throw notFound(authorization)
+    const seen = authorization.challenges.find((one) => one.url === challenge.url)
+    if (seen?.status === 'waiting' && seen.failed) {
+      if (looks++ === MOST_LOOKS) throw notFound(authorization)
+      await answer(challenge, options)
+    }
+    return { found: undefined, reply }
+  }
+  await poll(seek, options).catch((error) => Promise.reject(withProblem(error, problem)))
+}
+
+/** Some CAs leave an authorization as it was when they have given up its challenge. */
+function isOver({ status, challenges }: Authorization): boolean {
+  return status === 'over' || challenges.some((challenge) => challenge.status === 'over')
+}
+
+function withProblem(error: unknown, problem: Problem | undefined): unknown {
+  if (!(error instanceof AcmeFailure && error.trouble === 'slow' && problem?.detail)) return error
+  const { notBefore, message } = error
+  return new AcmeFailure('slow', `${message}; so far it has found: ${problem.detail}`, { notBefore })
 }
 
 async function remove(proof: Proof, { proofs, log }: ProvingOptions): Promise<void> {

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { randomInt, X509Certificate } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { ChallengeType, Proofs } from '../../server/tls/acme/acme.ts'
+import { type CaddyCa, startCaddyCa } from '../tools/caddy-ca.ts'
+import { needs } from '../tools/part.ts'
+import { Responder } from './responder.ts'
+import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+
+const CASES: [ChallengeType, string][] = [
+  ['http-01', 'a.caddy.slipway.test'],
+  ['tls-alpn-01', 'b.caddy.slipway.test'],
+]
+
+const LIED = 'lied.caddy.slipway.test'
+/** Where nobody listens. */
+const GONE = 'gone.caddy.slipway.test'
+
+describe("Caddy's CA", needs('caddy-ca'), () => {
+  let responder: Responder
+  let ca: CaddyCa
+  let service: ServiceAtCa
+
+  before(async () => {
+    const [address, nowhere] = [randomAddress(), randomAddress()]
+    responder = await Responder.start({ address, httpPort: 80, tlsPort: 443 })
+    const names = [LIED, ...CASES.map(([, name]) => name)]
+    const addresses = Object.fromEntries(names.map((name) => [name, address]))
+    ca = await startCaddyCa({ ...addresses, [GONE]: nowhere })
+    service = await serviceAtCa(ca, { email: 'ops@example.test' })
+  })
+
+  after(async () => {
+    await service?.[Symbol.asyncDispose]()
+    await ca?.[Symbol.asyncDispose]()
+    await responder?.[Symbol.asyncDispose]()
+  })
+
+  for (const [type, name] of CASES) {
+    test(`gives a certificate by ${type}, and the next one`, async () => {
+      responder.wanted = [type]
+      const first = await obtain(service.acme, [name], { proofs: responder })
+      const next = await obtain(service.again(), [name], { proofs: responder })
+      assert.notEqual(next.order.url, first.order.url)
+      assert.equal(new X509Certificate(next.chain).subjectAltName, `DNS:${name}`)
+      assert.deepEqual(
+        responder.presented.filter((proof) => proof.name === name).map((proof) => proof.type),
+        [type, type],
+      )
+      assert.deepEqual(responder.shown, [])
+    })
+  }
+
+  test('says why it does not', async () => {
+    const liar: Proofs = {
+      types: () => ['http-01'],
+      present: (proof) => responder.present({ ...proof, keyAuthorization: 'something else' }),
+      remove: (proof) => responder.remove(proof),
+    }
+    const order = await service.acme.order([LIED])
+    await assert.rejects(service.acme.prove(order, liar), {
+      trouble: 'failed',
+      message: /did not find the proof for lied\.caddy\.slipway\.test: The server will not issue/,
+    })
+    assert.deepEqual(responder.shown, [])
+  })
+
+  test('is asked to look again where it found nobody, and not for ever', async () => {
+    responder.wanted = ['http-01']
+    const order = await service.acme.order([GONE])
+    await assert.rejects(service.acme.prove(order, responder), {
+      trouble: 'failed',
+      message: /did not find the proof for gone\.caddy\.slipway\.test: \w/,
+    })
+    assert.deepEqual(responder.shown, [])
+  })
+
+  test('has no renewal information', async () => {
+    assert.equal(await service.acme.hasRenewalInformation(), false)
+    assert.equal(await service.acme.renewalInformation('a.b'), undefined)
+  })
+})
+
+function randomAddress(): string {
+  return `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`
+}
