@@ -243,8 +243,8 @@ export interface DomainDnsRecord {
   value: string
   /** What DNS answers now, or `null` before the first look. */
   found: string[] | null
-  /** Whether that is as good as `value`: an alias shows as addresses. */
-  right?: boolean
+  /** Whether that is as good as `value`, since an alias may show as addresses; `null` as above, or when DNS could not say. */
+  right: boolean | null
 }
 
 export interface DomainCertificate {

@@ -7,6 +7,8 @@ export interface Found {
   /** Where aliases lead, else the addresses. */
   pointing: string[] | null
   texts: string[] | null
+  /** Whether each of the two is what it has to be; null where nobody could say. */
+  right: { pointing: boolean | null; text: boolean | null }
 }
 
 /** Whether one of the two proofs is there, and if not, in words: what was found and what was expected. */
@@ -37,10 +39,12 @@ export async function lookAt(
   proxyHost: string,
 ): Promise<Look> {
   const [place, texts] = await Promise.all([pointing(dns, domain, proxyHost), dns.texts(proofName(domain))])
+  const text = proven(domain, proof, texts)
+  const right = { pointing: isRight(place.verdict), text: isRight(text) }
   return {
     pointing: place.verdict,
-    text: proven(domain, proof, texts),
-    found: { pointing: place.found, texts: shown(texts) },
+    text,
+    found: { pointing: place.found, texts: shown(texts), right },
     texts: texts.values,
   }
 }
@@ -99,6 +103,10 @@ function proven(domain: string, proof: string, { values, trouble }: Answered): V
   if (values.length === 0) return missing(`${name} has no TXT record, expected "${proof}"`)
   const quoted = listed(values.map((value) => `"${value}"`))
   return missing(`${name} has the TXT ${plural('value', values)} ${quoted}, expected "${proof}"`)
+}
+
+function isRight({ is }: Verdict): boolean | null {
+  return is === 'unclear' ? null : is === 'there'
 }
 
 function missing(words: string): Verdict {

@@ -25,19 +25,26 @@ export async function recordOf(
   { proxyHost, own, certificates }: Around,
 ): Promise<DomainRecord> {
   const { label } = await partsOf(row.domain)
-  const found: Found = row.found === null ? { pointing: null, texts: null } : JSON.parse(row.found)
+  const found = row.found === null ? undefined : (JSON.parse(row.found) as Found)
   const counterpart = await counterpartOf(row.domain)
   return {
     domain: row.domain,
     siteSlug: row.slug,
     status: row.status,
     records: [
-      { type: label ? 'CNAME' : 'ALIAS', name: label || '@', value: proxyHost, found: found.pointing },
+      {
+        type: label ? 'CNAME' : 'ALIAS',
+        name: label || '@',
+        value: proxyHost,
+        found: found?.pointing ?? null,
+        right: found?.right.pointing ?? null,
+      },
       {
         type: 'TXT',
         name: label ? `_slipway.${label}` : '_slipway',
         value: row.proof,
-        found: found.texts,
+        found: found?.texts ?? null,
+        right: found?.right.text ?? null,
       },
     ],
     reason: reasonOf(row),

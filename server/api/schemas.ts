@@ -277,6 +277,7 @@ const domainRecord = object({
           'What DNS answered at the last look; null before it, or when DNS could not say',
         ),
       ),
+      right: orNull(flag('Whether that is as good as the value; null as above')),
     }),
     'What to enter in DNS',
   ),

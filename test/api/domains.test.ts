@@ -83,8 +83,8 @@ describe('a domain that is added', () => {
       assert.deepEqual(
         records.map(({ value: _, ...record }) => record),
         [
-          { type, name, found: null },
-          { type: 'TXT', name: proof, found: null },
+          { type, name, found: null, right: null },
+          { type: 'TXT', name: proof, found: null, right: null },
         ],
       )
       assert.equal(records[0]!.value, 'edge.slipway-proxy.net')

@@ -14,8 +14,8 @@ export function pendingRecord(more: Partial<DomainRecord> = {}): DomainRecord {
     siteSlug: 'otter',
     status: 'pending',
     records: [
-      { type: 'CNAME', name: 'www', value: 'domains.sites.test', found: null },
-      { type: 'TXT', name: '_slipway.www', value: 'slipway-0123', found: null },
+      { type: 'CNAME', name: 'www', value: 'domains.sites.test', found: null, right: null },
+      { type: 'TXT', name: '_slipway.www', value: 'slipway-0123', found: null, right: null },
     ],
     reason: 'Waiting for both DNS records to be entered',
     redirectsTo: null,

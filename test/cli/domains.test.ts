@@ -163,8 +163,8 @@ describe('domains add', () => {
       domain: 'example.test',
       redirectsTo: 'www.example.test',
       records: [
-        { type: 'ALIAS', name: '@', value: 'domains.sites.test', found: null },
-        { type: 'TXT', name: '_slipway', value: 'slipway-4567', found: null },
+        { type: 'ALIAS', name: '@', value: 'domains.sites.test', found: null, right: null },
+        { type: 'TXT', name: '_slipway', value: 'slipway-4567', found: null, right: null },
       ],
     })
     const turns = {

@@ -37,13 +37,6 @@ export function finding(record: DomainRecord): string[] {
   ]
 }
 
-/** Whether DNS answers what is wanted; undefined when that cannot be told: an alias may show as addresses. */
-export function isRight({ value, found, right }: DomainDnsRecord): boolean | undefined {
-  if (right !== undefined || found === null) return right
-  if (found.includes(value)) return true
-  return found.some(isAddress) ? undefined : false
-}
-
 /** "CNAME www" */
 export function nameOf({ type, name }: DomainDnsRecord): string {
   return `${type} ${name}`
@@ -51,7 +44,7 @@ export function nameOf({ type, name }: DomainDnsRecord): string {
 
 /** What DNS answers: "nothing", or the values. */
 export function answered({ found }: DomainDnsRecord): string {
-  if (found === null) return 'not looked up yet'
+  if (found === null) return 'not known'
   return found.length === 0 ? 'nothing' : found.join(', ')
 }
 
@@ -69,9 +62,8 @@ export function addressOf({ domain, certificate }: DomainRecord, server: string)
 }
 
 function lookedUp(record: DomainDnsRecord): string[] {
-  const right = isRight(record)
-  const mark = right === undefined ? '?' : right ? '✓' : '✗'
-  if (right) return [`${mark} ${nameOf(record)}: ${answered(record)}`]
+  const mark = record.right === null ? '?' : record.right ? '✓' : '✗'
+  if (record.right) return [`${mark} ${nameOf(record)}: ${answered(record)}`]
   return [`${mark} ${nameOf(record)}`, `    found:    ${answered(record)}`, `    expected: ${record.value}`]
 }
 
@@ -99,8 +91,4 @@ function remark({ redirectsTo, reason, certificate }: DomainRecord): string {
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
-}
-
-function isAddress(text: string): boolean {
-  return /^[\d.]+$|^[\da-f.]*:[\da-f:.]+$/i.test(text)
 }

@@ -4,7 +4,7 @@ import type { DomainRecord } from '../../wire.ts'
 import type { Workplace } from '../command.ts'
 import { harmless, moment, span } from '../terminal/words.ts'
 import { Trouble } from '../trouble.ts'
-import { answered, isRight, nameOf } from './record.ts'
+import { answered, nameOf } from './record.ts'
 
 /** About two hours. Each look is a request that counts: the first hour takes less than half of what the Free plan has. */
 const MOST_LOOKS = 40
@@ -55,7 +55,7 @@ function pauseAfter(record: DomainRecord, looks: number, now: number): number {
 }
 
 function isAlmost({ status, certificate, records }: DomainRecord): boolean {
-  return status === 'active' ? certificate.problem === null : records.every(isRight)
+  return status === 'active' ? certificate.problem === null : records.every(({ right }) => right)
 }
 
 async function pause({ terminal, patience, signal }: Workplace, record: DomainRecord, looks: number) {
@@ -67,7 +67,7 @@ async function pause({ terminal, patience, signal }: Workplace, record: DomainRe
 
 function waitingFor({ domain, status, records }: DomainRecord): string {
   if (status === 'active') return `Waiting for the certificate of ${domain}`
-  const missing = records.filter((one) => !isRight(one)).map(nameOf)
+  const missing = records.filter(({ right }) => !right).map(nameOf)
   return missing.length > 0 ? `Waiting for ${missing.join(' and ')}` : `Waiting for ${domain}`
 }
 
@@ -81,8 +81,8 @@ function tellNews({ terminal }: Workplace, record: DomainRecord, told: Set<strin
   const { domain, status, records, redirectsTo, certificate } = record
   if (status === 'pending') {
     for (const one of records) {
-      if (isRight(one)) tell(terminal.green('✓'), `${nameOf(one)} is there.`)
-      else if (one.found?.length) tell(terminal.red('✗'), wrong(record, one))
+      if (one.right) tell(terminal.green('✓'), `${nameOf(one)} is there.`)
+      else if (one.right === false && one.found?.length) tell(terminal.red('✗'), wrong(record, one))
     }
     return
   }
@@ -95,7 +95,7 @@ function tellNews({ terminal }: Workplace, record: DomainRecord, told: Set<strin
 /** Why it waits although its records are right. The same with other times is nothing new. */
 function tellReason({ terminal }: Workplace, { status, records, reason }: DomainRecord, told: Set<string>) {
   const key = reason?.replace(/\d+/g, '0')
-  if (status === 'active' || !records.every(isRight) || !reason || told.has(key!)) return
+  if (status === 'active' || !records.every(({ right }) => right) || !reason || told.has(key!)) return
   told.add(key!)
   terminal.say(harmless(reason))
 }
