@@ -28,6 +28,11 @@ export class Addresses {
     return this.site(`${versionId}--${slug}`)
   }
 
+  /** Scheme, host and port under which a proxy in front shows a custom domain: as it shows the service. */
+  elsewhere(domain: string): string {
+    return `${this.#scheme}//${domain}${this.#port}`
+  }
+
   finalize(slug: string): string {
     return `${this.base}/api/v1/publish/${slug}/finalize`
   }

@@ -43,7 +43,8 @@ export function fileOf(path: string): StoredFile {
 
 export function ask(table: Table, target: string, headers: VisitHeaders = {}, now = NOW): Answer {
   const [path = '', ...query] = target.split(/(?=\?)/)
-  return answerTo(table, { host: HOST, target: { path, query: query.join('') }, headers }, now)
+  const asked = { host: HOST, secure: false, target: { path, query: query.join('') }, headers }
+  return answerTo(table, asked, now)
 }
 
 /** The value of a header of an answer, by its lower-case name. */

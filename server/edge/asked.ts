@@ -19,6 +19,8 @@ export type VisitHeaders = { readonly [K in (typeof VISIT_HEADERS)[number]]?: st
 /** A GET or HEAD as far as its answer depends on it: whichever lane it came by, the answer is the same. */
 export interface Asked {
   host: string
+  /** Whether it came over TLS that ends here. */
+  secure: boolean
   target: Target
   headers: VisitHeaders
 }

@@ -7,14 +7,16 @@ import type { Budget } from '../memory/kept.ts'
 import type { Store } from '../store/store.ts'
 import { type Answer, answerTo, type Content } from './answer.ts'
 import type { Asked } from './asked.ts'
-import { Hosts } from './host.ts'
+import { challengeAnswer, isChallenge } from './challenge.ts'
+import { type Host, Hosts } from './host.ts'
 import { Bodies } from './memory/bodies.ts'
 import type { Pieces } from './memory/pieces.ts'
-import { type Place, Places, type Site } from './memory/places.ts'
+import { type Elsewhere, type Https, type Place, Places, type Site } from './memory/places.ts'
 import {
   BROKEN,
   EXPIRED,
   MALFORMED,
+  NO_PAGE,
   NO_SITE,
   NO_VERSION,
   NOT_PUBLISHED,
@@ -22,6 +24,7 @@ import {
   unavailable,
 } from './pages/pages.ts'
 import { PasswordGate } from './password/password-gate.ts'
+import type { Target } from './target.ts'
 
 interface EdgeOptions {
   store: Store
@@ -36,6 +39,8 @@ interface EdgeOptions {
   addressOf: (request: IncomingMessage) => string
   /** What sites and files may take in memory. */
   budget: Budget
+  /** HTTPS, when this process speaks it. */
+  https?: Https | undefined
 }
 
 /** An answer and the bytes of its body; without them the answer has none. */
@@ -50,6 +55,7 @@ export interface Delivery {
  * wrong is logged and has an answer too. The lanes beside this file bring the answers to the wire.
  */
 export class Edge {
+  readonly #store: Store
   readonly #clock: () => number
   readonly #log: Log
   readonly #hosts: Hosts
@@ -57,11 +63,12 @@ export class Edge {
   readonly #bodies: Bodies
   readonly #gate: PasswordGate
 
-  constructor({ store, blobs, addresses, clock, log, secret, addressOf, budget }: EdgeOptions) {
+  constructor({ store, blobs, addresses, clock, log, secret, addressOf, budget, https }: EdgeOptions) {
+    this.#store = store
     this.#clock = clock
     this.#log = log
     this.#hosts = new Hosts(addresses)
-    this.#places = new Places({ store, clock, budget, addresses })
+    this.#places = new Places({ store, clock, budget, addresses, https })
     this.#bodies = new Bodies({ blobs, budget })
     const secure = addresses.base.startsWith('https:')
     this.#gate = new PasswordGate({ store, clock, secret, secure, addressOf })
@@ -72,9 +79,24 @@ export class Edge {
     return this.#hosts.read(host).kind !== 'service'
   }
 
-  /** These sites changed; undefined when anything may have. For `store.onChange`. */
-  forget(slugs: readonly string[] | undefined): void {
-    this.#places.forget(slugs)
+  /**
+   * Whether there is something at a host name in lower case: the service itself, a site that is live or an active custom
+   * domain. Not at the hosts of single versions: certificates are public, and those names are not. UNAVAILABLE when it
+   * is not known and the store is away.
+   */
+  async serves(name: string): Promise<boolean> {
+    const host = this.#hosts.read(name)
+    if (host.kind === 'service') return this.#hosts.isOwn(name)
+    if (host.kind === 'version') return false
+    const place = await this.#places.find(host, true)
+    if (place.kind === 'elsewhere') return true
+    if (place.kind !== 'site' || this.#isOver(place)) return false
+    return host.kind === 'domain' || place.table !== undefined
+  }
+
+  /** These sites or domains changed; undefined when anything may have. For `store.onChange`. */
+  forget(names: readonly string[] | undefined): void {
+    this.#places.forget(names)
   }
 
   /**
@@ -82,14 +104,11 @@ export class Edge {
    */
   answer(asked: Asked): Answer | Promise<Answer> | undefined {
     try {
+      if (isChallenge(asked.target.path)) return this.#challenged(asked)
       const host = this.#hosts.read(asked.host)
       if (host.kind === 'service') return undefined
-      const place = this.#places.warm(host)
-      if (place) return this.#at(place, asked)
-      return this.#places
-        .find(host)
-        .then((found) => this.#at(found, asked))
-        .catch((error: unknown) => this.#failed(asked, error))
+      const place = this.#places.warm(host, asked.secure)
+      return place ? this.#at(place, asked) : this.#visit(host, asked)
     } catch (error) {
       return this.#failed(asked, error)
     }
@@ -98,8 +117,8 @@ export class Edge {
   /** What a posted password gets. */
   async guess(asked: Asked, request: IncomingMessage): Promise<Answer> {
     try {
-      const place = await this.#places.find(this.#hosts.read(asked.host))
-      return this.#absent(place) ?? (await this.#gate.guess(request, place as Site))
+      const place = await this.#places.find(this.#hosts.read(asked.host), asked.secure)
+      return this.#absent(place, asked) ?? (await this.#gate.guess(request, place as Site))
     } catch (error) {
       // Who went away before the form had come gets nothing, and nothing is wrong.
       if (request.destroyed && !request.complete) return MALFORMED
@@ -110,7 +129,7 @@ export class Edge {
   /** What an OPTIONS gets, whatever the path: what the site's `_headers` say is what a preflight asks for. */
   async options(asked: Asked): Promise<Answer> {
     try {
-      const place = await this.#places.find(this.#hosts.read(asked.host))
+      const place = await this.#places.find(this.#hosts.read(asked.host), asked.secure)
       const isOpen = place.kind === 'site' && !this.#isOver(place) && place.passwordHash === null
       return (isOpen && place.table?.headers?.on(OPTIONS, asked)) || OPTIONS
     } catch (error) {
@@ -142,8 +161,27 @@ export class Edge {
     this.#log.error('a published file cannot be read', { host, path, hash, encoding, error })
   }
 
+  #visit(host: Host, asked: Asked): Promise<Answer> {
+    return this.#places
+      .find(host, asked.secure)
+      .then((found) => this.#at(found, asked))
+      .catch((error: unknown) => this.#failed(asked, error))
+  }
+
+  /** What a CA looks for (RFC 8555, 8.3), on whatever host; without that, the site's own file. */
+  async #challenged(asked: Asked): Promise<Answer> {
+    const host = this.#hosts.read(asked.host)
+    try {
+      const body = await challengeAnswer(this.#store, asked, this.#clock())
+      if (body) return body
+    } catch (error) {
+      this.#failed(asked, error)
+    }
+    return host.kind === 'service' ? NO_PAGE : this.#visit(host, asked)
+  }
+
   #at(place: Place, asked: Asked): Answer {
-    const absent = this.#absent(place)
+    const absent = this.#absent(place, asked)
     if (absent) return absent
     const site = place as Site
     if (!this.#gate.admits(site, asked.headers.cookie)) return this.#gate.ask(asked.target)
@@ -151,8 +189,9 @@ export class Edge {
     return answerTo(site.table, asked, this.#clock())
   }
 
-  #absent(place: Place): Answer | undefined {
+  #absent(place: Place, { target }: Asked): Answer | undefined {
     if (place.kind === 'nothing') return NO_SITE
+    if (place.kind === 'elsewhere') return sentTo(place, target)
     return place.kind === 'gone' || this.#isOver(place) ? EXPIRED : undefined
   }
 
@@ -161,8 +200,8 @@ export class Edge {
   }
 
   /** An encoding that is lost is not missed: the file itself is there. */
-  async #plainly({ host, target, headers }: Asked): Promise<Delivery> {
-    const asked = { host, target, headers: { ...headers, 'accept-encoding': 'identity' } }
+  async #plainly({ host, secure, target, headers }: Asked): Promise<Delivery> {
+    const asked = { host, secure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
     return this.deliver(asked, (await this.answer(asked)) ?? NO_SITE)
   }
 
@@ -175,4 +214,13 @@ export class Edge {
 
 function whole(answer: Answer): Delivery {
   return { answer, body: answer.body }
+}
+
+/** The same path elsewhere; for good, but whoever takes a domain over must not meet what browsers remember. */
+function sentTo({ origin }: Elsewhere, { path, query }: Target): Answer {
+  const location = `${origin}${path}${query}`
+  return {
+    status: 308,
+    headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', 'public, max-age=3600'],
+  }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
 import type { Edge } from '../edge.ts'
+import { isEncrypted } from './encrypted.ts'
 import { pour } from './pour.ts'
 import { inPieces, type readInto } from './read-into.ts'
 import { isWhole, type Recognised, Recogniser } from './recogniser.ts'
@@ -31,7 +32,7 @@ const NOTHING = Buffer.alloc(0)
 export class Connection {
   readonly #socket: Socket
   readonly #lane: Lane
-  readonly #recogniser = new Recogniser()
+  readonly #recogniser: Recogniser
   readonly #stopReading: () => void
   /** What came and is not answered yet: from `#at` up to `#end`. */
   #chunk: Buffer = NOTHING
@@ -50,6 +51,7 @@ export class Connection {
   constructor(socket: Socket, lane: Lane) {
     this.#socket = socket
     this.#lane = lane
+    this.#recogniser = new Recogniser(isEncrypted(socket))
     this.#asleep = lane.looks
     this.#stopReading = lane.read(socket, this.#onData)
     socket.on('drain', this.#onDrain)

@@ -12,6 +12,7 @@ import {
   PASSWORD_PATH,
 } from '../pages/pages.ts'
 import { readTarget } from '../target.ts'
+import { isEncrypted } from './encrypted.ts'
 import { pour } from './pour.ts'
 
 /** Bytes of a body without use that are read and dropped, so that the connection can go on. */
@@ -29,7 +30,8 @@ export function serveVisit(edge: Edge, request: IncomingMessage, response: Serve
   const target = readTarget(request)
   const host = request.headers.host ?? ''
   const headers = request.headers as VisitHeaders
-  const asked = { host, target: target ?? { path: '/', query: '' }, headers }
+  const secure = isEncrypted(request.socket)
+  const asked = { host, secure, target: target ?? { path: '/', query: '' }, headers }
   const visit = { request, response, asked }
   if (!target) send(visit, MALFORMED)
   else if (request.method === 'GET' || request.method === 'HEAD') serve(edge, visit)

@@ -66,8 +66,13 @@ mean('connection', 'connection')
  * undefined: it is for Node's parser. It never guesses and never repairs (design.md, "The fast lane").
  */
 export class Recogniser {
+  readonly #secure: boolean
   /** A client says mostly the same again and again: then a comparison takes the place of reading. */
   #last: Block | undefined
+
+  constructor(secure: boolean) {
+    this.#secure = secure
+  }
 
   /** The request that begins at `start`. The chunk has to be whole up to `length`; see `isWhole`. */
   read(chunk: Buffer, start: number, length: number): Recognised | undefined {
@@ -92,7 +97,8 @@ export class Recogniser {
       query === 0
         ? { path: wordIn(chunk, from, to), query: '' }
         : { path: wordIn(chunk, from, query), query: chunk.toString('latin1', query, to) }
-    return { host: wordIn(chunk, hostFrom, hostTo), target, headers: block.headers, head, end }
+    const host = wordIn(chunk, hostFrom, hostTo)
+    return { host, secure: this.#secure, target, headers: block.headers, head, end }
   }
 
   #block(chunk: Buffer, start: number, length: number): Block | undefined {

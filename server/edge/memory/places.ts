@@ -1,14 +1,21 @@
 import type { Addresses } from '../../address.ts'
 import type { Budget } from '../../memory/kept.ts'
 import { Remembered } from '../../memory/remembered.ts'
-import type { SiteRow, VersionRow } from '../../store/schema.ts'
+import type { DomainRow, SiteRow, VersionRow } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import type { Host } from '../host.ts'
 import type { Table } from '../table.ts'
 import { liveTable, previewTable } from './published.ts'
 
 /** What a host stands for. `gone` is a site whose time was over; every other site that ended is `nothing`. */
-export type Place = { kind: 'nothing' } | { kind: 'gone' } | Site
+export type Place = { kind: 'nothing' } | { kind: 'gone' } | Elsewhere | Site
+
+/** Where whoever asks for this host is sent, with the path that was asked for. */
+export interface Elsewhere {
+  kind: 'elsewhere'
+  /** Scheme, host and port. */
+  origin: string
+}
 
 /** A site, or one version of it at a host of its own. */
 export interface Site {
@@ -35,6 +42,9 @@ interface Preview {
 interface Pointer {
   slug: string | undefined
   reading: number
+  /** Where those are sent that came over HTTPS, and those that came without. */
+  secured?: Elsewhere | undefined
+  plain?: Elsewhere | undefined
 }
 
 interface PlacesOptions {
@@ -42,6 +52,15 @@ interface PlacesOptions {
   clock: () => number
   budget: Budget
   addresses: Addresses
+  https: Https | undefined
+}
+
+/** HTTPS as this service speaks it itself. */
+export interface Https {
+  /** Of the addresses that visitors see. */
+  port: number
+  /** Whether the site domain has its certificate. */
+  coversSites(): boolean
 }
 
 interface VersionName {
@@ -63,9 +82,11 @@ export class Places {
   readonly #sites: Remembered<Place>
   readonly #previews: Remembered<Preview>
   readonly #domains: Remembered<Pointer>
+  readonly #https: Https | undefined
   #readings = 0
 
-  constructor({ store, clock, budget, addresses }: PlacesOptions) {
+  constructor({ store, clock, budget, addresses, https }: PlacesOptions) {
+    this.#https = https
     this.#store = store
     this.#addresses = addresses
     this.#clock = clock
@@ -91,28 +112,33 @@ export class Places {
   }
 
   /** What is at a host when nobody has to be asked; undefined when the store has to be. */
-  warm(host: Host): Place | undefined {
+  warm(host: Host, secure: boolean): Place | undefined {
+    if (host.kind === 'domain') return this.#warmDomain(host.domain, secure)
+    if (!secure && this.#https?.coversSites()) return this.#elsewhere(host) ?? NOTHING
     if (host.kind === 'site') return this.#sites.warm(host.slug, host.at)
     if (host.kind === 'version') return this.#warmPreview(host)
-    if (host.kind === 'domain') return this.#warmDomain(host.domain)
     return NOTHING
   }
 
   /** What is at a host. UNAVAILABLE when it is not known and the store is away. */
-  async find(host: Host): Promise<Place> {
+  async find(host: Host, secure: boolean): Promise<Place> {
+    if (host.kind === 'domain') return this.#findDomain(host.domain, secure)
+    if (!secure && this.#https?.coversSites()) return this.#elsewhere(host) ?? NOTHING
     if (host.kind === 'site') return this.#sites.get(host.slug)
     if (host.kind === 'version') return this.#findPreview(host)
-    if (host.kind === 'domain') return this.#findDomain(host.domain)
     return NOTHING
   }
 
-  /** These sites changed; without slugs, anything may have. What is being read meanwhile is not remembered. */
-  forget(slugs: readonly string[] | undefined): void {
-    if (slugs === undefined) {
+  /** These sites or domains changed; without names, anything may have. What is being read meanwhile is not remembered. */
+  forget(names: readonly string[] | undefined): void {
+    if (names === undefined) {
       for (const remembered of [this.#sites, this.#previews, this.#domains]) remembered.doubt()
       return
     }
-    for (const slug of slugs) this.#sites.forget(slug)
+    for (const name of names) {
+      if (name.includes('.')) this.#forgetDomain(name)
+      else this.#sites.forget(name)
+    }
     // Of all that is being read, only this is read before the site that it is bound to.
     this.#domains.interrupt()
   }
@@ -134,15 +160,24 @@ export class Places {
     return previewOf(site, await this.#previews.get(name))
   }
 
-  #warmDomain(domain: string): Place | undefined {
+  /** A root and its `www` may send visitors to each other. */
+  #forgetDomain(name: string): void {
+    for (const one of [name, `www.${name}`, name.replace(/^www\./, '')]) this.#domains.forget(one)
+  }
+
+  #warmDomain(domain: string, secure: boolean): Place | undefined {
     const pointer = this.#domains.warm(domain)
     if (pointer?.slug === undefined) return pointer && NOTHING
+    const elsewhere = secure ? pointer.secured : pointer.plain
+    if (elsewhere) return elsewhere
     const site = this.#sites.warm(pointer.slug)
     return site?.kind === 'site' && site.reading === pointer.reading ? site : undefined
   }
 
-  async #findDomain(domain: string): Promise<Place> {
+  async #findDomain(domain: string, secure: boolean): Promise<Place> {
     const pointer = await this.#domains.get(domain)
+    const elsewhere = secure ? pointer.secured : pointer.plain
+    if (elsewhere) return elsewhere
     const place = await this.#siteOf(pointer)
     if (place.kind !== 'site' || pointer.reading >= place.reading) return place
     this.#domains.forget(domain)
@@ -193,10 +228,49 @@ export class Places {
   }
 
   async #readPointer(domain: string): Promise<Pointer> {
-    const row = await this.#store.read.domains.active(domain)
+    const { read } = this.#store
+    const row = await read.domains.active(domain)
     if (!row) return { slug: undefined, reading: 0 }
-    return { slug: row.slug, reading: readingOf(await this.#sites.get(row.slug)) }
+    const reading = readingOf(await this.#sites.get(row.slug))
+    return { slug: row.slug, reading, ...(await this.#ways(row)) }
   }
+
+  /** A name that is not the primary one leads there; one that has a certificate leads to HTTPS. */
+  async #ways({
+    domain,
+    account_id,
+    primary_domain,
+  }: DomainRow): Promise<Pick<Pointer, 'secured' | 'plain'>> {
+    const { read } = this.#store
+    const primary = primary_domain === null ? undefined : await read.domains.active(primary_domain)
+    const name = primary?.account_id === account_id ? primary.domain : domain
+    if (!this.#https) {
+      const to = name === domain ? undefined : this.#addresses.elsewhere(name)
+      return { secured: elsewhere(to), plain: elsewhere(to) }
+    }
+    const [certificate] = await read.certificates.summaries([name])
+    const covered = (certificate?.not_after ?? 0) > this.#clock()
+    const origin = covered ? this.#secureOrigin(name) : `http://${name}`
+    return {
+      secured: elsewhere(covered && name !== domain ? origin : undefined),
+      plain: elsewhere(covered || name !== domain ? origin : undefined),
+    }
+  }
+
+  #elsewhere(host: Host): Elsewhere | undefined {
+    if (host.kind !== 'site' && host.kind !== 'version') return undefined
+    const label = host.kind === 'site' ? host.slug : `${host.versionId}--${host.slug}`
+    return elsewhere(this.#secureOrigin(`${label}.${this.#addresses.siteDomain}`))
+  }
+
+  #secureOrigin(name: string): string {
+    const { port } = this.#https!
+    return `https://${name}${port === 443 ? '' : `:${port}`}`
+  }
+}
+
+function elsewhere(origin: string | undefined): Elsewhere | undefined {
+  return origin === undefined ? undefined : { kind: 'elsewhere', origin }
 }
 
 /** The site's own password and expiry hold for every version of it. */
