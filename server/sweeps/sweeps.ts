@@ -1,12 +1,12 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Domains } from '../domain.ts'
-import type { DomainCertificates } from '../domain-status.ts'
 import type { Encodings } from '../encodings/encodings.ts'
 import { firstIdOf } from '../key.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'
 import type { SiteRow } from '../store/schema.ts'
 import type { Store, Writing } from '../store/store.ts'
+import type { Certificates } from '../tls/issuing/certificates.ts'
 import { dropVersions, type Versions } from '../version.ts'
 
 /** What sweeps work with; all times in seconds. */
@@ -16,7 +16,7 @@ export interface SweepOptions {
   versions: Versions
   encodings: Encodings
   domains: Domains
-  certificates?: DomainCertificates | undefined
+  certificates?: Certificates | undefined
   clock: () => number
   log: Log
   pendingLifetime: number
@@ -98,6 +98,12 @@ export const sweeps: readonly Sweep[] = [
     every: 3600,
     means: 'lets go of deleted domains that were kept for their accounts',
     run: letGoOfDomains,
+  },
+  {
+    name: 'certificates',
+    every: 10,
+    means: 'gets and renews the certificates that are due',
+    run: async ({ certificates }) => (await certificates?.tend()) ?? 0,
   },
 ]
 

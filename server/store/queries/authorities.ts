@@ -54,21 +54,50 @@ export function authoritiesOver(db: Kysely<Schema>) {
       return Number(gone.numDeletedRows)
     },
 
+    /** Counts a request; the same one again does not count again. */
     async countRequest(row: AcmeRequestRow): Promise<void> {
-      await db.insertInto('acme_requests').values(row).execute()
+      await db
+        .insertInto('acme_requests')
+        .values(row)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute()
     },
 
-    /** When requests of a kind were made after `since`, the first one first; with `names` only those for just these names. */
-    async requestsSince(kind: AcmeRequestRow['kind'], since: number, names?: string): Promise<number[]> {
-      const rows = await db
+    /**
+     * When the last but `count` of the requests of a kind was made that were made after `since`, from 1: undefined when there
+     * are fewer. With `names` only those for just these names.
+     */
+    async requestBefore(
+      { kind, names }: Pick<AcmeRequestRow, 'kind'> & { names?: string },
+      count: number,
+      since: number,
+    ): Promise<number | undefined> {
+      const row = await db
         .selectFrom('acme_requests')
         .select('at')
         .where('kind', '=', kind)
         .where('at', '>', since)
         .$if(names !== undefined, (query) => query.where('names', '=', names!))
-        .orderBy('at')
+        .orderBy('at', 'desc')
+        .offset(count - 1)
+        .limit(1)
+        .executeTakeFirst()
+      return row?.at
+    },
+
+    /** Takes requests that seem to be made in the future for ones made now, and forgets what the CA is said to want then. */
+    async pullRequests(now: number, pausesBeyond: number): Promise<void> {
+      await db
+        .deleteFrom('acme_requests')
+        .where('kind', '=', 'pause')
+        .where('at', '>', pausesBeyond)
         .execute()
-      return rows.map((row) => row.at)
+      await db
+        .updateTable('acme_requests')
+        .set({ at: now })
+        .where('at', '>', now)
+        .where('kind', '!=', 'pause')
+        .execute()
     },
 
     async dropRequests(before: number): Promise<number> {

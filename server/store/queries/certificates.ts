@@ -3,36 +3,55 @@ import type { CertificateRow, Schema } from '../schema.ts'
 
 export type Certificates = ReturnType<typeof certificatesOver>
 
-/** What a certificate's status is made of, without its chain and keys. */
-export type CertificateSummary = Pick<
-  CertificateRow,
-  'name' | 'not_after' | 'issued_at' | 'renew_at' | 'failures' | 'problem' | 'due_at'
->
+const SUMMARY = [
+  'name',
+  'not_before',
+  'not_after',
+  'issued_at',
+  'certificate_id',
+  'informed',
+  'renew_at',
+  'information_at',
+  'order_url',
+  'failures',
+  'problem',
+  'due_at',
+  'unused_since',
+] as const
+
+/** What is known of a certificate, without its chain and keys. */
+export type CertificateSummary = Pick<CertificateRow, (typeof SUMMARY)[number]>
 
 export function certificatesOver(db: Kysely<Schema>) {
   const all = () => db.selectFrom('certificates').selectAll()
+  const summaries = () => db.selectFrom('certificates').select(SUMMARY)
   return {
     find: (name: string) => all().where('name', '=', name).executeTakeFirst(),
 
+    summary: (name: string): Promise<CertificateSummary | undefined> =>
+      summaries().where('name', '=', name).executeTakeFirst(),
+
     /** Of those of the names that are known. */
     summaries: (names: readonly string[]): Promise<CertificateSummary[]> =>
-      db
-        .selectFrom('certificates')
-        .select(['name', 'not_after', 'issued_at', 'renew_at', 'failures', 'problem', 'due_at'])
-        .where('name', 'in', [...names])
-        .execute(),
+      names.length === 0
+        ? Promise.resolve([])
+        : summaries()
+            .where('name', 'in', [...names])
+            .execute(),
 
-    /** Names for which something is to be done by `now`, the longest due first. */
-    async due(now: number, limit: number): Promise<string[]> {
-      const rows = await db
-        .selectFrom('certificates')
-        .select('name')
+    /**
+     * Those for which something is to be done by `now`: the ones without a certificate first, then those whose certificates end
+     * first. With `ordered: false` only those for which there is no more to be done than to ask about their certificates.
+     */
+    due(now: number, limit: number, { ordered }: { ordered: boolean }): Promise<CertificateSummary[]> {
+      return summaries()
         .where('due_at', '<=', now)
+        .$if(!ordered, (query) => query.where('renew_at', '>', now).where('order_url', 'is', null))
+        .orderBy((e) => e('not_after', 'is not', null))
+        .orderBy('not_after')
         .orderBy('due_at')
-        .orderBy('name')
         .limit(limit)
         .execute()
-      return rows.map((row) => row.name)
     },
 
     async insert(row: CertificateRow): Promise<void> {
@@ -41,6 +60,82 @@ export function certificatesOver(db: Kysely<Schema>) {
 
     async update(name: string, change: Partial<Omit<CertificateRow, 'name'>>): Promise<void> {
       await db.updateTable('certificates').set(change).where('name', '=', name).execute()
+    },
+
+    /** Changes the plans for a certificate, unless it has been replaced, is being replaced, or is wanted no more. */
+    async plan(
+      name: string,
+      certificateId: string | null,
+      plan: Pick<CertificateRow, 'renew_at' | 'information_at' | 'due_at' | 'informed'>,
+    ): Promise<void> {
+      await db
+        .updateTable('certificates')
+        .set(plan)
+        .where('name', '=', name)
+        .where('certificate_id', 'is not distinct from', certificateId)
+        .where('order_url', 'is', null)
+        .where('unused_since', 'is', null)
+        .execute()
+    },
+
+    /** Makes everything due now that waits for a later time; only what no clock that was right can have planned, with `since`. */
+    async planAnew(now: number, beyond?: number): Promise<void> {
+      await db
+        .updateTable('certificates')
+        .set({ due_at: now })
+        .where('due_at', '>', now)
+        .$if(beyond !== undefined, (query) =>
+          query.where((e) =>
+            e.or([
+              e('issued_at', '>', now),
+              e.and([e('due_at', '>', beyond!), e('due_at', 'is distinct from', e.ref('renew_at'))]),
+            ]),
+          ),
+        )
+        .execute()
+    },
+
+    /** Active domains that no certificate is planned for. */
+    async missing(limit: number): Promise<string[]> {
+      const rows = await db
+        .selectFrom('domains')
+        .select('domain')
+        .where('status', '=', 'active')
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('certificates')
+                .select('name')
+                .whereRef('certificates.name', '=', 'domains.domain')
+                .where('unused_since', 'is', null),
+            ),
+          ),
+        )
+        .limit(limit)
+        .execute()
+      return rows.map((row) => row.domain)
+    },
+
+    /** Names with a certificate that are no active domains and not among `others`. */
+    async needless(others: readonly string[], limit: number): Promise<string[]> {
+      const rows = await db
+        .selectFrom('certificates')
+        .select('name')
+        .where('unused_since', 'is', null)
+        .$if(others.length > 0, (query) => query.where('name', 'not in', [...others]))
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('domains')
+                .select('domain')
+                .whereRef('domains.domain', '=', 'certificates.name')
+                .where('status', '=', 'active'),
+            ),
+          ),
+        )
+        .limit(limit)
+        .execute()
+      return rows.map((row) => row.name)
     },
 
     /** Drops certificates that nobody has wanted since before that time. */

@@ -1,0 +1,183 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { makeLog } from '../../server/log.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
+import { AcmeFailure } from '../../server/tls/acme/acme.ts'
+import { Certificates } from '../../server/tls/issuing/certificates.ts'
+import { Seal } from '../../server/tls/seal.ts'
+import { Random } from '../faults/random.ts'
+import { domainRow } from '../store/rows.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { Outages } from './outages.ts'
+import { SimulatedCa } from './simulated-ca.ts'
+import { standIns } from './stand-in.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** When the simulated time begins. */
+const START = Date.UTC(2030, 0, 1)
+
+/** The lives that CAs give, and for how long the CA must have been there before one may be said to have expired for nothing. */
+export const LIVES = {
+  '90d': { life: 90 * DAY, grace: 48 * HOUR },
+  '64d': { life: 64 * DAY, grace: 48 * HOUR },
+  '45d': { life: 45 * DAY, grace: 48 * HOUR },
+  '160h': { life: 160 * HOUR, grace: 6 * HOUR },
+} as const
+
+export type LifeName = keyof typeof LIVES
+
+export interface SimulationOptions {
+  years: number
+  domains: number
+  life: LifeName
+  seed: number
+  /** Whether the CA has renewal information. */
+  information: boolean
+}
+
+export interface Simulated {
+  orders: number
+  issued: number
+  questions: number
+  /** Of the time that the CA was away. */
+  away: number
+  /** Orders that went wrong for another reason than that. */
+  mishaps: number
+  /** Limits of the CA that were passed. */
+  passed: number
+  /** Certificates that ended before the next one came; those that did so although the CA was there before. */
+  expired: string[]
+  expiredForNothing: string[]
+}
+
+/**
+ * The real `Certificates` over the real store, on a clock that jumps from one thing to be done to the next, against a CA that is
+ * away a tenth of the time, enforces its limits, and lets one order in fifty go wrong.
+ */
+export async function simulate(options: SimulationOptions): Promise<Simulated> {
+  await using stack = new AsyncDisposableStack()
+  const folder = stack.use(await memoryFolder())
+  const file = join(folder.path, 'slipway.db')
+  const time = { now: START }
+  const clock = () => time.now
+  const store = stack.use(await sqliteStore({ file, clock }))
+  const random = new Random(options.seed)
+  const end = START + options.years * 365 * DAY
+  const outages = new Outages(random.fork(), START + DAY, end)
+  const { life, grace } = LIVES[options.life]
+  const ca = new SimulatedCa({ clock, life, renewalInformation: options.information })
+  const mishaps = misbehave(ca, { random: random.fork(), outages, clock })
+  const certificates = stack.use(
+    new Certificates({
+      store,
+      acme: ca,
+      seal: new Seal('a secret of thirty-two characters'),
+      clock,
+      log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+      own: [],
+      form: standIns,
+    }),
+  )
+  await activate(store, options.domains)
+  const watch = stack.use(new Watch(file, { outages, grace, settled: START + 2 * DAY }))
+  while (time.now < end) {
+    await certificates.tend()
+    time.now = watch.nextTime(time.now)
+  }
+  return {
+    orders: ca.asked.order,
+    issued: watch.issuedCount(ca),
+    questions: ca.asked.information,
+    away: outages.share(START, end),
+    mishaps: mishaps.count,
+    passed: ca.limits.passed.length,
+    expired: watch.expired,
+    expiredForNothing: watch.expiredForNothing,
+  }
+}
+
+/** Domains come over the first day, as a service that is turned on finds them: all at once. */
+async function activate(store: Store, domains: number): Promise<void> {
+  await store.write('soft', async (tx) => {
+    for (let number = 0; number < domains; number++)
+      await tx.domains.insert(domainRow(`www.domain-${number}.example`, { status: 'active' }))
+  })
+}
+
+interface Trouble {
+  random: Random
+  outages: Outages
+  clock: () => number
+}
+
+function misbehave(ca: SimulatedCa, { random, outages, clock }: Trouble): { count: number } {
+  const mishaps = { count: 0 }
+  ca.before = (step, names) => {
+    if (outages.within(clock(), clock())) throw new AcmeFailure('away', 'the CA does not answer')
+    if (step === 'information' || !random.chance(0.005)) return
+    mishaps.count++
+    if (step === 'prove') throw ca.fails(names)
+    if (step === 'finalize') throw new AcmeFailure('slow', 'the order is not ready yet')
+    throw new AcmeFailure(random.pick(['refused', 'away', 'slow']), 'the CA has a bad day')
+  }
+  ca.after = (step) => {
+    if (step === 'information' || !random.chance(0.005)) return
+    mishaps.count++
+    throw new AcmeFailure(random.pick(['away', 'slow']), 'the answer of the CA was lost')
+  }
+  return mishaps
+}
+
+/** Looks at the rows from outside: when something is due next, and what has expired. */
+class Watch implements Disposable {
+  readonly expired: string[] = []
+  readonly expiredForNothing: string[] = []
+  readonly #db: DatabaseSync
+  readonly #options: { outages: Outages; grace: number; settled: number }
+  readonly #seen = new Set<string>()
+  #lookAt = 0
+
+  constructor(file: string, options: { outages: Outages; grace: number; settled: number }) {
+    this.#db = new DatabaseSync(file, { readOnly: true })
+    this.#options = options
+  }
+
+  /** The time of the next turn: when something is due, but ten minutes later at least, or half a one when more is due now. */
+  nextTime(now: number): number {
+    if (now >= this.#lookAt) this.#look(now)
+    const { next } = this.#db.prepare('SELECT min(due_at) AS next FROM certificates').get() as {
+      next: number
+    }
+    if (next <= now) return now + 30 * SECOND
+    return Math.min(Math.max(next, now + 10 * MINUTE), now + HOUR)
+  }
+
+  issuedCount(ca: SimulatedCa): number {
+    return ca.asked.download
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+
+  #look(now: number): void {
+    const { outages, grace, settled } = this.#options
+    this.#lookAt = now + HOUR
+    const rows = this.#db
+      .prepare('SELECT name, not_after FROM certificates WHERE coalesce(not_after, ?) <= ?')
+      .all(settled, now) as { name: string; not_after: number | null }[]
+    for (const { name, not_after } of rows) {
+      const since = not_after ?? settled
+      const what = `${name} at ${new Date(since).toISOString()}`
+      if (this.#seen.has(what)) continue
+      this.#seen.add(what)
+      this.expired.push(what)
+      if (!outages.within(since - grace, since)) this.expiredForNothing.push(what)
+    }
+  }
+}
