@@ -19,6 +19,7 @@ import { Encodings } from './encodings/encodings.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { Fronts } from './front/fronts.ts'
+import { InternalDoor } from './internal.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Shares } from './limits/shares.ts'
 import { Listener } from './listener.ts'
@@ -59,6 +60,8 @@ export interface House {
 
 export interface Service extends AsyncDisposable {
   port: number
+  /** Where proxies on this machine ask, when there is such a port. */
+  internalPort: number | undefined
   baseUrl: string
   /** The work that goes on behind the answers. */
   encodings: Encodings
@@ -135,9 +138,16 @@ export async function startService(config: Config, surroundings: Surroundings): 
     },
     lane: config.fastLane === 'on' ? new FastLane({ edge, clock, budget }) : undefined,
   })
+  const internal = await openInternal(config.internalPort, {
+    shared: surroundings.tellSiblings !== undefined,
+    serves: (name) => edge.serves(name),
+    log,
+  })
+  if (internal) stack.use(internal)
   const opened = stack.move()
   return {
     port: listener.port,
+    internalPort: internal?.port,
     baseUrl,
     encodings: rooms.encodings,
     forget: (slugs) => edge.forget(slugs),
@@ -163,6 +173,13 @@ export async function openHouse(
   stack.use(store)
   stack.use(encodings)
   return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+async function openInternal(
+  port: number | undefined,
+  options: Omit<Parameters<typeof InternalDoor.open>[0], 'port'>,
+): Promise<InternalDoor | undefined> {
+  return port === undefined ? undefined : InternalDoor.open({ ...options, port })
 }
 
 /** The only place that picks engines. */

@@ -49,6 +49,11 @@ export class Hosts {
     return host
   }
 
+  /** Whether it is the name of {base_url}, and no other that reaches the service. */
+  isOwn(header: string): boolean {
+    return hostName(header) === this.#own
+  }
+
   #parse(header: string): Host {
     const name = hostName(header)
     if (name === this.#own) return SERVICE
