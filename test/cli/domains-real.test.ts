@@ -1,33 +1,46 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { PROXY, startInternet } from '../domains/town.ts'
-import { startTestService } from '../service.ts'
+import { after, before, describe, it } from 'node:test'
+import { type Internet, PROXY, PROXY_ADDRESSES, startInternet } from '../domains/town.ts'
+import { type RunningService, startTestService } from '../service.ts'
 import { needs } from '../tools/part.ts'
 import { Desk } from './desk.ts'
 
-it(
-  'a domain is added, entered in DNS as it is shown, seen to become active, checked and removed',
-  needs('knot', 'unbound'),
-  async () => {
-    await using internet = await startInternet()
-    await using service = await startTestService({ PROXY_HOST: PROXY, DNS_SERVERS: internet.servers })
-    using desk = new Desk()
-    desk.env = { SLIPWAY_URL: service.baseUrl, SLIPWAY_KEY: await service.signIn('ann@example.test') }
+describe('a domain, with a real service and a real DNS', needs('knot', 'unbound'), () => {
+  let internet: Internet
+  let service: RunningService
+  before(async () => {
+    internet = await startInternet()
+    service = await startTestService({ PROXY_HOST: PROXY, DNS_SERVERS: internet.servers })
+  })
+  after(async () => {
+    await service[Symbol.asyncDispose]()
+    await internet[Symbol.asyncDispose]()
+  })
+
+  /** Somebody with a site, for whom time goes by as soon as they wait. */
+  const publisher = async (email: string) => {
+    const desk = new Desk()
+    const key = await service.signIn(email)
+    desk.env = { SLIPWAY_URL: service.baseUrl, SLIPWAY_KEY: key }
     desk.patience.wait = async (milliseconds) => {
       service.clock.now += milliseconds
     }
     desk.write({ 'site/index.html': '<h1>otters</h1>' })
     assert.equal((await desk.run(['publish', 'site'])).code, 0)
+    return { desk, client: service.client(key) }
+  }
 
+  it('is added, corrected after a check, seen to become active, listed and removed', async () => {
+    const { desk } = await publisher('ann@example.test')
+    using _desk = desk
     const shown = await desk.run(['domains', 'add', 'www.otters.test'])
-    assert.equal(shown.code, 0)
     assert.match(shown.stderr, /at whoever runs the DNS of otters\.test:/)
     const [, cname, txt] = shown.stdout.split('\n').map((line) => line.split(/ {2,}/))
     await internet.zone.set(`${cname![1]}.otters.test`, 'CNAME', `${cname![2]}.`)
     await internet.zone.set(`${txt![1]}.otters.test`, 'TXT', 'something else')
 
     const wrong = await desk.run(['domains', 'check', 'www.otters.test'])
-    assert.match(wrong.stdout, /^✓ CNAME www: /m)
+    assert.match(wrong.stdout, /^✓ CNAME www: edge\.slipway\.test$/m)
     assert.match(wrong.stdout, /^✗ TXT _slipway\.www\n {4}found: {4}something else\n {4}expected: slipway-/m)
 
     await internet.zone.set(`${txt![1]}.otters.test`, 'TXT', txt![2]!)
@@ -37,8 +50,30 @@ it(
     assert.match(waited.stdout, /http:\/\/www\.otters\.test:\d+\/\n$/)
 
     assert.match((await desk.run(['domains'])).stdout, /^www\.otters\.test +\S+ +active /m)
-    const removed = await desk.run(['domains', 'remove', 'www.otters.test'], { typed: ['www.otters.test'] })
-    assert.equal(removed.code, 0)
+    const typed = ['www.otters.test']
+    assert.equal((await desk.run(['domains', 'remove', 'www.otters.test'], { typed })).code, 0)
     assert.match((await desk.run(['domains'])).stderr, /You have no domains yet/)
-  },
-)
+  })
+
+  it('is added with its root in one go, and waits for both', async () => {
+    const { desk, client } = await publisher('bob@example.test')
+    using _desk = desk
+    const { wait } = desk.patience
+    desk.patience.wait = async (milliseconds) => {
+      desk.patience.wait = wait
+      const { domains } = await client.domains()
+      for (const { type, name, value } of domains.flatMap(({ records }) => records)) {
+        const whole = name === '@' ? 'badgers.test' : `${name}.badgers.test`
+        if (type === 'TXT') await internet.zone.set(whole, 'TXT', value)
+        else if (type === 'CNAME') await internet.zone.set(whole, 'CNAME', `${value}.`)
+        else await internet.zone.set(whole, 'A', PROXY_ADDRESSES[0])
+      }
+      await wait(milliseconds)
+    }
+    const { code, stdout, stderr } = await desk.run(['domains', 'add', 'www.badgers.test'], { typed: ['y'] })
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /ALIAS @ is there\.[\s\S]*badgers\.test is active and leads to www\.badgers\.test\./)
+    assert.match(stdout, /http:\/\/www\.badgers\.test:\d+\/\n$/)
+    assert.match((await desk.run(['domains', 'check', 'badgers.test'])).stdout, /^✓ ALIAS @: 192\.0\.2\.1$/m)
+  })
+})
