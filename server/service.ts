@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Accounts } from './account.ts'
 import { Addresses } from './address.ts'
 import { buildApi } from './api/app.ts'
@@ -11,14 +12,17 @@ import { type Config, ConfigError } from './config.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
 import { resolverDns } from './dns/resolver.ts'
 import { Domains } from './domain.ts'
+import { isChallenge } from './edge/challenge.ts'
 import { Edge } from './edge/edge.ts'
 import { FastLane } from './edge/lanes/fast-lane.ts'
 import { serveVisit } from './edge/lanes/http-lane.ts'
+import { Http2Lane } from './edge/lanes/http2/http2-lane.ts'
 import { refuseUnclear } from './edge/lanes/plain-request.ts'
 import { Encodings } from './encodings/encodings.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { Fronts } from './front/fronts.ts'
+import { Https, ownNames } from './https.ts'
 import { InternalDoor } from './internal.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Shares } from './limits/shares.ts'
@@ -35,6 +39,12 @@ import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { Scheduler } from './sweeps/scheduler.ts'
 import { type SweepOptions, sweeps } from './sweeps/sweeps.ts'
+import { acmeClient } from './tls/acme/client.ts'
+import { dnsHook } from './tls/dns-hook.ts'
+import { Certificates } from './tls/issuing/certificates.ts'
+import type { IssuingParts } from './tls/issuing/parts.ts'
+import { Seal } from './tls/seal.ts'
+import { toHttps } from './to-https.ts'
 import { UploadTargets } from './upload.ts'
 import { Versions } from './version.ts'
 
@@ -46,8 +56,8 @@ export interface Surroundings {
   clock?: () => number
   /** Names this run of the service for all of its processes; see `blobs/disk.ts`. */
   run?: string
-  /** Tells the other processes of this machine which sites changed; resolves when they have forgotten them. */
-  tellSiblings?: (slugs: readonly string[]) => Promise<void>
+  /** Tells the other processes of this machine which sites and domains changed; resolves when they have forgotten them. */
+  tellSiblings?: (names: readonly string[]) => Promise<void>
 }
 
 /** The rooms without the doors: what the commands of the operator work with. */
@@ -60,13 +70,15 @@ export interface House {
 
 export interface Service extends AsyncDisposable {
   port: number
+  /** Where HTTPS is spoken, when it is. */
+  httpsPort: number | undefined
   /** Where proxies on this machine ask, when there is such a port. */
   internalPort: number | undefined
   baseUrl: string
   /** The work that goes on behind the answers. */
   encodings: Encodings
-  /** Forgets what is cached of these sites, because another process changed them. */
-  forget(slugs: readonly string[]): void
+  /** Forgets what is cached of these sites and domains, because another process changed them. */
+  forget(names: readonly string[]): void
 }
 
 interface Engines {
@@ -82,9 +94,8 @@ interface Engines {
  */
 export async function startService(config: Config, surroundings: Surroundings): Promise<Service> {
   await using stack = new AsyncDisposableStack()
-  const listener = await Listener.open(config.host, config.port, {
-    shared: surroundings.tellSiblings !== undefined,
-  })
+  const shared = surroundings.tellSiblings !== undefined
+  const listener = await Listener.open(config.host, config.port, { shared })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
   const clock = surroundings.clock ?? Date.now
@@ -93,27 +104,41 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const engines = await openEngines(config, surroundings)
   stack.use(engines.store)
   const { store, blobs } = engines
-  const rooms = furnish(config, baseUrl, engines, { clock, log })
+  const rooms = furnish(config, baseUrl, engines, surroundings)
   stack.use(rooms.finalizing)
   stack.use(new Scheduler(rooms.sweepOptions, sweeps))
-  // Ends before the sweeps, which wait for it.
+  // End before the sweeps, which wait for them.
   stack.use(rooms.encodings)
+  stack.use(rooms.domains)
+  if (rooms.certificates) stack.use(rooms.certificates)
 
   const addressOf = callerAddress(config.trustedProxies)
   const budget = new Budget(config.cacheBytes)
+  const { secret } = engines.folder
+  const { httpsPort } = config
+  const https =
+    httpsPort === undefined
+      ? undefined
+      : await Https.open({ config, shared, baseUrl, store, secret, seal: rooms.seal, clock, log }, httpsPort)
+  if (https) stack.use(https)
   const edge = new Edge({
     store,
     blobs,
     addresses: rooms.addresses,
     clock,
     log,
-    secret: engines.folder.secret,
+    secret,
     budget,
     addressOf,
+    https,
   })
-  store.onChange((slugs, own) => {
-    edge.forget(slugs)
-    return own && slugs ? surroundings.tellSiblings?.(slugs) : undefined
+  const forget = (names: readonly string[] | undefined) => {
+    edge.forget(names)
+    https?.forget(names)
+  }
+  store.onChange((names, own) => {
+    forget(names)
+    return own && names ? surroundings.tellSiblings?.(names) : undefined
   })
   const api = await buildApi({
     ...rooms,
@@ -130,16 +155,25 @@ export async function startService(config: Config, surroundings: Surroundings): 
   })
   stack.defer(() => api.close())
 
+  const http2 = new Http2Lane({ edge, clock, budget, parse: (socket) => listener.parse(socket), log })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       if (refuseUnclear(request, response)) return
-      if (edge.knows(request.headers.host)) serveVisit(edge, request, response)
-      else api.routing(request, response)
+      if (edge.knows(request.headers.host) || isChallenge(request.url ?? ''))
+        serveVisit(edge, request, response)
+      else if (!https || !toHttps(https, baseUrl, request, response)) api.routing(request, response)
     },
     lane: config.fastLane === 'on' ? new FastLane({ edge, clock, budget }) : undefined,
   })
+  https?.serve({ http1: (socket) => listener.take(socket), http2: (socket) => http2.accept(socket) })
+  const drain = async () => {
+    https?.close()
+    http2.close()
+    await listener.drain(config.drainSeconds)
+    http2.cut()
+  }
   const internal = await openInternal(config.internalPort, {
-    shared: surroundings.tellSiblings !== undefined,
+    shared,
     serves: (name) => edge.serves(name),
     log,
   })
@@ -147,12 +181,13 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const opened = stack.move()
   return {
     port: listener.port,
+    httpsPort: https?.listeningPort,
     internalPort: internal?.port,
     baseUrl,
     encodings: rooms.encodings,
-    forget: (slugs) => edge.forget(slugs),
+    forget,
     [Symbol.asyncDispose]: async () => {
-      await listener.drain(config.drainSeconds)
+      await drain()
       await opened.disposeAsync()
     },
   }
@@ -164,9 +199,8 @@ export async function openHouse(
   surroundings: Surroundings,
 ): Promise<House & AsyncDisposable> {
   const engines = await openEngines(config, surroundings)
-  const clock = surroundings.clock ?? Date.now
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
-  const rooms = furnish(config, baseUrl, engines, { clock, log: surroundings.log })
+  const rooms = furnish(config, baseUrl, engines, surroundings)
   const { accounts, encodings, sweepOptions } = rooms
   const { store, blobs } = engines
   const stack = new AsyncDisposableStack()
@@ -209,7 +243,7 @@ function furnish(
   config: Config,
   baseUrl: string,
   engines: Engines,
-  { clock, log }: { clock: () => number; log: Log },
+  { clock = Date.now, log, version }: Surroundings,
 ) {
   const { store, blobs, mail, folder } = engines
   const { secret } = folder
@@ -233,8 +267,14 @@ function furnish(
   const fronts = new Fronts({ store, blobs, addresses, encodings, clock })
   const versions = new Versions({ store, blobs, addresses, fronts, clock, kept: config.versionsKept })
   const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, fronts, clock, log })
+  const seal = new Seal(secret)
+  const certificates =
+    config.httpsPort === undefined
+      ? undefined
+      : openCertificates(config, { store, seal, clock, log, version, own: ownNames(config, baseUrl) })
   const domains = new Domains({
     store,
+    certificates,
     dns: resolverDns({ servers: config.dnsServers }),
     clock,
     log,
@@ -259,6 +299,8 @@ function furnish(
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
     sites: new Sites({ store, blobs, addresses, fronts, clock }),
     domains,
+    seal,
+    certificates,
     limits: new RateLimits({ store, clock, rates }),
     sweepOptions: {
       store,
@@ -266,10 +308,30 @@ function furnish(
       versions,
       encodings,
       domains,
+      certificates,
       clock,
       log,
       pendingLifetime: config.pendingLifetime,
       blobGrace: config.blobGrace,
     },
   }
+}
+
+/** Gets and renews certificates at the CA of the settings. */
+function openCertificates(
+  config: Config,
+  parts: Pick<IssuingParts, 'store' | 'seal' | 'clock' | 'log' | 'own'> & { version: string },
+): Certificates {
+  const { log } = parts
+  const acme = acmeClient({
+    ...parts,
+    directory: config.acmeUrl,
+    email: config.acmeEmail,
+    caFile: config.acmeCaFile || undefined,
+    profile: config.acmeProfile,
+    eab: config.acmeEabKeyId ? { keyId: config.acmeEabKeyId, hmacKey: config.acmeEabHmacKey } : undefined,
+    pause,
+  })
+  const hook = config.dnsHook ? dnsHook({ program: config.dnsHook, log }) : undefined
+  return new Certificates({ ...parts, acme, hook })
 }

@@ -92,10 +92,14 @@ export class Contexts {
     return this.#made.get(key).then(choiceOf)
   }
 
-  /** Whether visitors of a host can be sent to HTTPS. */
-  async has(name: string): Promise<boolean> {
+  /** Whether the certificate of a name is at hand; when it is not known, it will be soon. */
+  isReady(name: string): boolean {
     const key = this.#keyOf(name)
-    return key !== undefined && (await this.#made.get(key)).context !== undefined
+    if (key === undefined) return false
+    const warm = this.#made.warm(key)
+    // Whoever has to know gets the failure too.
+    if (!warm) this.#made.get(key).catch(() => undefined)
+    return warm?.context !== undefined
   }
 
   /** The certificates of these names may be others now; without names, all of them. */
