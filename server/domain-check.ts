@@ -30,12 +30,17 @@ const MOST_ASKED = 32
 /** When a name is looked up again whose look failed for a reason of our own (milliseconds). */
 const AFTER_FAILURE = 60_000
 
+/** How often the log says that the service's own name cannot be looked up (milliseconds). */
+const BETWEEN_WARNINGS = 3_600_000
+
 /** Looks names up in DNS, when they are due and when somebody asks, and does what follows. */
 export class DomainChecks {
   readonly #options: DomainChecksOptions
   /** Names that somebody asked for and that are being looked up. */
   readonly #asked = new Map<string, Promise<DomainRow | undefined>>()
   #busy = 0
+  #stopped = false
+  #warnedAt = -Infinity
 
   constructor(options: DomainChecksOptions) {
     this.#options = options
@@ -68,12 +73,18 @@ export class DomainChecks {
     return texts !== undefined && !texts.includes(proof)
   }
 
+  /** Begins no more looks that are due. */
+  stop(): void {
+    this.#stopped = true
+  }
+
   /** Looks up what is due, a bounded part of it; answers how many names became active or pending by that. */
   async due(): Promise<number> {
     const { store, clock } = this.#options
     const rows = await store.read.domains.due(clock(), MOST_A_TURN)
     let changed = 0
     await inParallel(AT_ONCE, rows, async (row) => {
+      if (this.#stopped) return
       try {
         if (await this.#look(row)) changed++
       } catch (error) {
@@ -93,6 +104,7 @@ export class DomainChecks {
     const { dns, proxyHost, clock, store } = this.#options
     const began = clock()
     const look = await lookAt(dns, row, proxyHost)
+    if (look.pointing.is === 'unclear' && look.pointing.ours) this.#warn(look.pointing.words)
     const conclude = (durability: Durability) =>
       store.write(durability, async (tx) => {
         const found = await tx.domains.find(row.account_id, row.domain)
@@ -139,6 +151,13 @@ export class DomainChecks {
     } catch (error) {
       log.error('a domain could not be put off', { domain, account, error })
     }
+  }
+
+  #warn(problem: string): void {
+    const { log, clock, proxyHost } = this.#options
+    if (Math.abs(clock() - this.#warnedAt) < BETWEEN_WARNINGS) return
+    this.#warnedAt = clock()
+    log.warn('custom domains cannot be compared with the name they have to point to', { proxyHost, problem })
   }
 
   async #bounded<T>(work: () => Promise<T>): Promise<T> {

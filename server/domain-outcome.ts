@@ -52,7 +52,8 @@ export function waiting(now: number, reason: string): Partial<DomainRow> {
 
 function whilePending(row: DomainRow, look: Look, circumstances: Circumstances): Outcome {
   const { began, now, rival, hold, random } = circumstances
-  const next = pendingLook(row.pending_since ?? row.created_at, now)
+  const isUnclear = [look.pointing, look.text].some((verdict) => verdict.is === 'unclear')
+  const next = pendingLook(row.pending_since ?? row.created_at, now, isUnclear)
   const stays = (change: Partial<DomainRow>): Outcome => ({
     becomes: 'pending',
     change: { next_check_at: next, ...change },

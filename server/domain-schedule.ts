@@ -28,11 +28,17 @@ export const HOLD = 7 * DAY
 /** Whoever asks for a name gets a look at most this often. */
 export const ASKED_APART = 3 * SECOND
 
-/** When a pending name is looked up after `now`: often at first, then less; null when it has waited too long. */
-export function pendingLook(since: number, now: number): number | null {
+/** A name whose DNS does not answer takes a look's whole time, so that it has to leave room for others. */
+const UNCLEAR = MINUTE
+
+/**
+ * When a pending name is looked up after `now`: often at first, then less; null when it has waited too long. `unclear` says
+ * that DNS could not say.
+ */
+export function pendingLook(since: number, now: number, unclear = false): number | null {
   const age = now - since
   const step = PENDING.find(([under]) => age < under)
-  return step ? now + step[1] : null
+  return step ? now + Math.max(step[1], unclear ? UNCLEAR : 0) : null
 }
 
 /** Since when a name that is no longer looked up waits once its owner has asked for it: daily for two days. */

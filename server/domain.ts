@@ -18,7 +18,7 @@ interface DomainsOptions extends DomainChecksOptions {
 export const DOMAINS_ALLOWED = { free: 1, hobby: 5 }
 
 /** Custom domains of an account: from the records to enter to the name that is served (spec 4.11 and 5.3). */
-export class Domains {
+export class Domains implements Disposable {
   readonly #options: DomainsOptions
   readonly #checks: DomainChecks
   /** Names that nobody can have of their own. */
@@ -88,6 +88,11 @@ export class Domains {
   /** Looks up what is due; answers how many names became active or pending by that. */
   checkDue(): Promise<number> {
     return this.#checks.due()
+  }
+
+  /** Begins no more looks that are due, so that the sweep ends with those under way. */
+  [Symbol.dispose](): void {
+    this.#checks.stop()
   }
 
   /** The row of another account that has the name and whose TXT record is gone: whoever proves it now can have it. */

@@ -30,8 +30,14 @@ for (const [age, wait] of waits) {
   })
 }
 
+test('a name whose DNS does not answer is looked up once a minute at most', () => {
+  const after = (age: number) => pendingLook(SINCE, SINCE + age, true)! - SINCE - age
+  assert.deepEqual([0, HOUR, 7 * HOUR].map(after), [MINUTE, 5 * MINUTE, 30 * MINUTE])
+  assert.equal(pendingLook(SINCE, SINCE + 9 * DAY, true), null)
+})
+
 test('a name that waits is looked up at least hourly for two days, then daily for a week', () => {
-  const looks = []
+  const looks: number[] = []
   for (let at: number | null = SINCE; at !== null; at = pendingLook(SINCE, at)) looks.push(at - SINCE)
   const gaps = looks.map((at, number) => at - (looks[number - 1] ?? 0))
   assert.ok(looks.every((at, number) => at > 48 * HOUR || gaps[number]! <= HOUR))

@@ -110,6 +110,35 @@ describe('a domain', needs('knot', 'unbound'), () => {
     )
   })
 
+  test('whose own DNS cannot say where it leads is ended after a day like any other', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.activate(person, 'www.round.test')
+    await internet.zone.set('www.round.test', 'CNAME', 'round.test.')
+    await internet.zone.set('round.test', 'CNAME', 'www.round.test.')
+    town.pass(14 * HOUR)
+    await town.sweep()
+    const failing = await town.record(person, 'www.round.test')
+    assert.equal(failing.status, 'active')
+    assert.match(failing.reason!, /^www\.round\.test could not be looked up: .* no longer served/)
+    town.pass(DAY)
+    assert.equal(await town.sweep(), 1)
+    assert.equal((await town.record(person, 'www.round.test')).status, 'pending')
+  })
+
+  test('goes on when the clock of the service is put back', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.enter(await town.add(person, 'www.clock.test'))
+    await town.sweep()
+    town.pass(-400 * DAY)
+    for (let looks = 0; looks < 2; looks++) {
+      town.pass(4 * SECOND)
+      await town.domains.check(person.account, 'www.clock.test')
+    }
+    assert.equal((await town.record(person, 'www.clock.test')).status, 'active')
+  })
+
   test('is not blamed when nobody knows the addresses of the service', async () => {
     await using town = await Town.build(internet)
     const person = await town.person()
@@ -122,6 +151,8 @@ describe('a domain', needs('knot', 'unbound'), () => {
       }
       const { status, reason } = await town.record(person, 'blameless.test')
       assert.equal(status, 'active')
+      const warnings = town.log.filter(({ level }) => level === 'warn')
+      assert.ok(warnings.length >= 16 && warnings.length <= 31, 'and the operator is told, hourly')
       assert.match(
         reason!,
         /edge\.slipway\.test, where it has to lead, has no addresses, which whoever runs this service has to mend/,

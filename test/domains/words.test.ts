@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RecordType } from '../tools/knot.ts'
 import { needs } from '../tools/part.ts'
-import { type Internet, type Person, PROXY, SECOND, startInternet, Town } from './town.ts'
+import { type Internet, MINUTE, type Person, PROXY, SECOND, startInternet, Town } from './town.ts'
 
 const EDGE = PROXY.replaceAll('.', '\\.')
 
@@ -144,6 +144,8 @@ describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
       const { reason, records } = await checked(await town.person(), wrong)
       assert.match(reason!, wrong.says ?? /^_slipway\.\S+ has no TXT record/)
       if (wrong.found) assert.deepEqual(records[0]!.found, wrong.found[0])
+      if (wrong.says === undefined) assert.deepEqual([records[0]!.right, records[1]!.right], [true, false])
+      else assert.notEqual(records[0]!.right, true)
     })
   }
 
@@ -177,7 +179,7 @@ describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
     const person = await cutOff.person()
     await cutOff.add(person, 'www.silent.test')
     await cutOff.sweep()
-    const { reason, records, checkedAt } = await cutOff.record(person, 'www.silent.test')
+    const { reason, records, checkedAt, nextCheckAt } = await cutOff.record(person, 'www.silent.test')
     assert.match(
       reason!,
       /^www\.silent\.test could not be looked up: .*; _slipway\.www\.silent\.test could not be looked up: /,
@@ -187,5 +189,10 @@ describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
       [null, null],
     )
     assert.equal(checkedAt, new Date(cutOff.clock.now).toISOString())
+    assert.equal(
+      nextCheckAt,
+      new Date(cutOff.clock.now + MINUTE).toISOString(),
+      'later than one that answers',
+    )
   })
 })

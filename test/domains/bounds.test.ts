@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Answered, Dns } from '../../server/dns/dns.ts'
+import { resolverDns } from '../../server/dns/resolver.ts'
+import { Domains } from '../../server/domain.ts'
+import { makeLog } from '../../server/log.ts'
+import type { Writing } from '../../server/store/store.ts'
+import { domainRow } from '../store/rows.ts'
+import { needs } from '../tools/part.ts'
+import { DAY, type Internet, PROXY, SECOND, startInternet, Town } from './town.ts'
+
+describe('looking domains up', needs('knot', 'unbound'), () => {
+  let internet: Internet
+  before(async () => {
+    internet = await startInternet()
+  })
+  after(() => internet[Symbol.asyncDispose]())
+
+  const domainsOf = (town: Town, more: { dns?: Dns; certificates?: Ledger }) =>
+    new Domains({
+      store: town.store,
+      dns: resolverDns({ servers: [internet.servers] }),
+      clock: () => town.clock.now,
+      log: makeLog({ level: 'info', text: false, write: (line) => void town.log.push(JSON.parse(line)) }),
+      proxyHost: PROXY,
+      siteDomain: 'pages.slipway.test',
+      baseUrl: 'http://localhost',
+      ...more,
+    })
+
+  const addMany = async (town: Town, count: number) => {
+    const person = await town.person()
+    const { id: account_id } = person.account
+    const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
+    await town.store.write('soft', async (tx) => {
+      for (const domain of names)
+        await tx.domains.insert(domainRow(domain, { account_id, next_check_at: town.clock.now }))
+    })
+    return { person, names }
+  }
+
+  test('takes a bounded part of what is due at a time, and a bounded part of that at once', async () => {
+    await using town = await Town.build(internet)
+    await addMany(town, 450)
+    const slow = new SlowDns()
+    const domains = domainsOf(town, { dns: slow })
+    for (const looked of [200, 400, 450]) {
+      await domains.checkDue()
+      assert.equal(slow.looked.size, looked)
+    }
+    assert.ok(slow.most <= 20, `${slow.most} at once`)
+    assert.ok(slow.most > 1)
+  })
+
+  test('gives the last findings to those for whom there is no room', async () => {
+    await using town = await Town.build(internet)
+    const { person, names } = await addMany(town, 100)
+    const slow = new SlowDns()
+    const domains = domainsOf(town, { dns: slow })
+    const records = await Promise.all(names.map((name) => domains.check(person.account, name)))
+    assert.ok(slow.most <= 32, `${slow.most} at once`)
+    assert.equal(slow.looked.size, slow.most)
+    assert.equal(records.filter(({ checkedAt }) => checkedAt !== null).length, slow.looked.size)
+  })
+
+  test('ends soon when the service does', async () => {
+    await using town = await Town.build(internet)
+    await addMany(town, 100)
+    const slow = new SlowDns()
+    const domains = domainsOf(town, { dns: slow })
+    slow.onFirst = () => domains[Symbol.dispose]()
+    await domains.checkDue()
+    assert.ok(slow.looked.size <= 20)
+  })
+
+  test('goes on with the others when a look fails for a reason of the service’s own', async () => {
+    await using town = await Town.build(internet)
+    const { person } = await addMany(town, 60)
+    const slow = new SlowDns()
+    slow.broken = 'many7.test'
+    const domains = domainsOf(town, { dns: slow })
+    await domains.checkDue()
+    const rows = await town.store.read.domains.byAccount(person.account.id)
+    assert.deepEqual(
+      rows.filter((row) => row.checked_at === null).map((row) => [row.domain, row.next_check_at]),
+      [['many7.test', town.clock.now + 60 * SECOND]],
+    )
+    const [line] = town.log.filter(({ level }) => level === 'error')
+    assert.deepEqual([line?.domain, line?.account], ['many7.test', person.account.id])
+    assert.match(String(line?.error), /^Error: broken/)
+  })
+
+  test('has a certificate wanted for as long as a name is active, within the same write', async () => {
+    await using town = await Town.build(internet)
+    const [owner, other] = [await town.person(), await town.person()]
+    const ledger = new Ledger()
+    const domains = domainsOf(town, { certificates: ledger })
+    const due = async (wait: number) => {
+      town.pass(wait)
+      await domains.checkDue()
+    }
+    const added = await domains.add(owner.account, 'www.wanted.test', owner.slug)
+    await town.enter(added)
+    await due(0)
+    assert.deepEqual(ledger.calls, [])
+    assert.equal((await domains.check(owner.account, 'www.wanted.test')).certificate.status, 'none')
+    await due(4 * SECOND)
+    assert.deepEqual(ledger.taken(), ['want www.wanted.test by one who is active'])
+    const active = await domains.check(owner.account, 'www.wanted.test')
+    assert.deepEqual(active.certificate, ledger.record)
+
+    await internet.zone.remove('_slipway.www.wanted.test')
+    await town.enter(await domains.add(other.account, 'www.wanted.test', other.slug))
+    await due(0)
+    await due(4 * SECOND)
+    assert.deepEqual(ledger.taken(), [
+      'release www.wanted.test by one who is not',
+      'want www.wanted.test by one who is active',
+    ])
+
+    await town.clear('www.wanted.test')
+    await due(14 * 3600 * SECOND)
+    await due(DAY)
+    assert.deepEqual(ledger.taken(), ['release www.wanted.test by one who is not'])
+    await town.enter((await domains.list(other.account)).domains[0]!)
+    await due(10 * SECOND)
+    await due(4 * SECOND)
+    assert.deepEqual(ledger.taken(), ['want www.wanted.test by one who is active'])
+    await domains.remove(other.account, 'www.wanted.test')
+    assert.deepEqual(ledger.taken(), ['release www.wanted.test by one who is not'])
+  })
+})
+
+/** Answers nothing at all, after a while, and counts. */
+class SlowDns implements Dns {
+  readonly looked = new Set<string>()
+  most = 0
+  broken: string | undefined
+  onFirst: () => void = () => undefined
+  #now = 0
+
+  async aliases(name: string): Promise<Answered> {
+    if (name === this.broken) throw new Error('broken')
+    if (this.looked.size === 0) this.onFirst()
+    this.looked.add(name)
+    this.most = Math.max(this.most, ++this.#now)
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    this.#now--
+    return { values: [] }
+  }
+
+  async addresses(): Promise<Answered> {
+    return { values: [] }
+  }
+
+  async texts(): Promise<Answered> {
+    return { values: [] }
+  }
+}
+
+/** Writes down what the certificates are told, and how the name stood in that very write. */
+class Ledger {
+  calls: string[] = []
+  readonly record = {
+    status: 'active',
+    expiresAt: '2026-09-01T00:00:00.000Z',
+    renewsAt: null,
+    problem: null,
+  } as const
+
+  want(tx: Writing, name: string): Promise<void> {
+    return this.#write(tx, 'want', name)
+  }
+
+  release(tx: Writing, name: string): Promise<void> {
+    return this.#write(tx, 'release', name)
+  }
+
+  async records(names: readonly string[]) {
+    return new Map(names.map((name) => [name, this.record]))
+  }
+
+  taken(): string[] {
+    return this.calls.splice(0)
+  }
+
+  async #write(tx: Writing, verb: string, name: string): Promise<void> {
+    const by = (await tx.domains.active(name)) ? 'one who is active' : 'one who is not'
+    this.calls.push(`${verb} ${name} by ${by}`)
+  }
+}
