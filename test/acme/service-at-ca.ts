@@ -33,11 +33,11 @@ export async function serviceAtCa(
   const options: AcmeOptions = {
     ...{ store, seal: new Seal('secret'), directory: ca.directory, caFile: ca.caFile },
     ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
+    ...change,
     pause(ms) {
       paused.push(ms)
-      return new Promise((resolve) => setTimeout(resolve, ms / 10))
+      return change.pause?.(ms) ?? new Promise((resolve) => setTimeout(resolve, ms / 10))
     },
-    ...change,
   }
   const owned = opened.move()
   const again = (more: Partial<AcmeOptions> = {}) => owned.use(acmeClient({ ...options, ...more }))

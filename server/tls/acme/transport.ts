@@ -75,7 +75,8 @@ export class Transport implements Disposable {
     const options: RequestOptions = { method, headers, agent: this.#agent, signal }
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const asking = request(url, options, resolve).on('error', (error: NodeJS.ErrnoException) => {
-      reject(asking.reusedSocket && error.code === 'ECONNRESET' ? new ClosedMeanwhile() : error)
+      const unread = asking.reusedSocket && error.code === 'ECONNRESET' && method !== 'POST'
+      reject(unread ? new ClosedMeanwhile() : error)
     })
     asking.end(body)
     const answer = await promise
@@ -84,7 +85,7 @@ export class Transport implements Disposable {
   }
 }
 
-/** A connection that was kept was closed by the other side before it had read this request. */
+/** A connection that was kept was closed by the other side: it may have read this request or not, which changes nothing. */
 class ClosedMeanwhile extends Error {}
 
 function trust(caFile: string | undefined): object {

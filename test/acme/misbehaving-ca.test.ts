@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import type { AcmeTrouble, Proofs } from '../../server/tls/acme/acme.ts'
+import { certificateRequest } from '../../server/tls/acme/certificate-request.ts'
+import { type CaAnswer, problem } from './ca-answer.ts'
+import { type Asked, CaDouble, type Place } from './ca-double.ts'
+import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+
+const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const NAMES = ['www.example.test']
+
+let ca: CaDouble
+let service: ServiceAtCa
+
+beforeEach(async () => {
+  ca = await CaDouble.start({ clock: () => NOW })
+  service = await serviceAtCa(ca, { clock: () => NOW, requestTime: 300, pause: soon })
+})
+
+afterEach(async () => {
+  await service[Symbol.asyncDispose]()
+  await ca[Symbol.asyncDispose]()
+})
+
+interface Expected {
+  trouble: AcmeTrouble
+  notBefore?: number
+  words?: RegExp
+  /** How often the place was asked: once. */
+  asked?: number
+}
+
+const limited = (retryAfter?: string) =>
+  problem(429, 'rateLimited', 'Too many', retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+
+const html: CaAnswer = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
+
+const cut: CaAnswer = (request) => {
+  request.socket.destroy()
+}
+
+const hang: CaAnswer = () => undefined
+
+const flood: CaAnswer = (_, response) => {
+  const chunk = Buffer.alloc(65_536, ' ')
+  let sent = 0
+  const more = () => {
+    while (sent < 100 * 2 ** 20 && !response.destroyed) {
+      sent += chunk.length
+      if (!response.write(chunk)) return response.once('drain', more)
+    }
+    return response.end()
+  }
+  response.writeHead(200, { 'content-type': 'application/json' })
+  more()
+}
+
+const trickle: CaAnswer = (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const drip = setInterval(() => response.write(' '), 20)
+  response.on('close', () => clearInterval(drip))
+}
+
+const ANSWERS: [string, CaAnswer, Expected][] = [
+  ['429 with a Retry-After of a day', limited('86400'), { trouble: 'limited', notBefore: NOW + DAY }],
+  [
+    '429 with a date',
+    limited(new Date(NOW + 2 * DAY).toUTCString()),
+    { trouble: 'limited', notBefore: NOW + 2 * DAY },
+  ],
+  ['429 without a time', limited(), { trouble: 'limited', notBefore: NOW + 60 * MINUTE }],
+  [
+    '429 with a time that makes no sense',
+    limited('soon'),
+    { trouble: 'limited', notBefore: NOW + 60 * MINUTE },
+  ],
+  ['429 until long after', limited('9999999999'), { trouble: 'limited', notBefore: NOW + 7 * DAY }],
+  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { trouble: 'limited', notBefore: NOW }],
+  [
+    'rateLimited by another status',
+    problem(400, 'rateLimited', 'No', {}),
+    { trouble: 'limited', notBefore: NOW + 60 * MINUTE },
+  ],
+  ['500 with a page', { ...html, status: 500 }, { trouble: 'away', words: /status 500/ }],
+  [
+    '503 with a time',
+    problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }),
+    { trouble: 'away', notBefore: NOW + 2 * MINUTE, words: /: Down$/ },
+  ],
+  [
+    '503 for a year',
+    problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }),
+    { trouble: 'away', notBefore: NOW + DAY },
+  ],
+  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { trouble: 'away', asked: 25 }],
+  ['nothing', hang, { trouble: 'away', words: /does not answer within/ }],
+  ['with a byte now and then', trickle, { trouble: 'away', words: /does not answer within/ }],
+  ['and hangs up', cut, { trouble: 'away', words: /cannot be reached \(ECONNRESET\)/ }],
+  ['100 MB', flood, { trouble: 'away', words: /more than a megabyte/ }],
+  [
+    'a page',
+    { ...html, headers: { ...html.headers, location: '/order/1' } },
+    { trouble: 'away', words: /no JSON/ },
+  ],
+  ['JSON cut off', located('{"status":'), { trouble: 'away', words: /makes no sense/ }],
+  ['a list', located('[]'), { trouble: 'away', words: /makes no sense/ }],
+  ['null', located('null'), { trouble: 'away', words: /makes no sense/ }],
+  ['an order in no state', located({ status: 'fine' }), { trouble: 'away', words: /state/ }],
+  [
+    'an order without an end',
+    located({ status: 'pending', authorizations: [] }),
+    { trouble: 'away', words: /without a finalize/ },
+  ],
+  [
+    'an order of names that are none',
+    located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }),
+    { trouble: 'away', words: /without a value/ },
+  ],
+  [
+    'an order with far too much to prove',
+    located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }),
+    { trouble: 'away', words: /authorizations that make no sense/ },
+  ],
+  [
+    'no Location',
+    { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } },
+    { trouble: 'away', words: /did not say where the order is/ },
+  ],
+  [
+    'a redirect',
+    { status: 302, headers: { location: '/order/1' } },
+    { trouble: 'away', words: /status 302/ },
+  ],
+  [
+    'no, at length',
+    problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`),
+    { trouble: 'refused', words: /^[ -~]{100,500}$/ },
+  ],
+  ['no, for no reason', { status: 403, body: 'no' }, { trouble: 'refused', words: /status 403/ }],
+]
+
+for (const [what, answer, { trouble, notBefore, words = /./, asked = 1 }] of ANSWERS) {
+  test(`an order that is answered ${what} is ${trouble}, at once`, async () => {
+    answers('new-order', answer)
+    await assert.rejects(service.acme.order(NAMES), {
+      name: 'AcmeFailure',
+      ...{ trouble, notBefore, message: words },
+    })
+    assert.equal(ca.count('new-order'), asked)
+    assert.equal(ca.count('order'), 0)
+    assert.deepEqual(service.paused, [])
+  })
+}
+
+function located(body: object | string): CaAnswer {
+  return { status: 201, headers: { location: '/order/1' }, body }
+}
+
+describe('a CA that is', () => {
+  const directories: [string, CaAnswer, RegExp][] = [
+    ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /none of HTTPS/],
+    ['behind a page', html, /no JSON/],
+    ['without a directory', { status: 404 }, /status 404/],
+    ['a directory of nothing', { status: 200, body: {} }, /without a newNonce/],
+    ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
+  ]
+  for (const [what, answer, words] of directories) {
+    test(`${what} is no CA, until it is one`, async () => {
+      answers('directory', answer)
+      await assert.rejects(service.acme.order(NAMES), { name: 'AcmeFailure', message: words })
+      ca.instead = () => undefined
+      await service.acme.order(NAMES)
+    })
+  }
+
+  test('not trusted is not talked to, and the setting is named', async () => {
+    await assert.rejects(service.again({ caFile: undefined }).order(NAMES), {
+      trouble: 'away',
+      message: /certificate that is not trusted \(.+SLIPWAY_ACME_CA_FILE\)/,
+    })
+    assert.deepEqual(ca.asked, [])
+  })
+
+  test('not there is away', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    const acme = service.again({ directory: `https://127.0.0.1:${port}/directory` })
+    await assert.rejects(acme.order(NAMES), { trouble: 'away', message: /\(ECONNREFUSED\)/ })
+  })
+
+  test('out of nonces is away', async () => {
+    answers('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
+    await assert.rejects(service.acme.order(NAMES), { trouble: 'away', message: /gave no nonce/ })
+  })
+})
+
+const proofs: Proofs = {
+  types: () => ['http-01', 'dns-01'],
+  present: async () => undefined,
+  remove: async () => undefined,
+}
+
+describe('while names are proven', () => {
+  test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
+    const order = await service.acme.order(NAMES)
+    answers('authorization', authorization({ status: 'processing', error: { detail: 'nobody home' } }))
+    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', message: /nobody home/ })
+    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE)
+    ca.instead = () => undefined
+    await service.acme.prove((await service.acme.resume(order.url))!, proofs)
+  })
+
+  test('a CA that wants to be asked tomorrow is not waited for', async () => {
+    const order = await service.acme.order(NAMES)
+    const headers = { 'retry-after': '86400' }
+    answers('authorization', { ...authorization({ status: 'processing' }), headers })
+    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', notBefore: NOW + DAY })
+    assert.deepEqual(service.paused, [])
+  })
+
+  test('an order that is never ready is slow after a minute', async () => {
+    const order = await service.acme.order(NAMES)
+    ca.instead = async ({ place }, ordinary) => {
+      if (place !== 'order') return undefined
+      const answer = (await ordinary()) as { body: object; status: number }
+      return { ...answer, body: { ...answer.body, status: 'pending' } }
+    }
+    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow' })
+    assert.ok(ca.count('order') < 100)
+  })
+
+  test('a CA that is away for a moment is asked again', async () => {
+    const order = await service.acme.order(NAMES)
+    let times = 0
+    ca.instead = ({ place }) => (place === 'order' && ++times < 3 ? { status: 502 } : undefined)
+    assert.equal((await service.acme.prove(order, proofs)).status, 'ready')
+  })
+
+  test('a CA that stays away is', async () => {
+    const order = await service.acme.order(NAMES)
+    answers('order', { status: 502 })
+    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'away' })
+    assert.equal(ca.count('order'), 3)
+  })
+
+  const strange: [string, object | string, RegExp][] = [
+    ['another name', { identifier: { value: 'evil.test' } }, /was not asked for/],
+    ['a wider name', { wildcard: true }, /was not asked for/],
+    ['no name', { identifier: null }, /without a value/],
+    ['no known challenge', { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] }, /takes nothing that/],
+    ['no challenge', { challenges: 'none' }, /takes nothing that/],
+    ['challenges that are none', { challenges: [null, 7, {}] }, /takes nothing that/],
+    ['an authorization that has expired', { status: 'expired' }, /did not find the proof/],
+    ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
+    ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
+    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /none of HTTPS/],
+  ]
+  for (const [what, change, words] of strange) {
+    test(`a CA that wants to see ${what} fails`, async () => {
+      const order = await service.acme.order(NAMES)
+      answers('authorization', authorization(challenge({}), change as object))
+      await assert.rejects(service.acme.prove(order, proofs), { name: 'AcmeFailure', message: words })
+      assert.equal(ca.count('challenge'), 0)
+    })
+  }
+})
+
+describe('while a certificate is issued', () => {
+  test('a CA that never issues is slow after a minute, and is not asked twice to issue', async () => {
+    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
+    const { key, csr } = await certificateRequest(NAMES)
+    stateOfOrders('processing')
+    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'slow' })
+    const processing = await service.acme.resume(ready.url)
+    assert.equal(processing?.status, 'processing')
+    ca.instead = () => undefined
+    const order = await service.acme.finalize(processing!, csr)
+    assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
+    assert.equal(ca.count('finalize'), 1)
+    assert.match(key, /PRIVATE KEY/)
+  })
+
+  test('an order that is given up says why', async () => {
+    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
+    stateOfOrders('invalid', { detail: 'CAA forbids it' })
+    const { csr } = await certificateRequest(NAMES)
+    await assert.rejects(service.acme.finalize(ready, csr), {
+      trouble: 'refused',
+      message: /: CAA forbids it$/,
+    })
+  })
+
+  test('a request for other names is refused in the words of the CA', async () => {
+    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
+    const { csr } = await certificateRequest(['other.example.test'])
+    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'refused', type: 'badCSR' })
+  })
+
+  test('a page in place of the certificate is none', async () => {
+    answers('certificate', html)
+    await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
+      trouble: 'away',
+      message: /no certificate/,
+    })
+  })
+
+  test('a certificate of something else is none', async () => {
+    const { chain } = await ca.issuer.issueWithKey({
+      names: NAMES,
+      notBefore: NOW - DAY,
+      notAfter: NOW + DAY,
+    })
+    const headers = { 'content-type': 'application/pem-certificate-chain' }
+    answers('certificate', { status: 200, headers, body: chain })
+    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for another key/)
+  })
+})
+
+function answers(place: Place, answer: CaAnswer): void {
+  ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
+}
+
+function stateOfOrders(status: string, error?: object): void {
+  ca.instead = async ({ place }, ordinary) => {
+    const answer = await ordinary()
+    if ((place !== 'order' && place !== 'finalize') || typeof answer === 'function') return answer
+    return { ...answer, body: { ...(answer.body as object), status, error } }
+  }
+}
+
+function authorization(one: object, change: object = {}) {
+  const identifier = { type: 'dns', value: NAMES[0] }
+  return { status: 200, body: { status: 'pending', identifier, challenges: [challenge(one)], ...change } }
+}
+
+function challenge(change: object): object {
+  const url = `${new URL(ca?.directory ?? 'https://127.0.0.1').origin}/challenge/1`
+  return { type: 'http-01', status: 'pending', token: 'a'.repeat(32), url, ...change }
+}
+
+function plainDirectory(): object {
+  const [newNonce, newAccount, newOrder] = ['a', 'b', 'c'].map((path) => `http://127.0.0.1:1/${path}`)
+  return { newNonce, newAccount, newOrder }
+}
+
+function total(times: readonly number[]): number {
+  return times.reduce((sum, time) => sum + time, 0)
+}
+
+/** Time is not what these tests are about. */
+function soon(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
