@@ -109,7 +109,7 @@ for (const read of [readInto, readChunks]) {
     for (const [what, bytes, status] of [
       ['comes in two pieces', ['GET /a.txt HTTP/1.1\r\nHo', 'st: {host}\r\n\r\n'], 200],
       ['has a body', [said('/a.txt', 'Content-Length: 2\r\n'), 'ab'], 200],
-      ['wants the connection to end', [said('/a.txt', 'Connection: close\r\n')], 200],
+      ['wants another protocol', [said('/a.txt', 'Connection: upgrade\r\n')], 200],
       ['wants to be told to go on', [said('/a.txt', 'Expect: 100-continue\r\n')], 200],
       ['is of an old version', ['GET /a.txt HTTP/1.0\r\nHost: {host}\r\n\r\n'], 200],
       ['has odd characters in its path', [said('/"<|>^`{}')], 404],
@@ -133,6 +133,24 @@ for (const read of [readInto, readChunks]) {
         await comesTrue(() => statuses().length === 2)
         assert.deepEqual(statuses(), ['200', `${status}`])
         assert.deepEqual(counts(), { answered: 1, handedOver: 1 })
+      })
+    }
+
+    for (const path of ['/a.txt', '/big.bin', '/nowhere']) {
+      test(`ends the connection after the answer when the client wants that: ${path}, cold and warm`, async () => {
+        edge.edge.forget([slug])
+        for (let time = 0; time < 2; time++) {
+          const socket = await client()
+          const came: Buffer[] = []
+          socket.on('data', (chunk: Buffer) => came.push(chunk))
+          socket.write(said(path, 'Connection: close\r\n').replace('{host}', host))
+          await once(socket, 'end')
+          const text = Buffer.concat(came).toString('latin1')
+          const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
+          assert.match(head, /\r\nConnection: close/)
+          assert.equal(body.length, Number(/Content-Length: (\d+)/.exec(head)?.[1]))
+        }
+        assert.deepEqual(counts(), { answered: 2, handedOver: 0 })
       })
     }
 

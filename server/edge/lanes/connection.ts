@@ -43,6 +43,8 @@ export class Connection {
   /** Whether the client will send no more. */
   #ended = false
   #isNew = true
+  /** Whether nothing is answered any more after what is under way. */
+  #isLast = false
   /** The look since which nothing came and nothing went. */
   #asleep: number
   /** What waited for the client at the last look, in bytes. */
@@ -133,6 +135,7 @@ export class Connection {
   /** False when the answer takes time; the connection goes on after it by itself. */
   #reply(asked: Recognised, answer: Answer | Promise<Answer>): boolean {
     this.#isNew = false
+    this.#isLast ||= asked.last
     this.#lane.answered++
     if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
     this.#busy = true
@@ -143,8 +146,9 @@ export class Connection {
 
   /** Sends an answer whose bytes are in memory; false when they are not. */
   #send(asked: Recognised, answer: Answer): boolean {
-    const { edge, wires, closing } = this.#lane
+    const { edge, wires } = this.#lane
     const { head } = asked
+    const closing = this.#isClosing
     if (!closing && wires.sendKnown(this.#socket, answer, head)) return true
     const { content } = answer
     const body = content ? edge.warm(content) : answer.body
@@ -174,17 +178,21 @@ export class Connection {
 
   #write(answer: Answer, body: Buffer | undefined, head: boolean): void {
     if (this.#socket.destroyed) return
-    const close = this.#lane.closing
+    const close = this.#isClosing
     this.#lane.wires.send(this.#socket, answer, { body, head, close })
   }
 
   #goOn(): void {
     if (this.#socket.destroyed) return
-    if (this.#lane.closing) return void this.#socket.destroySoon()
+    if (this.#isClosing) return void this.#socket.destroySoon()
     this.#work()
     if (this.#busy || !this.#isDone()) return
     if (this.#ended) this.#socket.end()
     else this.#socket.resume()
+  }
+
+  get #isClosing(): boolean {
+    return this.#isLast || this.#lane.closing
   }
 
   #isDone(): boolean {

@@ -5,6 +5,8 @@ import { wordIn } from './words.ts'
 export interface Recognised extends Asked {
   /** HEAD rather than GET. */
   head: boolean
+  /** Whether the client wants the connection to end after the answer (RFC 9112, 9.6). */
+  last: boolean
   /** Where the next request of the chunk begins. */
   end: number
 }
@@ -15,6 +17,7 @@ interface Block {
   before: Buffer
   after: Buffer
   headers: VisitHeaders
+  last: boolean
 }
 
 /** A request with a longer head is Node's to read, or to refuse. */
@@ -98,7 +101,8 @@ export class Recogniser {
         ? { path: wordIn(chunk, from, to), query: '' }
         : { path: wordIn(chunk, from, query), query: chunk.toString('latin1', query, to) }
     const host = wordIn(chunk, hostFrom, hostTo)
-    return { host, secure: this.#secure, target, headers: block.headers, head, end }
+    const { headers, last } = block
+    return { host, secure: this.#secure, target, headers, head, last, end }
   }
 
   #block(chunk: Buffer, start: number, length: number): Block | undefined {
@@ -131,6 +135,7 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
   let at = start
   let hostFrom = 0
   let hostTo = 0
+  let last: boolean | undefined
   for (let lines = 0; chunk[at] !== CR; lines++) {
     if (lines === MOST_LINES) return undefined
     const nameFrom = at
@@ -150,7 +155,8 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
     if (meaning === 'foreign') return undefined
     const value = chunk.toString('latin1', valueFrom, valueTo)
     if (meaning === 'connection') {
-      if (value.length !== 10 || value.toLowerCase() !== 'keep-alive') return undefined
+      if (last !== undefined || !isOption(value)) return undefined
+      last = value.length === CLOSE.length
     } else if (found[meaning] === undefined) found[meaning] = value
     else return undefined
     if (meaning === 'host') [hostFrom, hostTo] = [valueFrom, valueTo]
@@ -159,7 +165,15 @@ function readBlock(chunk: Buffer, start: number): Block | undefined {
   if (chunk[at + 1] !== LF || !host || endOfHost(chunk, hostFrom) !== hostTo) return undefined
   const before = Buffer.from(chunk.subarray(start, hostFrom))
   const after = Buffer.from(chunk.subarray(hostTo, at + 2))
-  return { before, after, headers }
+  return { before, after, headers, last: last === true }
+}
+
+const CLOSE = 'close'
+
+/** What may be said of a connection: that it ends, or that it does not. */
+function isOption(value: string): boolean {
+  const option = value.toLowerCase()
+  return option === 'keep-alive' || option === CLOSE
 }
 
 /** Where a host that begins there ends; there, when it is none. */
