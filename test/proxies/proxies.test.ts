@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { request as plainRequest } from 'node:http'
+import { type RequestOptions, request } from 'node:https'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { connect, getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { filesOf, sha256 } from '../api/content.ts'
+import { needs } from '../tools/part.ts'
+import { giveDomain } from './active-domain.ts'
+import { DOMAIN, type ProxyName, type RunningProxy, startProxy } from './proxy.ts'
+
+/** Requests an hour for an address without a key. */
+const RATE = 3
+
+interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+}
+
+/** Asks a host over HTTPS, from an address of this machine. */
+async function ask(
+  proxy: RunningProxy,
+  host: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<Answer> {
+  const asked = request({
+    host: '127.0.0.1',
+    port: proxy.httpsPort,
+    servername: host,
+    path,
+    ca: proxy.root,
+    agent: false,
+    ...options,
+    headers: { Host: host, ...(options.headers as Record<string, string>) },
+  })
+  return new Promise((resolve, reject) => {
+    asked
+      .on('error', reject)
+      .on('response', async (response) => {
+        resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
+      })
+      .end()
+  })
+}
+
+function redirected(proxy: RunningProxy, host: string, path: string): Promise<Answer> {
+  const asked = plainRequest({
+    host: '127.0.0.1',
+    port: proxy.httpPort,
+    path,
+    headers: { Host: host },
+    agent: false,
+  })
+  return new Promise((resolve, reject) => {
+    asked
+      .on('error', reject)
+      .on('response', async (response) => {
+        resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
+      })
+      .end()
+  })
+}
+
+/** The code of what ended a handshake for this name. */
+function refusal(proxy: RunningProxy, servername: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: proxy.httpsPort, servername, ca: proxy.root })
+  return new Promise((resolve, reject) => {
+    socket
+      .on('secureConnect', () => reject(new Error(`there is a certificate for ${servername}`)))
+      .on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  })
+}
+
+for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
+  test(`behind ${name}, as deploy/edge sets it up`, needs(name), async (t) => {
+    await using proxy = await startProxy(name, { RATE_ANONYMOUS: String(RATE) })
+    const { service } = proxy
+    setDefaultCACertificates([...getCACertificates('default'), proxy.root])
+    const key = await service.signIn(`${name}@example.test`)
+    const large = randomBytes(30 * 2 ** 20)
+    const { slug, siteUrl } = await service
+      .client(key)
+      .publish({ files: filesOf({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
+    const host = `${slug}.sites.test`
+
+    await t.test('a site of large files is published and visited', async () => {
+      assert.equal(siteUrl, `https://${host}:${proxy.httpsPort}/`)
+      const got = await ask(proxy, host, '/large.bin')
+      assert.equal(sha256(got.body), sha256(large))
+      assert.equal((await ask(proxy, host, '/index.html')).body.toString(), 'home '.repeat(1000))
+    })
+
+    await t.test('what Slipway says about caching comes through unchanged', async () => {
+      const { headers } = await ask(proxy, host, '/')
+      assert.match(String(headers.etag), /^"[^"]+"$/)
+      assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+      const again = await ask(proxy, host, '/', { headers: { 'If-None-Match': String(headers.etag) } })
+      assert.equal(again.status, 304)
+      const part = await ask(proxy, host, '/large.bin', { headers: { Range: 'bytes=10-19' } })
+      assert.deepEqual([part.status, part.body], [206, large.subarray(10, 20)])
+    })
+
+    await t.test('a custom domain is visited over HTTPS as soon as it is active', async () => {
+      if (name === 'caddy') await refusal(proxy, DOMAIN)
+      await giveDomain(service, slug, DOMAIN)
+      assert.equal((await ask(proxy, DOMAIN, '/')).body.toString(), 'home '.repeat(1000))
+    })
+
+    await t.test('a name that nobody has gets no certificate', async () => {
+      await giveDomain(service, slug, 'pending.example.test', 'pending')
+      for (const other of ['pending.example.test', 'unknown.example.test', 'example.test']) {
+        assert.match(await refusal(proxy, other), /ALERT|UNRECOGNIZED_NAME/, other)
+      }
+    })
+
+    await t.test('plain HTTP leads to HTTPS', async () => {
+      const { status, headers } = await redirected(proxy, DOMAIN, '/a%20page?and=more')
+      assert.deepEqual([status, headers.location], [308, `https://${DOMAIN}/a%20page?and=more`])
+    })
+
+    await t.test('callers are told apart by their own address, whatever they write themselves', async () => {
+      const remaining = async (localAddress: string, forged: string) => {
+        const path = '/api/v1/publish/no-such-site-234567'
+        const headers = { 'X-Forwarded-For': forged }
+        const answer = await ask(proxy, 'localhost', path, { localAddress, headers })
+        return [answer.status, Number(answer.headers['x-ratelimit-remaining'])]
+      }
+      for (let left = RATE - 1; left >= 0; left--) {
+        assert.equal((await remaining('127.0.0.2', `192.0.2.${left}`))[1], left)
+      }
+      assert.equal((await remaining('127.0.0.2', '192.0.2.99, 198.51.100.1'))[0], 429)
+      assert.equal((await remaining('127.0.0.3', '127.0.0.2'))[1], RATE - 1)
+    })
+  })
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FOREVER, Issuer } from '../acme/issuer.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { type Daemon, startDaemon } from '../tools/daemon.ts'
+
+/** A name that has a certificate, or may have one, beside those of the service. */
+export const DOMAIN = 'www.example.test'
+
+export type ProxyName = 'caddy' | 'nginx' | 'haproxy'
+
+/** A proxy with the configuration of deploy/edge in front of a real service. */
+export interface RunningProxy extends AsyncDisposable {
+  service: RunningService
+  httpPort: number
+  httpsPort: number
+  /** PEM of the root that its certificates come from. */
+  root: string
+}
+
+interface Ports {
+  folder: string
+  http: number
+  https: number
+  service: number
+  internal: number
+}
+
+/** Replacements of what is in a file: names of files and ports. */
+type Changes = [string, string][]
+
+interface Recipe {
+  file: string
+  isReady(line: string): boolean
+  args(configuration: string): string[]
+  changes(ports: Ports): Changes
+  /** Writes what its certificates are read from and answers the root; without it the proxy makes them. */
+  certificates?: (folder: string) => Promise<string>
+}
+
+const RECIPES: Record<ProxyName, Recipe> = {
+  caddy: {
+    file: 'Caddyfile',
+    isReady: (line) => line.includes('serving initial configuration'),
+    args: (configuration) => ['run', '--config', configuration, '--adapter', 'caddyfile'],
+    changes: ({ folder, http, https, service, internal }) => [
+      ['127.0.0.1:8081', `127.0.0.1:${internal}`],
+      ['127.0.0.1:8080', `127.0.0.1:${service}`],
+      [
+        '{\n\ton_demand_tls',
+        `{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port ${http}\n\thttps_port ${https}\n\tdefault_bind 127.0.0.1\n\tstorage file_system ${folder}/data\n\ton_demand_tls`,
+      ],
+    ],
+  },
+  nginx: {
+    file: 'nginx.conf',
+    isReady: (line) => line.includes('start worker process '),
+    args: (configuration) => [
+      '-c',
+      configuration,
+      '-e',
+      'stderr',
+      '-g',
+      'daemon off; error_log stderr notice;',
+    ],
+    changes: ({ folder, http, https, service }) => [
+      ['127.0.0.1:8080', `127.0.0.1:${service}`],
+      ['worker_processes auto;', 'worker_processes 1; user root;'],
+      ['listen 80 default_server;\n    listen [::]:80 ', `listen 127.0.0.1:${http} `],
+      ['listen 443 ssl http2 default_server;\n    listen [::]:443 ', `listen 127.0.0.1:${https} `],
+      ['http {\n', `http {\n${nginxFolders(folder)}`],
+      ['/run/nginx.pid', `${folder}/nginx.pid`],
+      ['/etc/slipway/tls/$certificate.crt', `${folder}/tls/$certificate.crt`],
+      ['/etc/slipway/tls/$certificate.key', `${folder}/tls/$certificate.key`],
+      ['/var/lib/slipway-acme', `${folder}/acme`],
+      ['    slipway.example slipway.example;', '    localhost localhost;'],
+      ['*.sites.example sites.example', '*.sites.test sites.test'],
+    ],
+    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ crt: chain, key })),
+  },
+  haproxy: {
+    file: 'haproxy.cfg',
+    isReady: (line) => line.includes('Loading success'),
+    args: (configuration) => ['-W', '-db', '-f', configuration],
+    changes: ({ folder, http, https, service }) => [
+      ['127.0.0.1:8080', `127.0.0.1:${service}`],
+      ['bind :80', `bind 127.0.0.1:${http}`],
+      ['bind :443', `bind 127.0.0.1:${https}`],
+      ['crt /etc/slipway/tls/ ', `crt ${folder}/tls/ `],
+    ],
+    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ pem: chain + key })),
+  },
+}
+
+export async function startProxy(name: ProxyName, settings: Record<string, string>): Promise<RunningProxy> {
+  const recipe = RECIPES[name]
+  await using started = new AsyncDisposableStack()
+  let service!: RunningService
+  let root: string | undefined
+  const daemon = started.use(
+    await startDaemon({
+      name,
+      ports: 2,
+      async prepare(folder, [http, https]) {
+        service = started.use(await startService(https!, settings))
+        root = await recipe.certificates?.(folder)
+        const internal = service.service.internalPort!
+        const changes = recipe.changes({
+          folder,
+          http: http!,
+          https: https!,
+          service: service.port,
+          internal,
+        })
+        const configuration = join(folder, recipe.file)
+        await writeFile(configuration, changed(recipe.file, changes))
+        return recipe.args(configuration)
+      },
+      isReady: recipe.isReady,
+    }),
+  )
+  const [httpPort, httpsPort] = daemon.ports as [number, number]
+  root ??= await caddyRoot(daemon)
+  const owned = started.move()
+  return { service, httpPort, httpsPort, root, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** With the settings that deploy/README.md names. */
+function startService(https: number, settings: Record<string, string>): Promise<RunningService> {
+  return startTestService({
+    BASE_URL: `https://localhost:${https}`,
+    SITE_DOMAIN: 'sites.test',
+    TRUSTED_PROXIES: '1',
+    INTERNAL_PORT: '0',
+    ...settings,
+  })
+}
+
+function changed(file: string, changes: Changes): string {
+  const text = readFileSync(new URL(`../../deploy/edge/${file}`, import.meta.url), 'utf8')
+  return changes.reduce((before, [from, to]) => {
+    if (!before.includes(from)) throw new Error(`deploy/edge/${file} has no ${JSON.stringify(from)}`)
+    return before.replaceAll(from, () => to)
+  }, text)
+}
+
+async function writeCertificates(
+  folder: string,
+  files: (chain: string, key: string) => Record<string, string>,
+): Promise<string> {
+  const issuer = await Issuer.create()
+  await mkdir(join(folder, 'tls'))
+  for (const [name, names] of [
+    ['localhost', ['localhost']],
+    ['sites.test', ['*.sites.test']],
+    [DOMAIN, [DOMAIN]],
+  ] as const) {
+    const { chain, key } = await issuer.issueWithKey({ names, ...FOREVER })
+    for (const [ending, text] of Object.entries(files(chain, key))) {
+      await writeFile(join(folder, 'tls', `${name}.${ending}`), text)
+    }
+  }
+  return issuer.root
+}
+
+/** Debian's are root's. */
+function nginxFolders(folder: string): string {
+  const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return names.map((name) => `${name}_temp_path ${folder}/${name};\n`).join('')
+}
+
+function caddyRoot({ folder }: Daemon): Promise<string> {
+  return readFile(join(folder, 'data/pki/authorities/local/root.crt'), 'utf8')
+}
