@@ -28,7 +28,11 @@ export const parts = {
     for: 'tests with archives of common archivers',
   },
   git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
-  nginx: { programs: ['nginx'], packages: ['nginx-light'], for: 'a comparison with nginx, and tests with it in front' },
+  nginx: {
+    programs: ['nginx'],
+    packages: ['nginx-light'],
+    for: 'a comparison with nginx, and tests with it in front',
+  },
   pebble: {
     programs: ['pebble', 'pebble-challtestsrv', 'openssl'],
     packages: ['pebble', 'openssl'],

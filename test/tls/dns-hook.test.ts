@@ -32,7 +32,7 @@ test('the hook that comes with Slipway enters records and removes them again', n
   await using knot = await startKnot()
   const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
   await using wrapper = await script(
-    `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}'`,
+    `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}' DNS_HOOK_SECONDARIES='127.0.0.1#${knot.port}'`,
     `exec '${example}' "$@"`,
   )
   const hook = dnsHook({ program: wrapper.program, log })
