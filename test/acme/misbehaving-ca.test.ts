@@ -46,6 +46,14 @@ const cut: CaAnswer = (request) => {
 
 const hang: CaAnswer = () => undefined
 
+const switched: CaAnswer = (request) => {
+  request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\n\r\n')
+}
+
+const headers: CaAnswer = (request) => {
+  request.socket.write(`HTTP/1.1 200 OK\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(100)}`)
+}
+
 const flood: CaAnswer = (_, response) => {
   const chunk = Buffer.alloc(65_536, ' ')
   let sent = 0
@@ -141,6 +149,18 @@ const ANSWERS: [string, CaAnswer, Expected][] = [
     problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`),
     { trouble: 'refused', words: /^[ -~]{100,500}$/ },
   ],
+  [
+    'that there is no such account, again and again',
+    problem(400, 'accountDoesNotExist', 'Who are you?'),
+    { trouble: 'refused', asked: 2, words: /: Who are you\?$/ },
+  ],
+  [
+    'with an order for another name',
+    located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }),
+    { trouble: 'away', words: /other names/ },
+  ],
+  ['with another protocol', switched, { trouble: 'away' }],
+  ['with endless headers', headers, { trouble: 'away', words: /HEADER_OVERFLOW/ }],
   ['no, for no reason', { status: 403, body: 'no' }, { trouble: 'refused', words: /status 403/ }],
 ]
 

@@ -1,33 +1,38 @@
 /**
  * A certificate authority that speaks ACME (RFC 8555), with one account of this service. No call waits longer than its
- * deadline: what takes longer is asked for again later, by the order's address. Every call can throw `AcmeFailure`.
+ * deadline: what takes longer is asked for again later, by the order's address. Every call can throw `AcmeFailure`; what
+ * the store or `Proofs` throw is passed on.
  */
 export interface Acme {
   /** Whether the CA has renewal information (RFC 9773). */
   hasRenewalInformation(): Promise<boolean>
 
   /**
-   * A new order for these names (RFC 8555, 7.4), with the profile that was set if the CA has it. `replaces` is the
-   * identifier of the certificate before (RFC 9773, 4.1 and 5); a CA that does not want it is asked without.
+   * A new order for these names (RFC 8555, 7.4), with the profile that was set unless the CA has none at all. `replaces` is
+   * the identifier of the certificate before (RFC 9773, 4.1 and 5); a CA that does not want it is asked without.
    */
   order(names: readonly string[], replaces?: string): Promise<Order>
 
-  /** The order at an address that was kept; undefined when the CA no longer knows it. */
+  /** The order at an address that was kept; undefined when the CA no longer knows it, or never did. */
   resume(url: string): Promise<Order | undefined>
 
   /**
    * Proves every name of a pending order: hands each challenge to `proofs`, asks the CA to look, and waits until the
-   * order is ready. What was handed to `proofs` is taken away however it ends.
+   * order is ready. What was handed to `proofs` is taken away however it ends. A challenge that was answered before, by a
+   * process that is gone, is shown again and not answered again.
    */
   prove(order: Order, proofs: Proofs): Promise<Order>
 
-  /** Asks for the certificate of a ready order, and waits until the order is valid. `csr` is DER (RFC 2986). */
+  /**
+   * Asks for the certificate of a ready order, unless the CA is at it (`processing`), and waits until the order is valid.
+   * `csr` is DER (RFC 2986).
+   */
   finalize(order: Order, csr: Uint8Array): Promise<Order>
 
   /** The chain of a valid order: PEM, leaf first, nothing else. */
   download(order: Order): Promise<string>
 
-  /** When the CA wants a certificate renewed; undefined when it does not say (RFC 9773, 4.2). */
+  /** When the CA wants a certificate renewed (RFC 9773, 4.2); undefined when it does not say, or nothing that makes sense. */
   renewalInformation(certificateId: string): Promise<RenewalInformation | undefined>
 }
 
@@ -44,7 +49,7 @@ export interface Order {
 
 /** Shows the CA what it looks for, from every node, before `present` resolves. Calls for the same proof may repeat. */
 export interface Proofs {
-  /** Which types can be shown for a name, the preferred one first. */
+  /** Which types can be shown for a name, the preferred one first; of a wildcard (`*.`) only DNS-01 counts. */
   types(name: string): readonly ChallengeType[]
   present(proof: Proof): Promise<void>
   remove(proof: Proof): Promise<void>
@@ -73,7 +78,7 @@ export interface RenewalInformation {
 /**
  * Why the CA did not do it.
  *
- * - `away`: not reached, or 5xx. Says nothing about the name.
+ * - `away`: not reached, 5xx, or an answer that makes no sense. Says nothing about the name.
  * - `limited`: 429 or rateLimited; not before `notBefore`.
  * - `failed`: it looked at the name and did not find the proof: counts against the limit of failures.
  * - `refused`: anything else that it said no to.

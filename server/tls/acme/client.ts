@@ -34,6 +34,13 @@ const PEM_CHAIN = /^application\/pem-certificate-chain\b/i
 /** What CAs answer when they do not want `replaces` (RFC 9773, 5). */
 const NO_REPLACEMENT = ['alreadyReplaced', 'malformed', 'conflict', 'unauthorized']
 
+/** RFC 8555, 7.4; RFC 9773, 5. */
+interface NewOrder {
+  identifiers: { type: string; value: string }[]
+  profile?: string
+  replaces?: string
+}
+
 /** A CA over HTTPS. Throws when the file with the roots cannot be read. */
 export function acmeClient(options: AcmeOptions): Acme & Disposable {
   return new Client(options)
@@ -149,9 +156,12 @@ class Client implements Acme, Disposable {
     }
   }
 
-  async #newOrder({ newOrder: url }: Directory, payload: object, patience: Patience): Promise<Order> {
+  async #newOrder({ newOrder: url }: Directory, payload: NewOrder, patience: Patience): Promise<Order> {
+    const names = payload.identifiers.map(({ value }) => value)
     const reply = await this.#conversation.tell({ url, payload, to: 'take the order' }, patience)
-    return readOrder(reply, locationOf(reply, 'the order'))
+    const order = readOrder(reply, locationOf(reply, 'the order'))
+    if (order.names.toSorted().join() === names.toSorted().join()) return order
+    throw away('took an order for other names')
   }
 
   /** Looks at an order until it is in one of these states. */

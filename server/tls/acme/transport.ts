@@ -78,6 +78,8 @@ export class Transport implements Disposable {
       const unread = asking.reusedSocket && error.code === 'ECONNRESET' && method !== 'POST'
       reject(unread ? new ClosedMeanwhile() : error)
     })
+    // Without an error when the answer is to switch the protocol.
+    asking.on('close', () => reject(new Error('the connection is closed')))
     asking.end(body)
     const answer = await promise
     const { statusCode, headers: answered } = answer

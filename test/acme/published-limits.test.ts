@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { CaDouble } from './ca-double.ts'
+import { PublishedLimits } from './published-limits.ts'
+import { obtain, serviceAtCa } from './service-at-ca.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+let now: number
+let limits: PublishedLimits
+
+beforeEach(() => {
+  now = Date.UTC(2031, 0, 1)
+  limits = new PublishedLimits(() => now)
+})
+
+test('300 orders in 3 hours are taken, renewals not counted', () => {
+  const begin = now
+  for (let order = 0; order < 300; order++) {
+    now += 1000
+    assert.equal(limits.order([`${order}.test`], false), undefined)
+    assert.equal(limits.order([`${order}.test`], true), undefined)
+  }
+  assert.deepEqual(limits.order(['more.test'], false), { limit: 'order', notBefore: begin + 1000 + 3 * HOUR })
+  now = begin + 1000 + 3 * HOUR
+  assert.equal(limits.order(['more.test'], false), undefined)
+  assert.equal(limits.passed.length, 1)
+})
+
+test('5 certificates for just the same names are issued in 7 days', () => {
+  for (let issued = 0; issued < 5; issued++) {
+    assert.equal(limits.order(['b.test', 'a.test'], false), undefined)
+    limits.issued(['a.test', 'b.test'], false)
+  }
+  assert.equal(limits.order(['a.test'], false), undefined)
+  assert.equal(limits.order(['a.test', 'b.test'], true), undefined)
+  assert.deepEqual(limits.order(['a.test', 'b.test'], false), {
+    limit: 'duplicate',
+    notBefore: now + 7 * DAY,
+  })
+})
+
+test('a name may fail 5 times in an hour', () => {
+  for (let failed = 0; failed < 5; failed++) limits.failed('a.test')
+  assert.equal(limits.order(['b.test', 'a.test'], false)?.limit, 'failure')
+  now += HOUR
+  assert.equal(limits.order(['b.test', 'a.test'], false), undefined)
+})
+
+test('the CA of the tests says no when its limits are passed, and when to come back', async () => {
+  now = Date.now()
+  await using ca = await CaDouble.start({ clock: () => now })
+  await using service = await serviceAtCa(ca, { clock: () => now })
+  const proofs = {
+    types: () => ['http-01'] as const,
+    present: async () => undefined,
+    remove: async () => undefined,
+  }
+  for (let times = 0; times < 5; times++) await obtain(service.acme, ['a.test'], { proofs })
+  await assert.rejects(service.acme.order(['a.test']), { trouble: 'limited', notBefore: now + 7 * DAY })
+  await service.acme.order(['a.test'], ca.issued.at(-1)!.id)
+  ca.look = () => 'nothing there'
+  for (let times = 0; times < 5; times++)
+    await assert.rejects(service.acme.prove(await service.acme.order(['b.test']), proofs), {
+      trouble: 'failed',
+    })
+  await assert.rejects(service.acme.order(['b.test']), { trouble: 'limited', notBefore: now + HOUR })
+})

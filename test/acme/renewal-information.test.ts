@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { certificateId } from '../../server/tls/acme/certificate-id.ts'
+import { CaDouble } from './ca-double.ts'
+import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+
+const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+let now = NOW
+let ca: CaDouble
+let service: ServiceAtCa
+
+before(async () => {
+  ca = await CaDouble.start({ clock: () => now })
+  service = await serviceAtCa(ca, { clock: () => now })
+})
+
+after(async () => {
+  await service[Symbol.asyncDispose]()
+  await ca[Symbol.asyncDispose]()
+})
+
+beforeEach(() => {
+  now = NOW
+  ca.instead = () => undefined
+  service.logged.length = 0
+})
+
+test('the CA says when it wants its certificate renewed', async () => {
+  const proofs = {
+    types: () => ['http-01'] as const,
+    present: async () => undefined,
+    remove: async () => undefined,
+  }
+  now = Date.now()
+  const { chain } = await obtain(service.acme, ['www.example.test'], { proofs })
+  const [start, end] = [now + 3 * DAY, now + 4 * DAY]
+  ca.window = () => ({ start, end })
+  assert.equal(await service.acme.hasRenewalInformation(), true)
+  assert.deepEqual(await service.acme.renewalInformation((await certificateId(chain))!), {
+    start,
+    end,
+    askAgainAt: now + 6 * HOUR,
+  })
+})
+
+test('of a certificate that the CA does not know there is nothing to say', async () => {
+  assert.equal(await service.acme.renewalInformation('AAAA.AAAA'), undefined)
+})
+
+test('a CA that is away says so, and when it is back', async () => {
+  ca.instead = ({ place }) =>
+    place === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
+  await assert.rejects(service.acme.renewalInformation('AAAA.AAAA'), {
+    trouble: 'away',
+    notBefore: NOW + MINUTE,
+  })
+})
+
+const WINDOW = { start: '2031-05-08T00:00:00Z', end: '2031-05-09T00:00:00.123456Z' }
+const READ = { start: Date.UTC(2031, 4, 8), end: Date.UTC(2031, 4, 9, 0, 0, 0, 123) }
+
+for (const [retryAfter, wait] of [
+  ['3600', HOUR],
+  ['0', MINUTE],
+  ['1', MINUTE],
+  ['86400', 6 * HOUR],
+  [new Date(NOW + 2 * HOUR).toUTCString(), 2 * HOUR],
+  ['Thu, 01 Jan 1970 00:00:00 GMT', MINUTE],
+  ['-5', 6 * HOUR],
+  ['now', 6 * HOUR],
+  ['', 6 * HOUR],
+] as const) {
+  test(`a Retry-After of "${retryAfter}" means ${wait / MINUTE} minutes`, async () => {
+    says({ suggestedWindow: WINDOW }, retryAfter)
+    assert.deepEqual(await ask(), { ...READ, askAgainAt: NOW + wait })
+  })
+}
+
+test('a window that is over is one: the certificate is to be renewed now', async () => {
+  says({ suggestedWindow: { start: '2030-01-01T00:00:00+02:00', end: '2030-01-02T00:00:00z' } })
+  assert.equal((await ask())?.start, Date.UTC(2029, 11, 31, 22))
+})
+
+test('an explanation is passed on when it is an address', async () => {
+  says({ suggestedWindow: WINDOW, explanationURL: 'https://ca.example.test/why' })
+  assert.equal((await ask())?.explanation, 'https://ca.example.test/why')
+  for (const explanationURL of ['javascript:alert(1)', 7, null, `https://ca.test/${'x'.repeat(4000)}`]) {
+    says({ suggestedWindow: WINDOW, explanationURL })
+    assert.equal((await ask())?.explanation, undefined)
+  }
+})
+
+const NONSENSE: [string, object][] = [
+  ['nothing', {}],
+  ['no window', { suggestedWindow: null }],
+  ['a window that ends before it begins', { suggestedWindow: { start: WINDOW.end, end: WINDOW.start } }],
+  ['a window of no time', { suggestedWindow: { start: WINDOW.start, end: WINDOW.start } }],
+  ['a window without an end', { suggestedWindow: { start: WINDOW.start } }],
+  ['times that are none', { suggestedWindow: { start: 'today', end: 'tomorrow' } }],
+  ['times that only JavaScript reads', { suggestedWindow: { start: '1', end: '2031' } }],
+  ['numbers', { suggestedWindow: { start: 1, end: 2e12 } }],
+  ['a day that is none', { suggestedWindow: { start: '2031-02-31T99:00:00Z', end: WINDOW.end } }],
+  ['a time before such things', { suggestedWindow: { start: '0001-01-01T00:00:00Z', end: WINDOW.end } }],
+  ['a time long after', { suggestedWindow: { start: WINDOW.start, end: '9999-01-01T00:00:00Z' } }],
+]
+for (const [what, body] of NONSENSE) {
+  test(`${what} is no suggestion, and logged`, async () => {
+    says(body)
+    assert.equal(await ask(), undefined)
+    assert.deepEqual(
+      service.logged.map(({ message }) => message),
+      ['what the certificate authority says about renewal makes no sense'],
+    )
+  })
+}
+
+test('a page is no suggestion', async () => {
+  ca.instead = ({ place }) =>
+    place === 'renewal-information'
+      ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }
+      : undefined
+  await assert.rejects(ask(), { trouble: 'away' })
+})
+
+test('the directory is read once for many questions, and again when it is old or the clock has jumped', async () => {
+  says({ suggestedWindow: WINDOW })
+  const acme = service.again()
+  const before = ca.count('directory')
+  await Promise.all([1, 2, 3].map(() => acme.renewalInformation('a.b')))
+  now += 9 * MINUTE
+  await acme.renewalInformation('a.b')
+  assert.equal(ca.count('directory') - before, 1)
+  now += 2 * MINUTE
+  await acme.renewalInformation('a.b')
+  assert.equal(ca.count('directory') - before, 2)
+  now -= DAY
+  await acme.renewalInformation('a.b')
+  assert.equal(ca.count('directory') - before, 3)
+})
+
+function says(body: object, retryAfter?: string): void {
+  ca.instead = ({ place }) =>
+    place === 'renewal-information'
+      ? { status: 200, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter }, body }
+      : undefined
+}
+
+function ask() {
+  return service.acme.renewalInformation('AAAA.AAAA')
+}
