@@ -70,7 +70,8 @@ export function circumstances(results: readonly Result[]): string[] {
 
 /** The server was not at its limit there, so wrk was, or something else took the core. */
 function notBusy(results: readonly Result[]): string[] {
-  const cells = results.flatMap(({ work, runs }) =>
+  const byClock = results.filter(({ work }) => !work.byCpuTime)
+  const cells = byClock.flatMap(({ work, runs }) =>
     [...runs].flatMap(([name, rounds]) => {
       const cores = median(rounds.map((run) => run.cores))
       return cores < FULL ? [`${work.name}, ${name} (${shown(cores)})`] : []

@@ -72,7 +72,8 @@ async function handshake(port: number, name: string): Promise<number> {
   await once(socket, 'secureConnect')
   const milliseconds = performance.now() - started
   const { subjectaltname } = socket.getPeerCertificate()
-  socket.destroy()
+  socket.end()
+  await once(socket.resume(), 'close')
   if (subjectaltname !== `DNS:${name}`) throw new Error(`${name} got the certificate of ${subjectaltname}`)
   return milliseconds
 }
