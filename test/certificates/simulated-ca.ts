@@ -2,6 +2,7 @@ import {
   type Acme,
   AcmeFailure,
   type Order,
+  type Proof,
   type Proofs,
   type RenewalInformation,
 } from '../../server/tls/acme/acme.ts'
@@ -53,6 +54,8 @@ export class SimulatedCa implements Acme {
   readonly issued = new Map<string, StandIn>()
   /** Orders that were opened, by their names. */
   readonly ordered = new Map<string, number>()
+  /** How many certificates were issued in all. */
+  certificates = 0
   life: number
   hasInformation: boolean
   /** Called at each step, before the CA does it; what it throws is the CA's answer. */
@@ -63,6 +66,8 @@ export class SimulatedCa implements Acme {
     start: notBefore + (notAfter - notBefore) * 0.64,
     end: notBefore + (notAfter - notBefore) * 0.67,
   })
+  /** Looks at what is shown. */
+  look: (proof: Proof) => void | Promise<void> = () => undefined
   /** Changes what is sent as the chain. */
   chain: (issued: StandIn) => StandIn = (issued) => issued
 
@@ -114,17 +119,24 @@ export class SimulatedCa implements Acme {
         const name = wanted.replace('*.', '')
         const proof = { type: type!, name, token: order.url, keyAuthorization: `${order.url}.key` }
         await proofs.present(proof)
-        await proofs.remove(proof)
+        try {
+          await this.look(proof)
+        } finally {
+          await proofs.remove(proof)
+        }
       }
       kept.order = { ...kept.order, status: 'ready' }
       return kept.order
     })
   }
 
-  /** Counts a validation of an order that failed, and answers what is said about it. */
+  /** Lets the newest order for names fail its validation, and answers what is said about it. */
   fails(names: readonly string[]): AcmeFailure {
     for (const name of names) this.limits.failed(name)
-    return new AcmeFailure('failed', `nothing found at ${names.join(' and ')}`, { type: 'unauthorized' })
+    const problem = `nothing was found at ${names.join(' and ')}`
+    const kept = this.#orders.get(this.#recent.get(names.join())!.at(-1)!)!
+    kept.order = { ...kept.order, status: 'invalid', problem }
+    return new AcmeFailure('failed', problem, { type: 'unauthorized' })
   }
 
   async finalize({ url, names }: Order, csr: Uint8Array): Promise<Order> {
@@ -135,6 +147,7 @@ export class SimulatedCa implements Acme {
       const notBefore = this.#clock() - HOUR
       const issued = { id: url, names, key, notBefore, notAfter: notBefore + this.life }
       kept.issued = issued
+      this.certificates++
       this.issued.set(issued.id, issued)
       this.limits.issued(names, kept.replaces !== undefined)
       if (kept.replaces !== undefined) this.issued.delete(kept.replaces)

@@ -86,12 +86,12 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   await activate(store, options.domains)
   const watch = stack.use(new Watch(file, { outages, grace, settled: START + 2 * DAY }))
   while (time.now < end) {
-    await certificates.tend()
-    time.now = watch.nextTime(time.now)
+    const got = await certificates.tend()
+    time.now = watch.nextTime(time.now, got > 0)
   }
   return {
-    orders: ca.asked.order,
-    issued: watch.issuedCount(ca),
+    orders: ca.ordered.values().reduce((sum, orders) => sum + orders, 0),
+    issued: ca.certificates,
     questions: ca.asked.information,
     away: outages.share(START, end),
     mishaps: mishaps.count,
@@ -147,18 +147,14 @@ class Watch implements Disposable {
     this.#options = options
   }
 
-  /** The time of the next turn: when something is due, but ten minutes later at least, or half a one when more is due now. */
-  nextTime(now: number): number {
+  /** The time of the next turn: when something is due, but some minutes later at least, unless the last turn got on. */
+  nextTime(now: number, gotOn: boolean): number {
     if (now >= this.#lookAt) this.#look(now)
     const { next } = this.#db.prepare('SELECT min(due_at) AS next FROM certificates').get() as {
       next: number
     }
-    if (next <= now) return now + 30 * SECOND
+    if (next <= now) return now + (gotOn ? 10 * SECOND : 5 * MINUTE)
     return Math.min(Math.max(next, now + 10 * MINUTE), now + HOUR)
-  }
-
-  issuedCount(ca: SimulatedCa): number {
-    return ca.asked.download
   }
 
   [Symbol.dispose](): void {

@@ -133,7 +133,7 @@ export class Certificates implements AsyncDisposable {
 
   async #visit(name: string) {
     try {
-      const outcome = await this.#issuance.visit(name)
+      const outcome = await this.#issuance.visit(name, { caIsThere: this.#away.times === 0 })
       if (outcome === 'away') this.#waitForCa()
       else if (outcome !== 'waits') this.#away.times = 0
       return outcome

@@ -46,15 +46,18 @@ export class Issuance {
     this.#parts = parts
   }
 
-  /** Does what is due for a name, unless another node is at it. Throws only when the store does. */
-  async visit(name: string): Promise<Outcome> {
+  /**
+   * Does what is due for a name, unless another node is at it. `caIsThere` when the CA has last done something for some name.
+   * Throws only when the store does.
+   */
+  async visit(name: string, { caIsThere }: { caIsThere: boolean }): Promise<Outcome> {
     const turn = await this.#begin(name)
     if (!turn) return 'waits'
     this.#turns.add(turn)
     try {
       return await this.#obtain(turn)
     } catch (error) {
-      return await this.#setBack(turn, error)
+      return await this.#setBack(turn, error, caIsThere)
     } finally {
       this.#turns.delete(turn)
     }
@@ -91,12 +94,12 @@ export class Issuance {
     const order = (await this.#resume(turn)) ?? (await this.#open(turn))
     if (!order) return 'waits'
     const proven = order.status === 'pending' ? await acme.prove(order, this.#proofs(turn)) : order
-    const issued = proven.status === 'ready' ? await this.#finalize(turn, proven) : proven
+    if (proven.status === 'invalid')
+      throw new AcmeFailure('failed', proven.problem ?? 'The certificate authority has given up the order')
+    const issued = proven.status === 'valid' ? proven : await this.#finalize(turn, proven)
     turn.mayBeIssued = true
-    if (issued.status === 'invalid')
-      throw new AcmeFailure('failed', issued.problem ?? 'The CA has ended the order')
     if (issued.status !== 'valid')
-      throw new AcmeFailure('slow', 'The CA has not issued the certificate in time; it is asked again')
+      throw new AcmeFailure('slow', 'The certificate authority has not issued the certificate in time')
     await this.#install(turn, issued)
     return 'issued'
   }
@@ -189,7 +192,7 @@ export class Issuance {
   }
 
   /** Plans the next try by what went wrong. */
-  async #setBack(turn: Turn, error: unknown): Promise<Outcome> {
+  async #setBack(turn: Turn, error: unknown, caIsThere: boolean): Promise<Outcome> {
     if (this.#stopped || error instanceof TakenOver) return 'waits'
     const { clock, log } = this.#parts
     const { name } = turn
@@ -197,7 +200,7 @@ export class Issuance {
     const setback = await this.#write('soft', async (tx) => {
       const row = await tx.certificates.summary(name)
       if (!row || !(await holds(tx, turn))) return undefined
-      const setback = setbackOf(error, row, now)
+      const setback = setbackOf(error, { row, now, caIsThere })
       const due_at = row.unused_since === null ? setback.change.due_at : null
       const informed = setback.change.order_url === null && turn.mayBeIssued ? 0 : row.informed
       await tx.certificates.update(name, { ...setback.change, informed, due_at })

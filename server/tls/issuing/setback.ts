@@ -25,12 +25,22 @@ export interface Setback {
 
 const NO_ORDER = { order_url: null, order_key: null } as const
 
-/** Decides by what went wrong, for a name that stood like that. */
-export function setbackOf(error: unknown, row: CertificateSummary, now: number): Setback {
+/** How things stood when something went wrong. */
+export interface Standing {
+  row: CertificateSummary
+  now: number
+  /** Whether the CA has last done something for some name. */
+  caIsThere: boolean
+}
+
+/** Decides by what went wrong. */
+export function setbackOf(error: unknown, { row, now, caIsThere }: Standing): Setback {
   const problem = problemOf(error)
   if (!(error instanceof AcmeFailure)) return failure({ row, problem, now, keepsOrder: true })
   switch (error.trouble) {
     case 'away':
+      // Not there for this name only, and not for the first time.
+      if (caIsThere && row.problem !== null) return failure({ row, problem, now, keepsOrder: true })
       return { change: { problem, due_at: soon(row.name, now) }, counts: false }
     case 'limited':
       return limit(error, row, now)

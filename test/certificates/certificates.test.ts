@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { AcmeFailure } from '../../server/tls/acme/acme.ts'
+import { domainRow } from '../store/rows.ts'
+import { activate, DAY, deactivate, HOUR, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+
+test('a domain that becomes active gets a certificate at the next turn, and its record says so', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  const record = async () => (await certificates.records([NAME])).get(NAME)!
+  assert.deepEqual(await record(), { status: 'none', expiresAt: null, renewsAt: null, problem: null })
+  await activate(store, certificates)
+  assert.equal((await record()).status, 'pending')
+  const changed: string[] = []
+  store.onChange((names) => void changed.push(...names!))
+  assert.equal(await certificates.tend(), 1)
+  assert.deepEqual(changed, [NAME], 'every node hears of it')
+  const served = (await issuing.served())!
+  assert.ok(served.fits, 'the key is that of the certificate, and sealed')
+  assert.deepEqual(served.names, [NAME])
+  const { status, expiresAt, renewsAt, problem } = await record()
+  assert.deepEqual([status, problem], ['active', null])
+  assert.equal(expiresAt, new Date(time.now - HOUR + 90 * DAY).toISOString())
+  const left = Date.parse(expiresAt!) - Date.parse(renewsAt!)
+  assert.ok(left >= 30 * DAY && left <= 33 * DAY)
+  assert.equal(await certificates.tend(), 0, 'and nothing more is done')
+  assert.equal(ca.asked.order, 1)
+})
+
+test('a certificate is renewed in the window of the CA, which is asked at least every six hours', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  const first = (await issuing.served())!
+  let longest = 0
+  for (let last = time.now; ca.certificates === 1; last = time.now) {
+    await issuing.next(certificates)
+    longest = Math.max(longest, time.now - last)
+  }
+  const { start, end } = ca.window(first)
+  assert.ok(time.now >= start && time.now <= end + MINUTE, new Date(time.now).toISOString())
+  assert.ok(longest <= 6 * HOUR)
+  assert.notEqual((await issuing.served())!.key, first.key, 'a new key for every certificate')
+  assert.ok(!ca.issued.has(first.id), 'the order says what it replaces')
+})
+
+test('a window that is suddenly over renews at once', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  time.now += 3 * DAY
+  ca.window = () => ({ start: time.now - 2 * HOUR, end: time.now - HOUR })
+  await certificates.tend()
+  time.now += 10 * SECOND
+  assert.equal(await certificates.tend(), 1)
+})
+
+test('a CA without renewal information is not asked about certificates, and they are renewed by the rule', async () => {
+  await using issuing = await startIssuing({ renewalInformation: false, life: 160 * HOUR })
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  const first = (await issuing.served())!
+  for (let turns = 0; ca.certificates === 1; turns++) {
+    await issuing.next(certificates)
+    assert.ok(turns < 3, 'nothing is done in between')
+  }
+  assert.ok(first.notAfter - time.now >= 80 * HOUR && first.notAfter - time.now < 86 * HOUR)
+  assert.equal(ca.asked.information, 0)
+})
+
+test('what the CA does not say when it is asked leaves the rule', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  ca.before = (step) => {
+    if (step === 'information') throw new AcmeFailure('away', 'not now')
+  }
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  const first = (await issuing.served())!
+  while (ca.certificates === 1) await issuing.next(certificates)
+  assert.ok(first.notAfter - time.now >= 30 * DAY && first.notAfter - time.now < 34 * DAY)
+})
+
+test('a name that nobody wants any more is left alone, and its certificate is there again within 8 days', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  await deactivate(store, certificates)
+  time.now += 7 * DAY
+  await certificates.tend()
+  assert.equal((await certificates.records([NAME])).get(NAME)!.status, 'none')
+  await activate(store, certificates)
+  await certificates.tend()
+  assert.equal((await certificates.records([NAME])).get(NAME)!.status, 'active')
+  assert.equal(ca.asked.order, 1)
+  await deactivate(store, certificates)
+  time.now += 9 * DAY
+  await certificates.tend()
+  assert.equal(await store.read.certificates.find(NAME), undefined)
+})
+
+test('a domain that is gone while its order is under way is not renewed, and a domain without a plan gets one', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  ca.before = async (step) => {
+    if (step === 'finalize') await deactivate(store, certificates)
+  }
+  assert.equal(await certificates.tend(), 1)
+  assert.equal((await issuing.row()).due_at, null)
+  await store.write('soft', async (tx) => {
+    await tx.domains.insert(domainRow('shop.example.test', { status: 'active' }))
+    await tx.domains.insert(domainRow('waits.example.test', { status: 'pending' }))
+  })
+  time.now += HOUR
+  assert.equal(await certificates.tend(), 1)
+  assert.ok(await issuing.served('shop.example.test'))
+  assert.equal(await store.read.certificates.find('waits.example.test'), undefined)
+})
+
+test('a challenge is in the store before the CA looks, http-01 first and tls-alpn-01 after a failure', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const types: string[] = []
+  ca.after = (step) => {
+    if (step === 'prove' && types.length === 1) throw ca.fails([NAME])
+  }
+  ca.look = async ({ type, name, token, keyAuthorization }) => {
+    types.push(type)
+    assert.ok(type !== 'dns-01')
+    const found = await store.read.authorities.challenge(type, name, time.now)
+    assert.deepEqual(
+      found.map((one) => [one.token, one.key_authorization]),
+      [[token, keyAuthorization]],
+    )
+  }
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  assert.equal(await certificates.tend(), 0)
+  assert.equal(await issuing.next(certificates), 1)
+  assert.deepEqual(types, ['http-01', 'tls-alpn-01'])
+  for (const type of ['http-01', 'tls-alpn-01'] as const)
+    assert.deepEqual(await store.read.authorities.challenge(type, NAME, time.now), [], 'and is taken away')
+})
+
+test('the wildcard of the site domain is proven in DNS by the hook, and goes when it is no longer set', async () => {
+  await using issuing = await startIssuing()
+  const { ca, time } = issuing
+  const wildcard = '*.sites.test'
+  const calls: string[] = []
+  const hook = {
+    present: async (name: string, value: string) => void calls.push(`present ${name} ${value}`),
+    cleanup: async (name: string, value: string) => void calls.push(`cleanup ${name} ${value}`),
+  }
+  let digest = ''
+  ca.look = ({ type, keyAuthorization }) => {
+    assert.equal(type, 'dns-01')
+    digest = createHash('sha256').update(keyAuthorization).digest('base64url')
+  }
+  assert.equal(await issuing.node({ own: [wildcard], hook }).tend(), 1)
+  assert.deepEqual((await issuing.served(wildcard))!.names, [wildcard, 'sites.test'])
+  assert.deepEqual(calls.slice(-2), [
+    `present _acme-challenge.sites.test ${digest}`,
+    `cleanup _acme-challenge.sites.test ${digest}`,
+  ])
+  time.now += HOUR
+  await issuing.node().tend()
+  assert.equal((await issuing.row(wildcard)).due_at, null)
+})
+
+test('a hook that fails is told to whoever runs the service, and tried again', async () => {
+  await using issuing = await startIssuing()
+  let works = false
+  const hook = {
+    async present() {
+      if (!works) throw new Error('no such zone')
+    },
+    cleanup: async () => undefined,
+  }
+  const certificates = issuing.node({ own: ['*.sites.test'], hook })
+  await certificates.tend()
+  const { problem } = await issuing.row('*.sites.test')
+  assert.match(problem!, /_acme-challenge\.sites\.test could not be entered: no such zone/)
+  works = true
+  assert.equal(await issuing.next(certificates, '*.sites.test'), 1)
+})
