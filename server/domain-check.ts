@@ -33,6 +33,14 @@ const AFTER_FAILURE = 60_000
 /** How often the log says that the service's own name cannot be looked up (milliseconds). */
 const BETWEEN_WARNINGS = 3_600_000
 
+/** How a status changed, for the log. */
+interface Turn {
+  becomes: DomainRow['status']
+  reason: DomainRow['reason'] | undefined
+  /** The account that had the name until then. */
+  takenFrom: string | undefined
+}
+
 /** Looks names up in DNS, when they are due and when somebody asks, and does what follows. */
 export class DomainChecks {
   readonly #options: DomainChecksOptions
@@ -101,7 +109,7 @@ export class DomainChecks {
 
   /** Answers whether the name became active or pending: only that has to be flushed to the disk. */
   async #look(row: DomainRow): Promise<boolean> {
-    const { dns, proxyHost, clock, store } = this.#options
+    const { dns, proxyHost, clock, store, log } = this.#options
     const began = clock()
     const look = await lookAt(dns, row, proxyHost)
     if (look.pointing.is === 'unclear' && look.pointing.ours) this.#warn(look.pointing.words)
@@ -111,18 +119,22 @@ export class DomainChecks {
         if (!found || !isSame(found, row)) return false
         return this.#conclude(tx, { ...found, pending_since: row.pending_since }, { look, began, durability })
       })
-    return (await conclude('soft')) ?? (await conclude('durable')) ?? false
+    const turn = (await conclude('soft')) ?? (await conclude('durable'))
+    if (!turn) return false
+    const { domain, account_id: account, slug } = row
+    log.info('a domain changed', { domain, slug, account, ...turn })
+    return true
   }
 
-  /** Undefined when it has to be concluded durably. */
+  /** False when the status stays, undefined when it has to be concluded durably. */
   async #conclude(
     tx: Writing,
     row: DomainRow,
     { look, began, durability }: { look: Look; began: number; durability: Durability },
-  ): Promise<boolean | undefined> {
-    const { clock, certificates, log, random = Math.random } = this.#options
+  ): Promise<Turn | false | undefined> {
+    const { clock, certificates, random = Math.random } = this.#options
     const now = clock()
-    const { domain, account_id: account, slug } = row
+    const { domain, account_id: account } = row
     const rival = notOf(account, await tx.domains.active(domain))
     const hold = notOf(account, await tx.domains.held(domain, now))
     const { becomes, change } = outcomeOf(row, look, { began, now, rival, hold, random })
@@ -133,8 +145,7 @@ export class DomainChecks {
     if (durability === 'soft') return undefined
     if (becomes === 'active') await activate(tx, row, change, { now, rival, certificates })
     else await deactivate(tx, row, change, certificates)
-    log.info('a domain changed', { domain, slug, account, becomes, reason: change.reason })
-    return true
+    return { becomes, reason: change.reason, takenFrom: becomes === 'active' ? rival?.account_id : undefined }
   }
 
   /** One that always fails must not be in the way of the others. */

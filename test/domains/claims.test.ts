@@ -66,6 +66,12 @@ describe('a name that two accounts want', needs('knot', 'unbound'), () => {
     )
     await town.enter(added)
     await town.becomesActive(other, 'www.sold.test')
+    const told = town.log.findLast(({ message }) => message === 'a domain changed')
+    assert.deepEqual(
+      [told?.account, told?.takenFrom],
+      [other.account.id, owner.account.id],
+      'and is in the log',
+    )
     const lost = await town.record(owner, 'www.sold.test')
     assert.equal(lost.status, 'pending')
     assert.match(
