@@ -297,7 +297,7 @@ function furnish(
     finalizing,
     encodings,
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
-    sites: new Sites({ store, blobs, addresses, fronts, clock }),
+    sites: new Sites({ store, blobs, addresses, fronts, clock, certificates }),
     domains,
     seal,
     certificates,

@@ -20,12 +20,12 @@ const FLAGS = [
  * Opens a page of a real browser without a window, with a profile of its own; a test says `needs('chromium')`.
  * Chromium itself takes every name under localhost for loopback, so that `http://slug.localhost:port/` works.
  */
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(...flags: string[]): Promise<Browser> {
   const browser = await engine.launch({
     executablePath: program('chromium')!,
     headless: true,
     chromiumSandbox: false,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
   })
   const page = await browser.newPage()
   const complaints: string[] = []

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { connect } from 'node:tls'
+import { promisify } from 'node:util'
+import type { DomainRecord } from '../../client/wire.ts'
+import { type Account, Api, HOUR } from '../api/api.ts'
+import { type Internet, PROXY, startInternet } from '../domains/town.ts'
+import { openBrowser } from '../tools/chromium.ts'
+import { needs } from '../tools/part.ts'
+import { type Pebble, startPebble } from '../tools/pebble.ts'
+import { freePort } from '../tools/port.ts'
+
+// From two records in a DNS form to https://www.example.test/ in a browser: a real resolver before a real authoritative
+// server, a real CA that knocks on this service's own ports, and real clients that trust nothing but that CA's root.
+
+const SECOND = 1000
+const run = promisify(execFile)
+
+describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', 'chromium'), () => {
+  let internet: Internet
+  let pebble: Pebble
+  let api: Api
+  let owner: Account & { slug: string }
+  let ports: { http: number; https: number }
+  let root: string
+
+  before(async () => {
+    ports = { http: await freePort(), https: await freePort() }
+    internet = await startInternet()
+    pebble = await startPebble({ httpPort: ports.http, tlsPort: ports.https })
+    api = await Api.start({
+      HOST: '127.0.0.1',
+      PORT: `${ports.http}`,
+      HTTPS_PORT: `${ports.https}`,
+      PROXY_HOST: PROXY,
+      DNS_SERVERS: internet.servers,
+      ACME_URL: pebble.directory,
+      ACME_CA_FILE: pebble.caFile,
+      ACME_EMAIL: 'operator@example.com',
+    })
+    api.clock.now = Date.now()
+    root = join(api.data, 'root.pem')
+    await writeFile(root, await pebble.root())
+    const account = await api.account()
+    const { slug } = await api.publish(account.client, {
+      'index.html':
+        '<!doctype html><html lang="en"><title>My own</title><link rel="icon" href="data:,"><h1>My own</h1>',
+      'deep/page.html': 'a page',
+    })
+    owner = { ...account, slug }
+  })
+
+  after(async () => {
+    await api?.[Symbol.asyncDispose]()
+    await pebble?.[Symbol.asyncDispose]()
+    await internet?.[Symbol.asyncDispose]()
+  })
+
+  /** Asks for the record until it is as wanted; each time the service does what is due. */
+  async function until(domain: string, wanted: (record: DomainRecord) => boolean): Promise<DomainRecord> {
+    for (;;) {
+      await api.sweep('domains')
+      await api.sweep('certificates')
+      const record = await owner.client.checkDomain(domain)
+      if (wanted(record)) return record
+      api.pass(4 * SECOND)
+    }
+  }
+
+  function enter(records: DomainRecord['records'], zone: string): Promise<unknown> {
+    return Promise.all(
+      records.map(({ type, name, value }) => {
+        const full = name === '@' ? zone : `${name}.${zone}`
+        if (type === 'TXT') return internet.zone.set(full, 'TXT', value)
+        if (type === 'CNAME') return internet.zone.set(full, 'CNAME', `${value}.`)
+        return internet.zone.set(full, 'A', '192.0.2.1')
+      }),
+    )
+  }
+
+  const curl = async (url: string, ...more: string[]) => {
+    const host = new URL(url).hostname
+    const at = [ports.http, ports.https].flatMap((port) => ['--resolve', `${host}:${port}:127.0.0.1`])
+    const write = ['--write-out', '\n%{http_code} %{http_version} %{redirect_url}']
+    const { stdout } = await run('curl', [
+      '--silent',
+      '--max-time',
+      '20',
+      '--cacert',
+      root,
+      ...at,
+      ...write,
+      ...more,
+      url,
+    ])
+    const [body, status, version, location] = /^(.*)\n(\d+) (\S+) (.*)$/s.exec(stdout)!.slice(1)
+    return { body, status: Number(status), version, location }
+  }
+
+  /** The fingerprint of the certificate that a name gets. */
+  async function shown(servername: string): Promise<string> {
+    const socket = connect({ port: ports.https, host: '127.0.0.1', servername, ca: await pebble.root() })
+    await once(socket, 'secureConnect')
+    socket.destroy()
+    return socket.getPeerX509Certificate()!.fingerprint256
+  }
+
+  test('is active and has HTTPS by itself once its two records are in DNS', async () => {
+    const added = await owner.client.addDomain('www.example.test', owner.slug)
+    assert.equal(added.status, 'pending')
+    await assert.rejects(curl(`https://www.example.test:${ports.https}/`), 'no HTTPS before')
+    await enter(added.records, 'example.test')
+    const active = await until('www.example.test', ({ certificate }) => certificate.status === 'active')
+    assert.equal(active.status, 'active')
+    assert.equal(active.reason, null)
+    assert.ok(Date.parse(active.certificate.expiresAt!) > api.clock.now + 24 * HOUR)
+    assert.ok(Date.parse(active.certificate.renewsAt!) < Date.parse(active.certificate.expiresAt!))
+  })
+
+  for (const [version, flag] of [
+    ['1.1', '--http1.1'],
+    ['2', '--http2'],
+  ] as const) {
+    test(`opens in a client that trusts that CA alone, over HTTP/${version}`, async () => {
+      const url = `https://www.example.test:${ports.https}/deep/page`
+      assert.deepEqual(await curl(url, flag), { body: 'a page', status: 200, version, location: '' })
+    })
+  }
+
+  test('sends visitors to HTTPS', async () => {
+    const { status, location } = await curl(`http://www.example.test:${ports.http}/deep/page?a=b`)
+    assert.deepEqual([status, location], [308, `https://www.example.test:${ports.https}/deep/page?a=b`])
+  })
+
+  test('opens in a browser without a warning', async () => {
+    const { store } = await api.inside()
+    const { chain } = (await store.read.certificates.find('www.example.test'))!
+    const above = chain!.slice(chain!.lastIndexOf('-----BEGIN'))
+    assert.ok(new X509Certificate(above).verify(new X509Certificate(await pebble.root()).publicKey))
+    const key = new X509Certificate(above).publicKey.export({ type: 'spki', format: 'der' })
+    const hash = createHash('sha256').update(key).digest('base64')
+    await using browser = await openBrowser(
+      '--host-resolver-rules=MAP www.example.test 127.0.0.1',
+      `--ignore-certificate-errors-spki-list=${hash}`,
+    )
+    const { page, complaints } = browser
+    const response = await page.goto(`https://www.example.test:${ports.https}/`)
+    assert.equal(response?.status(), 200)
+    assert.equal(await page.textContent('h1'), 'My own')
+    assert.equal((await response?.securityDetails())?.protocol, 'TLS 1.3')
+    assert.deepEqual(complaints, [])
+  })
+
+  test('brings its root along, which leads to it', async () => {
+    const { alternate } = await owner.client.checkDomain('www.example.test')
+    assert.equal(alternate, 'example.test')
+    const added = await owner.client.addDomain('example.test', owner.slug)
+    assert.equal(added.redirectsTo, 'www.example.test')
+    await internet.zone.set('example.test', 'A', '192.0.2.1')
+    await internet.zone.set('example.test', 'AAAA', '2001:db8::1')
+    await enter(
+      added.records.filter(({ type }) => type === 'TXT'),
+      'example.test',
+    )
+    await until('example.test', ({ certificate }) => certificate.status === 'active')
+    const to = `https://www.example.test:${ports.https}/deep/page`
+    for (const from of [`http://example.test:${ports.http}`, `https://example.test:${ports.https}`]) {
+      const { status, location } = await curl(`${from}/deep/page`)
+      assert.deepEqual([status, location], [308, to])
+    }
+  })
+
+  test('has its certificate renewed long before it ends, while visitors see nothing of it', async () => {
+    const before = await owner.client.checkDomain('www.example.test')
+    const shownBefore = await shown('www.example.test')
+    api.clock.now = Date.parse(before.certificate.renewsAt!) + SECOND
+    const renewed = await until(
+      'www.example.test',
+      ({ certificate }) =>
+        certificate.renewsAt !== before.certificate.renewsAt && certificate.problem === null,
+    )
+    assert.equal(renewed.certificate.status, 'active')
+    assert.notEqual(await shown('www.example.test'), shownBefore)
+    assert.equal((await curl(`https://www.example.test:${ports.https}/deep/page`)).status, 200)
+  })
+
+  test('is gone at once when it is removed', async () => {
+    await owner.client.removeDomain('www.example.test')
+    await assert.rejects(curl(`https://www.example.test:${ports.https}/`))
+    assert.equal((await curl(`http://www.example.test:${ports.http}/`)).status, 404)
+    assert.equal((await curl(`https://example.test:${ports.https}/deep/page`)).body, 'a page')
+  })
+})
