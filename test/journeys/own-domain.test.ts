@@ -106,8 +106,9 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
   async function shown(servername: string): Promise<string> {
     const socket = connect({ port: ports.https, host: '127.0.0.1', servername, ca: await pebble.root() })
     await once(socket, 'secureConnect')
+    const { fingerprint256 } = socket.getPeerX509Certificate()!
     socket.destroy()
-    return socket.getPeerX509Certificate()!.fingerprint256
+    return fingerprint256
   }
 
   test('is active and has HTTPS by itself once its two records are in DNS', async () => {
