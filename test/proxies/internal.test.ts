@@ -6,7 +6,10 @@ import { test } from 'node:test'
 import { Failure } from '../../server/failure.ts'
 import { InternalDoor } from '../../server/internal.ts'
 import { makeLog } from '../../server/log.ts'
+import { Program } from '../operator/program.ts'
 import { startTestService } from '../service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { freePort } from '../tools/port.ts'
 import { giveDomain } from './active-domain.ts'
 
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
@@ -134,4 +137,21 @@ test('who asks while the store is away is told to ask again', async () => {
   })
   assert.equal(await askFor(door.port, 'a.test'), 503)
   assert.equal(await askFor(door.port, 'a.test'), 503)
+})
+
+test('the processes of a machine share the internal port, and an operator reads it when it is taken', async () => {
+  await using folder = await memoryFolder()
+  const port = await freePort()
+  await using program = await Program.serve({
+    DATA: folder.path,
+    WORKERS: '2',
+    INTERNAL_PORT: String(port),
+    BASE_URL: 'http://slipway.test',
+  })
+  assert.equal(await askFor(port, 'slipway.test'), 200)
+  await using other = await memoryFolder()
+  await assert.rejects(startTestService({ DATA: other.path, INTERNAL_PORT: String(port) }), {
+    message: new RegExp(`^Port ${port} is in use.* SLIPWAY_INTERNAL_PORT`),
+  })
+  assert.equal((await program.stop()).code, 0)
 })

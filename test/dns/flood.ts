@@ -1,0 +1,23 @@
+import type { Socket } from 'node:net'
+import { parentPort } from 'node:worker_threads'
+import { reply, startMisbehavingDns, withLength } from '../tools/misbehaving-dns.ts'
+
+// A thread of its own, so that it sends while others read. Over UDP it says that there is more; over TCP it sends answers to
+// what nobody asked, without end.
+
+const dns = await startMisbehavingDns()
+dns.answer = (question) => [reply(question, { truncated: true })]
+dns.stream = (question, socket) => {
+  const other = withLength(reply(question, { id: question.message.readUInt16BE(0) ^ 1 }))
+  flood(socket, Buffer.concat(Array.from({ length: 2000 }, () => other)))
+}
+parentPort!.once('message', () => dns[Symbol.asyncDispose]())
+parentPort!.postMessage(dns.address)
+
+function flood(socket: Socket, bytes: Buffer): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(bytes));
+  }
+  socket.on('drain', more)
+  more()
+}
