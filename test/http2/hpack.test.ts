@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { FieldDecoder } from '../../server/edge/lanes/http2/hpack/decoder.ts'
+import { encodeAnswer } from '../../server/edge/lanes/http2/hpack/encoder.ts'
+import { huffmanDecoded } from '../../server/edge/lanes/http2/hpack/huffman.ts'
+
+function decoded(decoder: FieldDecoder, hex: string): string[] | undefined {
+  const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex')
+  return decoder.decode(bytes, 0, bytes.length)?.fields.map(({ name, value }) => `${name}: ${value}`)
+}
+
+const REQUESTS = [
+  [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com'],
+  [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com', 'cache-control: no-cache'],
+  [
+    ':method: GET',
+    ':scheme: https',
+    ':path: /index.html',
+    ':authority: www.example.com',
+    'custom-key: custom-value',
+  ],
+]
+const [DATE_1, DATE_2] = ['date: Mon, 21 Oct 2013 20:13:21 GMT', 'date: Mon, 21 Oct 2013 20:13:22 GMT']
+const PLACE = 'location: https://www.example.com'
+const ANSWERS = [
+  [':status: 302', 'cache-control: private', DATE_1, PLACE],
+  [':status: 307', 'cache-control: private', DATE_1, PLACE],
+  [
+    ':status: 200',
+    'cache-control: private',
+    DATE_2,
+    PLACE,
+    'content-encoding: gzip',
+    'set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+  ],
+]
+/** The examples with answers have a table of 256 bytes. */
+const SMALL_TABLE = '3fe101'
+
+describe('a header block is read as in the examples of RFC 7541', () => {
+  const examples: [string, string[], string[][]][] = [
+    [
+      'C.3, requests',
+      [
+        '8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d',
+        '8286 84be 5808 6e6f 2d63 6163 6865',
+        '8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65',
+      ],
+      REQUESTS,
+    ],
+    [
+      'C.4, requests with Huffman code',
+      [
+        '8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff',
+        '8286 84be 5886 a8eb 1064 9cbf',
+        '8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf',
+      ],
+      REQUESTS,
+    ],
+    [
+      'C.5, answers, with a table that is too small for all',
+      [
+        `${SMALL_TABLE} 4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133
+         3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d`,
+        '4803 3330 37c1 c0bf',
+        `88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738
+         666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33
+         3630 303b 2076 6572 7369 6f6e 3d31`,
+      ],
+      ANSWERS,
+    ],
+    [
+      'C.6, answers with Huffman code, with a table that is too small for all',
+      [
+        `${SMALL_TABLE} 4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d
+         29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`,
+        '4883 640e ffc1 c0bf',
+        `88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7
+         b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07`,
+      ],
+      ANSWERS,
+    ],
+  ]
+  for (const [what, blocks, lists] of examples) {
+    test(what, () => {
+      const decoder = new FieldDecoder()
+      assert.deepEqual(
+        blocks.map((hex) => decoded(decoder, hex.replaceAll(/\s/g, ''))),
+        lists,
+      )
+    })
+  }
+})
+
+describe('a header block that says nothing is refused', () => {
+  for (const [what, hex] of [
+    ['an index of nothing', '80'],
+    ['an index beyond the tables', 'be'],
+    ['a number that does not end', 'ffffffffffff01'],
+    ['a number that is cut off', 'ff'],
+    ['a name that is cut off', '400a6375'],
+    ['a value that is missing', '0f'],
+    ['a text of another length than there is', '00056162'],
+    ['a table larger than allowed', '3fe21f'],
+    ['a table that changes behind a field', '8220'],
+    ['three changes of the table', '20203fe11f82'],
+    ['Huffman code with the code for the end', '0084ffffffff00'],
+    ['Huffman code that is padded with a whole byte', '008207ff00'],
+    ['Huffman code that is padded with zeros', '00811800'],
+  ] as const) {
+    test(what, () => assert.equal(decoded(new FieldDecoder(), hex), undefined))
+  }
+})
+
+test('a field that is larger than the table empties it, and nothing is remembered', () => {
+  const decoder = new FieldDecoder()
+  decoded(decoder, '400161 0162'.replaceAll(' ', ''))
+  assert.deepEqual(decoded(decoder, 'be'), ['a: b'])
+  const long = Buffer.from(`\x40\x01a\x7f\xd1\x1f${'x'.repeat(4176)}`, 'latin1')
+  assert.equal(decoder.decode(long, 0, long.length)?.fields.length, 1)
+  assert.equal(decoded(decoder, 'be'), undefined)
+})
+
+test('a short block that stands for much is read to its end and not gathered', () => {
+  const decoder = new FieldDecoder()
+  const big = Buffer.from(`\x40\x01a\x7f\x81\x1e${'x'.repeat(3968)}`, 'latin1')
+  decoder.decode(big, 0, big.length)
+  const bomb = Buffer.alloc(16_000, 0xbe)
+  const list = decoder.decode(bomb, 0, bomb.length)!
+  assert.ok(list.tooLong && list.fields.length <= 4)
+  assert.deepEqual(decoded(decoder, '82'), [':method: GET'])
+})
+
+test('an answer says its status and its lines in a way that needs no memory', () => {
+  const lines = ['Content-Type', 'text/plain', 'Connection', 'close', 'X-Own', 'ä', 'Set-Cookie', 'a=b']
+  for (const [status, date] of [
+    [200, undefined],
+    [451, 'Mon, 21 Oct 2013 20:13:21 GMT'],
+  ] as const) {
+    const bytes = encodeAnswer(status, date, lines)
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(decoded(new FieldDecoder(), bytes.toString('hex')), [
+        `:status: ${status}`,
+        ...(date ? [`date: ${date}`] : []),
+        'content-type: text/plain',
+        'x-own: ä',
+        'set-cookie: a=b',
+      ])
+    }
+    assert.ok(bytes.includes(Buffer.from('\x1f\x28\x03a=b', 'latin1')), 'nobody on the way may keep a cookie')
+  }
+})
+
+test('Huffman code of nothing is nothing', () => {
+  assert.equal(huffmanDecoded(Buffer.alloc(0), 0, 0), '')
+})

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { serveVisit } from '../../server/edge/lanes/http-lane.ts'
+import { Http2Lane } from '../../server/edge/lanes/http2/http2-lane.ts'
+import type { readInto } from '../../server/edge/lanes/read-into.ts'
+import { makeLog } from '../../server/log.ts'
+import { Budget } from '../../server/memory/kept.ts'
+import { EdgeFixture } from '../edge-fixture.ts'
+import { RawClient } from './raw-client.ts'
+import { selfSigned } from './self-signed.ts'
+
+export interface H2Answer {
+  status: number
+  headers: Record<string, unknown>
+  body: Buffer
+}
+
+interface FixtureOptions {
+  read?: typeof readInto
+  /** Who answers what the lane does not; else the edge does. */
+  parse?: (socket: Duplex) => void
+}
+
+const certificate = await selfSigned('sites.test')
+
+/** A lane of HTTP/2 behind TLS on a port of its own, over a real edge. */
+export class Http2Fixture {
+  readonly edge: EdgeFixture
+  readonly lane: Http2Lane
+  readonly budget = new Budget(2 ** 23)
+  /** What the log says of connections that failed. */
+  readonly logged: string[] = []
+  /** Node's parser, as far as this fixture brings it. */
+  readonly server: Server
+  /** The server's ends of all connections. */
+  readonly sockets: TLSSocket[] = []
+  port = 0
+  readonly #stack = new AsyncDisposableStack()
+
+  private constructor(edge: EdgeFixture, { read, parse }: FixtureOptions) {
+    this.edge = edge
+    this.server = createServer((request, response) => serveVisit(edge.edge, request, response))
+    const log = makeLog({ level: 'debug', text: true, write: (line) => void this.logged.push(line) })
+    this.lane = new Http2Lane({
+      edge: edge.edge,
+      clock: () => edge.clock.now,
+      budget: this.budget,
+      parse: parse ?? ((socket) => void this.server.emit('connection', socket)),
+      log,
+      ...(read && { read }),
+    })
+  }
+
+  static async start(options: FixtureOptions = {}): Promise<Http2Fixture> {
+    const fixture = new Http2Fixture(await EdgeFixture.start(), options)
+    await fixture.#listen()
+    return fixture
+  }
+
+  async #listen(): Promise<void> {
+    this.#stack.use(this.edge)
+    const server = createTlsServer({ ...certificate, ALPNProtocols: ['h2'] }, (socket) => {
+      this.sockets.push(socket)
+      this.lane.accept(socket)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    this.port = (server.address() as AddressInfo).port
+    this.#stack.defer(() => {
+      server.close()
+      this.lane.close()
+      this.lane.cut()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+
+  /** A client that knows HTTP/2 well. */
+  client(): ClientHttp2Session {
+    const session = connect(`https://127.0.0.1:${this.port}`, { rejectUnauthorized: false })
+    this.#stack.defer(() => void session.destroy())
+    session.on('error', () => undefined)
+    return session
+  }
+
+  /** A client that sends whatever frames it is told to. */
+  async raw(): Promise<RawClient> {
+    const socket = connectTls({ port: this.port, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+    this.#stack.defer(() => void socket.destroy())
+    await once(socket, 'secureConnect')
+    return new RawClient(socket)
+  }
+}
+
+/** Asks for something and gives back all of the answer. */
+export async function ask(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body?: string | Buffer,
+): Promise<H2Answer> {
+  const stream = session.request(headers, { endStream: body === undefined })
+  if (body !== undefined) stream.end(body)
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const answered = Promise.withResolvers<Record<string, unknown>>()
+  stream.on('response', (found) => answered.resolve(found))
+  stream.on('close', () => answered.reject(new Error(`no answer, ended by code ${stream.rstCode}`)))
+  const ended = new Promise<void>((resolve, reject) => stream.on('end', resolve).on('error', reject))
+  const [found] = await Promise.all([answered.promise, ended])
+  const { ':status': status, ...rest } = found
+  return { status: Number(status), headers: rest, body: Buffer.concat(chunks) }
+}
+
+/** Other visits go on until this holds: time passes, and nothing is waited for. */
+export async function comesTrue(holds: () => boolean): Promise<void> {
+  for (let round = 0; round < 100_000; round++) {
+    if (holds()) return
+    await turn()
+  }
+  throw new Error('it does not come true')
+}

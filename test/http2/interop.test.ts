@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { readChunks, readInto } from '../../server/edge/lanes/read-into.ts'
+import { numbers } from '../api/random.ts'
+import { noise, sha256 } from '../edge-fixture.ts'
+import { startTestService } from '../service.ts'
+import { needs } from '../tools/part.ts'
+import { ask, Http2Fixture } from './http2-fixture.ts'
+
+const run = promisify(execFile)
+
+const BIG = noise(5_000_000)
+const MIDDLE = noise(200_000)
+const PASSWORD = 'a word that opens'
+
+/** Of the connection, of the moment, or of the one visit. */
+const UNLIKE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
+
+const SITE = {
+  'index.html': '<!doctype html><title>Home</title>',
+  'page.html': 'page',
+  'a b.txt': 'a space',
+  'middle.bin': MIDDLE,
+  'big.bin': BIG,
+  'empty.txt': '',
+  'docs/index.html': 'docs',
+  'docs/ü.txt': 'umlaut',
+  '404.html': 'a page of its own for what is missing',
+  _redirects: '/old /page 301\n/go/* /docs/:splat 302\n/forced /page.html 200!\n',
+  _headers:
+    '/*\n  X-Own: yes\n  Link: </a>; rel=preload\n  Link: </b>; rel=preload\n/docs/*\n  Cache-Control: public, max-age=9\n',
+}
+
+const PATHS = [
+  ...[
+    '/',
+    '/page',
+    '/page.html',
+    '/a%20b.txt',
+    '/middle.bin',
+    '/empty.txt',
+    '/docs',
+    '/docs/',
+    '/docs/%C3%BC.txt',
+  ],
+  ...[
+    '/none',
+    '/none.css',
+    '/old',
+    '/go/x?y=z',
+    '/forced',
+    '/_headers',
+    '/%',
+    '/a#b',
+    '/?q=1',
+    '//evil',
+    '/docs/../x',
+  ],
+]
+
+const HEADERS: Record<string, string>[] = [
+  {},
+  { 'accept-encoding': 'gzip, br;q=0.5' },
+  { range: 'bytes=0-9' },
+  { range: 'bytes=5-2' },
+  { range: 'bytes=900000-' },
+  { 'if-none-match': '*' },
+  { 'if-match': '"nothing"' },
+  { cookie: 'a=b' },
+  { te: 'trailers', 'user-agent': 'x'.repeat(200) },
+  { 'content-length': '0' },
+  { expect: '100-continue' },
+]
+
+for (const read of [readInto, readChunks]) {
+  describe(`a lane of HTTP/2 that reads by ${read.name}`, () => {
+    let fixture: Http2Fixture
+    let session: ClientHttp2Session
+    let host: string
+    let slug: string
+    before(async () => {
+      fixture = await Http2Fixture.start({ read })
+      slug = await fixture.edge.publish(
+        SITE,
+        {},
+        { encoded: { 'page.html': { gzip: 'a gzip', br: 'a br' } } },
+      )
+      host = fixture.edge.host(slug)
+      session = fixture.client()
+    })
+    after(() => fixture[Symbol.asyncDispose]())
+
+    /** What both lanes say to the same request. */
+    async function both(method: string, path: string, more: Record<string, string>, body?: string) {
+      const head = { ':method': method, ':path': path, ':authority': host, ...more }
+      const one = await ask(session, head, body)
+      const other = await fixture.edge.ask(host, path, { method, headers: more, ...(body && { body }) })
+      return [one, other].map(({ status, headers, body: bytes }) => {
+        const lines = Object.entries(headers).filter(([name]) => !UNLIKE.has(name))
+        return { status, lines: Object.fromEntries(lines), body: sha256(bytes) }
+      })
+    }
+
+    test('gives the answers of HTTP/1.1', async (t) => {
+      const pick = numbers(t)
+      const statuses = new Set<number>()
+      for (let count = 0; count < 700; count++) {
+        const method = pick(5) === 0 ? ['HEAD', 'OPTIONS', 'DELETE'][pick(3)]! : 'GET'
+        const path = PATHS[pick(PATHS.length)]!
+        const more = { ...HEADERS[pick(HEADERS.length)], ...HEADERS[pick(HEADERS.length)] }
+        const [one, other] = await both(method, path, more)
+        assert.deepEqual(one, other, `${method} ${path} ${JSON.stringify(more)}`)
+        statuses.add(one!.status)
+      }
+      for (const status of [200, 204, 206, 301, 302, 304, 400, 404, 405, 412, 416]) {
+        assert.ok(statuses.has(status), `no answer was ${status}`)
+      }
+    })
+
+    test('gives whole files, cold and warm, many at a time', async () => {
+      fixture.edge.edge.forget([slug])
+      const paths = Array.from({ length: 60 }, (_, index) => ['/big.bin', '/middle.bin', '/'][index % 3]!)
+      const answers = await Promise.all(
+        paths.map((path) => ask(session, { ':path': path, ':authority': host })),
+      )
+      const wanted = [BIG, MIDDLE, Buffer.from(SITE['index.html'])].map((bytes) => sha256(bytes))
+      assert.deepEqual(
+        answers.map(({ body }) => sha256(body)),
+        paths.map((_, index) => wanted[index % 3]),
+      )
+    })
+
+    test('takes the password form', async () => {
+      const closed = await fixture.edge.publish({ 'index.html': 'secret' })
+      await fixture.edge.setPassword(closed, PASSWORD)
+      const authority = fixture.edge.host(closed)
+      const form = new URLSearchParams({ password: PASSWORD, next: '/' }).toString()
+      const type = 'application/x-www-form-urlencoded'
+      const there = {
+        ':authority': authority,
+        ':path': '/_slipway/password',
+        ':method': 'POST',
+        'content-type': type,
+      }
+      assert.equal((await ask(session, { ':authority': authority })).status, 401)
+      const { status, headers } = await ask(session, there, form)
+      assert.equal(status, 303)
+      const [cookie] = headers['set-cookie'] as string[]
+      // A browser may send each cookie in a line of its own (RFC 9113, 8.2.3).
+      const crumbs = ['a=b', cookie!.split(';')[0]!]
+      const opened = await ask(session, { ':authority': authority, cookie: crumbs })
+      assert.equal(opened.body.toString(), 'secret')
+    })
+
+    test('understands whatever an encoder makes of header lines', async (t) => {
+      const pick = numbers(t)
+      const seen: unknown[] = []
+      const echo = (request: { headers: Record<string, unknown> }) => seen.push(request.headers['x-any'])
+      fixture.server.prependListener('request', echo)
+      for (let count = 0; count < 60; count++) {
+        const characters = Array.from({ length: pick(60) }, () => 33 + pick(222)).filter(
+          (code) => code !== 127,
+        )
+        const value = String.fromCharCode(...characters)
+        await ask(session, { ':method': 'OPTIONS', ':authority': host, 'x-any': value })
+        assert.equal(seen.at(-1), value)
+      }
+      fixture.server.off('request', echo)
+    })
+
+    test('keeps what it remembers within the budget, and says the date of the answer', async () => {
+      const files = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${index}`, noise(12_000)]))
+      const many = fixture.edge.host(await fixture.edge.publish(files))
+      for (const path of Object.keys(files)) {
+        for (let time = 0; time < 3; time++) {
+          const { headers, body } = await ask(session, { ':path': `/${path}`, ':authority': many })
+          assert.ok(body.equals(files[path]!))
+          assert.equal(headers.date, new Date(fixture.edge.clock.now).toUTCString())
+          fixture.edge.clock.now += 1000
+        }
+      }
+      const { held, limit } = fixture.budget
+      assert.ok(held > limit / 2 && held <= limit, `${held} of ${limit} bytes`)
+    })
+
+    test('obeys a client that wants no table', async () => {
+      const plain = connectHttp2(`https://127.0.0.1:${fixture.port}`, {
+        rejectUnauthorized: false,
+        settings: { headerTableSize: 0 },
+      })
+      for (let time = 0; time < 3; time++) {
+        assert.equal((await ask(plain, { ':authority': host })).status, 200)
+      }
+      plain.close()
+    })
+
+    test('ends a stream whose file is damaged, and goes on', async () => {
+      const bytes = noise(1_000_000)
+      const broken = await fixture.edge.publish({ 'a.bin': bytes, 'b.txt': 'b' })
+      const authority = fixture.edge.host(broken)
+      const { blobs } = fixture.edge
+      const original = blobs.read
+      blobs.read = async (...given) => {
+        const stream = await original(...given)
+        stream?.once('data', () => stream.destroy(new Error('the disk is gone')))
+        return stream
+      }
+      await assert.rejects(ask(session, { ':path': '/a.bin', ':authority': authority }))
+      blobs.read = original
+      assert.equal((await ask(session, { ':path': '/b.txt', ':authority': authority })).body.toString(), 'b')
+      assert.ok(fixture.edge.logged.some(({ message }) => message === 'a published file cannot be read'))
+      fixture.edge.logged.length = 0
+    })
+
+    test('lets what is under way end when the service stops', async () => {
+      const other = fixture.client()
+      const idle = fixture.client()
+      await Promise.all([once(other, 'remoteSettings'), once(idle, 'remoteSettings')])
+      const stream = other.request({ ':path': '/big.bin', ':authority': host })
+      await once(stream, 'response')
+      const closed = [once(other, 'close'), once(idle, 'close')]
+      fixture.lane.close()
+      const chunks: Buffer[] = []
+      for await (const chunk of stream) chunks.push(chunk)
+      assert.equal(sha256(Buffer.concat(chunks)), sha256(BIG))
+      await Promise.all(closed)
+    })
+
+    test('has nothing to complain about', () => {
+      assert.deepEqual(fixture.logged, [])
+    })
+  })
+}
+
+describe('common clients of HTTP/2', () => {
+  test('curl uploads through the API and downloads what it gave', needs('curl'), async () => {
+    await using service = await startTestService()
+    await using fixture = await Http2Fixture.start({
+      parse: (socket) => {
+        const inside = connect(service.port, '127.0.0.1')
+        socket.pipe(inside).pipe(socket)
+        inside.on('error', () => socket.destroy())
+        socket.on('error', () => inside.destroy())
+      },
+    })
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-http2-'))
+    await using _ = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+    const host = `localhost:${service.port}`
+    const curl = async (...more: string[]) => {
+      const to = ['--connect-to', `${host}:127.0.0.1:${fixture.port}`, '--max-time', '60']
+      const { stdout } = await run('curl', ['-sSk', '--http2', ...to, ...more], { maxBuffer: 2 ** 26 })
+      return stdout
+    }
+    const base = `https://${host}`
+    const bytes = noise(30_000_000)
+    const upload = join(folder, 'upload')
+    await writeFile(upload, bytes)
+    const file = { path: 'big.bin', size: bytes.length, contentType: 'application/octet-stream' }
+    const json = ['-H', 'Content-Type: application/json', '-d']
+    const created = JSON.parse(
+      await curl(...json, JSON.stringify({ files: [file] }), `${base}/api/v1/publish`),
+    )
+    const [target] = created.upload.uploads
+    const to = target.url.replace('http:', 'https:')
+    const put = await curl(
+      '-T',
+      upload,
+      '-H',
+      `Content-Type: ${file.contentType}`,
+      '-w',
+      '%{http_version}',
+      to,
+    )
+    assert.equal(JSON.parse(put.slice(0, -1)).hash, sha256(bytes))
+    assert.equal(put.at(-1), '2')
+    const finalize = JSON.stringify({ versionId: created.upload.versionId })
+    const done = await curl(...json, finalize, created.upload.finalizeUrl.replace('http:', 'https:'))
+    assert.equal(JSON.parse(done).success, true)
+    const back = join(folder, 'back')
+    await curl('-o', back, '-H', `Host: ${created.slug}.localhost:${service.port}`, `${base}/big.bin`)
+    // The edge of this lane has no such site: the host is one of sites, and nothing goes to the service.
+    assert.match((await readFile(back)).toString(), /no site/i)
+    const refused = await curl('-T', upload, '-w', '%{http_code}', to)
+    assert.match(refused, /4\d\d$/)
+  })
+
+  test('h2load gets nothing but answers', needs('h2load'), async () => {
+    await using fixture = await Http2Fixture.start()
+    const slug = await fixture.edge.publish({ 'a.bin': noise(4096), 'b.bin': noise(100_000) })
+    const urls = ['a', 'b'].map((name) => `https://${fixture.edge.host(slug)}:${fixture.port}/${name}.bin`)
+    const options = ['-c4', '-m20', '-n4000', `--connect-to=127.0.0.1:${fixture.port}`]
+    const { stdout } = await run('h2load', [...options, ...urls])
+    assert.match(stdout, /4000 succeeded, 0 failed, 0 errored/)
+    assert.match(stdout, /4000 2xx/)
+  })
+})
