@@ -1,17 +1,22 @@
-import { Resolver } from 'node:dns'
 import { resolve } from 'node:path'
 import { LOG_LEVELS } from './log.ts'
-
-/** One row of the table of settings. `read` turns text into a value or throws what is allowed, in words. */
-interface Setting<T> {
-  name: string
-  fallback: T
-  /** What the list of settings says in place of a fallback. */
-  without?: string
-  read(text: string): T
-  secret?: true
-  means: string
-}
+import {
+  address,
+  base64url,
+  dnsServers,
+  file,
+  hostName,
+  mailAddress,
+  oneOf,
+  optional,
+  origin,
+  program,
+  type Setting,
+  secret,
+  sender,
+  text,
+  whole,
+} from './setting.ts'
 
 const settings = {
   host: text('SLIPWAY_HOST', 'localhost', 'Where HTTP listens; localhost means both loopback addresses.'),
@@ -39,15 +44,14 @@ const settings = {
     'https://acme-v02.api.letsencrypt.org/directory',
   ),
   acmeEmail: mailAddress('SLIPWAY_ACME_EMAIL', 'Where the CA may write to.'),
-  acmeCaFile: text('SLIPWAY_ACME_CA_FILE', '', 'PEM file of a root to trust when talking to the CA.'),
+  acmeCaFile: file('SLIPWAY_ACME_CA_FILE', 'PEM file of a root to trust when talking to the CA.'),
   acmeProfile: text('SLIPWAY_ACME_PROFILE', '', 'Profile of certificates to ask the CA for.'),
   acmeEabKeyId: text('SLIPWAY_ACME_EAB_KEY_ID', '', 'Key id of an external account, where the CA wants one.'),
-  acmeEabHmacKey: { ...text('SLIPWAY_ACME_EAB_HMAC_KEY', '', 'Its key, in base64url.'), secret: true },
-  tlsCertFile: text('SLIPWAY_TLS_CERT_FILE', '', 'PEM chain of the wildcard certificate of {site_domain}.'),
-  tlsKeyFile: text('SLIPWAY_TLS_KEY_FILE', '', 'PEM file of its key.'),
-  dnsHook: text(
+  acmeEabHmacKey: base64url('SLIPWAY_ACME_EAB_HMAC_KEY', 'Its key, in base64url.'),
+  tlsCertFile: file('SLIPWAY_TLS_CERT_FILE', 'PEM chain of the wildcard certificate of {site_domain}.'),
+  tlsKeyFile: file('SLIPWAY_TLS_KEY_FILE', 'PEM file of its key.'),
+  dnsHook: program(
     'SLIPWAY_DNS_HOOK',
-    '',
     'Program that enters and removes TXT records, to get the wildcard certificate by DNS-01.',
   ),
   dnsServers: dnsServers(
@@ -145,6 +149,12 @@ const settings = {
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Least level that is logged.'),
 } as const
 
+/** Settings that mean something only together. */
+const PAIRS = [
+  ['tlsCertFile', 'tlsKeyFile'],
+  ['acmeEabKeyId', 'acmeEabHmacKey'],
+] as const
+
 type Values = {
   [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never
 }
@@ -176,6 +186,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     if (name.startsWith('SLIPWAY_') && !known.has(name) && !FOR_CLIENTS.has(name))
       wrong.push(misspelt(name, known))
   }
+  for (const [one, other] of PAIRS) wrong.push(...lonely(values, one, other), ...lonely(values, other, one))
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
   return complete(values as Values)
 }
@@ -202,160 +213,12 @@ function complete(values: Values): Config {
   })
 }
 
+function lonely(values: Record<string, unknown>, one: keyof Values, other: keyof Values): string[] {
+  if (!values[one] || values[other] !== '') return []
+  return [`${settings[one].name} needs ${settings[other].name} beside it`]
+}
+
 function misspelt(name: string, known: Set<string>): string {
   const near = [...known].find((candidate) => candidate.startsWith(name) || name.startsWith(candidate))
   return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`slipway-server settings\` lists them all`
-}
-
-function text(name: string, fallback: string, means: string): Setting<string> {
-  return { name, fallback, means, read: (given) => given }
-}
-
-function whole(
-  name: string,
-  fallback: number,
-  [least, most]: [number, number],
-  means: string,
-): Setting<number> {
-  return {
-    name,
-    fallback,
-    means,
-    read(given) {
-      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
-      if (!(value >= least && value <= most))
-        throw new Error(`it must be a whole number from ${least} to ${most}`)
-      return value
-    },
-  }
-}
-
-/** A setting that is undefined unless it is given. */
-function optional<T>({ fallback: _, ...setting }: Setting<T>, without: string): Setting<T | undefined> {
-  return { ...setting, fallback: undefined, without }
-}
-
-/** Addresses of DNS servers with their ports, as `dns.Resolver.setServers` takes them; none for those of the system. */
-function dnsServers(name: string, means: string): Setting<readonly string[]> {
-  return {
-    name,
-    fallback: [],
-    means,
-    read(given) {
-      const servers = given.split(',').map((one) => one.trim())
-      const resolver = new Resolver()
-      try {
-        resolver.setServers(servers)
-      } catch {
-        throw new Error(
-          'it must be addresses with or without a port: 192.0.2.1,127.0.0.1:5353,[2001:db8::1]:53',
-        )
-      }
-      return servers
-    },
-  }
-}
-
-function mailAddress(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
-      return given
-    },
-  }
-}
-
-/** The address of a service as a whole; without the slash at its end. */
-function origin(name: string, means: string): Setting<string> {
-  const { read, ...setting } = address(name, means, ['http:', 'https:'])
-  return {
-    ...setting,
-    read(given) {
-      const url = new URL(read(given))
-      if (url.href !== `${url.origin}/`) throw new Error('it must not have a path, a query, a # or a user')
-      return given.replace(/\/$/, '')
-    },
-  }
-}
-
-function sender(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
-        throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
-      return given
-    },
-  }
-}
-
-function address(name: string, means: string, schemes: string[], fallback = ''): Setting<string> {
-  return {
-    name,
-    fallback,
-    means,
-    read(given) {
-      const url = URL.parse(given)
-      if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
-        throw new Error(
-          `it must be an address that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-        )
-      }
-      return given
-    },
-  }
-}
-
-function hostName(name: string, fallback: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback,
-    means,
-    read(given) {
-      const host = given.toLowerCase()
-      if (
-        host.length > 190 ||
-        !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host)
-      ) {
-        throw new Error('it must be a host name, without a scheme or a port')
-      }
-      return host
-    },
-  }
-}
-
-function secret(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    secret: true,
-    read(given) {
-      if (given.length < 32) throw new Error('it must have at least 32 characters')
-      return given
-    },
-  }
-}
-
-function oneOf<T extends string>(
-  name: string,
-  fallback: NoInfer<T>,
-  allowed: readonly T[],
-  means: string,
-): Setting<T> {
-  return {
-    name,
-    fallback,
-    means,
-    read(given) {
-      const value = allowed.find((one) => one === given)
-      if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
-      return value
-    },
-  }
 }

@@ -10,9 +10,11 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
 /** Text that can stand for anything: what is wrong with it shows when it is used. */
-const ANY_TEXT = ['HOST', 'DATA']
+const ANY_TEXT = ['HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
+
+const NO_FILES = ['/nowhere/at-all', 'docs']
 
 const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }> = {
   PORT: { values: [...NO_NUMBERS, '65536'], allowed: /a whole number from 0 to 65535/ },
@@ -34,6 +36,19 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     allowed: /a host name, without a scheme or a port/,
   },
   PROXY_HOST: { values: ['https://proxy.example', 'proxy.example.'], allowed: /a host name/ },
+  HTTPS_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
+  INTERNAL_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
+  ACME_URL: { values: ['ca.example', 'http://ca.example/directory', 'https://'], allowed: /https:\/\// },
+  ACME_EMAIL: { values: ['operator', 'a@b, c@d', 'mailto:a b@c'], allowed: /a mail address/ },
+  ACME_CA_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
+  ACME_EAB_HMAC_KEY: { values: ['hush', 'hush hush hush hush hush'], allowed: /base64url/, secret: true },
+  TLS_CERT_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
+  TLS_KEY_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
+  DNS_HOOK: { values: [...NO_FILES, 'package.json', 'sh'], allowed: /whole path of a program/ },
+  DNS_SERVERS: {
+    values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000'],
+    allowed: /addresses with or without a port/,
+  },
   SMTP_URL: {
     values: [
       'mail.example',
@@ -86,6 +101,20 @@ for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
       assert.match(line, allowed)
       if (secret) assert.doesNotMatch(line, /hush|xxx/)
     }
+  })
+}
+
+for (const [given, other] of [
+  [{ TLS_CERT_FILE: 'package.json' }, 'TLS_KEY_FILE'],
+  [{ TLS_KEY_FILE: 'package.json' }, 'TLS_CERT_FILE'],
+  [{ ACME_EAB_KEY_ID: 'me' }, 'ACME_EAB_HMAC_KEY'],
+  [{ ACME_EAB_HMAC_KEY: 'c2xpcHdheSBzbGlwd2F5' }, 'ACME_EAB_KEY_ID'],
+] as const) {
+  const [[name, value] = ['', '']] = Object.entries(given)
+  test(`SLIPWAY_${name} is refused without SLIPWAY_${other}`, () => {
+    assert.deepEqual(refusal({ [`SLIPWAY_${name}`]: value }), [
+      `SLIPWAY_${name} needs SLIPWAY_${other} beside it`,
+    ])
   })
 }
 
