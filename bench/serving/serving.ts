@@ -40,7 +40,7 @@ export const serving: Measurement = {
   missing: whatIsMissing,
   async run(options: RunOptions) {
     await using scratch = await scratchFolder()
-    if (options.profile) return profile(scratch.path)
+    if (options.profile) return await profile(scratch.path)
     const { pace, scale } = options.quick ? QUICK : WHOLE
     await using stage = await setStage(scratch.path, scale)
     const scripts = join(scratch.path, 'scripts')

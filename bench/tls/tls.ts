@@ -38,7 +38,7 @@ export const tls: Measurement = {
     const folder = join(scratch.path, 'scripts')
     mkdirSync(folder)
     const works = secureWorks({ page: stage.page, folder, core: WRK_CORE })
-    if (profiled) return profile(scratch.path, stage, works)
+    if (profiled) return await profile(scratch.path, stage, works)
     const many = await namesLines(stage)
     const results = await runRounds({ works, servers: stage.servers, pace })
     return report(pace, results, [...caddyLines(results), ...many])
