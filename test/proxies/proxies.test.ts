@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { request as plainRequest } from 'node:http'
+import { connect as http2 } from 'node:http2'
 import { type RequestOptions, request } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -101,6 +103,14 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
       assert.equal(again.status, 304)
       const part = await ask(proxy, host, '/large.bin', { headers: { Range: 'bytes=10-19' } })
       assert.deepEqual([part.status, part.body], [206, large.subarray(10, 20)])
+    })
+
+    await t.test('whoever speaks HTTP/2 is answered', async () => {
+      const session = http2(`https://127.0.0.1:${proxy.httpsPort}`, { ca: proxy.root, servername: host })
+      const stream = session.request({ ':authority': host, ':path': '/index.html' })
+      assert.equal((await buffer(stream)).toString(), 'home '.repeat(1000))
+      session.close()
+      await once(session, 'close')
     })
 
     await t.test('a custom domain is visited over HTTPS as soon as it is active', async () => {

@@ -54,7 +54,10 @@ async function start({ name, ports: count, prepare, isReady, env }: DaemonOption
     env: { ...process.env, HOME: folder, ...env },
   })
   const ended = once(child, 'exit')
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
   started.defer(async () => {
+    process.off('exit', kill)
     child.kill('SIGTERM')
     await ended
   })

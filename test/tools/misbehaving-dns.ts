@@ -49,7 +49,7 @@ export async function startMisbehavingDns(): Promise<MisbehavingDns> {
   const tcp = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
-    socket.once('data', (data) => {
+    socket.once('data', (data: Buffer) => {
       const message = data.subarray(2)
       if (dns.stream) dns.stream(remember(dns, message, 'tcp'), socket)
       else socket.write(Buffer.concat(heard(dns, message, 'tcp').map(withLength)))
