@@ -248,8 +248,8 @@ describe('domains', () => {
     ],
     [
       'records that nobody has entered',
-      found(pendingRecord({ nextCheckAt: null }), [], []),
-      [/^✗ CNAME www\n {4}found: {4}nothing$/m, /^It is looked up again when you check it$/m],
+      found(pendingRecord({ nextCheckAt: null, reason: 'Check it when they are there' }), [], []),
+      [/^✗ CNAME www\n {4}found: {4}nothing$/m, /^Check it when they are there\.$/m],
     ],
     [
       'an alias that shows as addresses',

@@ -30,9 +30,7 @@ export function finding(record: DomainRecord): string[] {
     '',
     ...(reason === null ? [] : [sentence(reason)]),
     ...(checkedAt === null ? [] : [`Looked up last: ${moment(checkedAt)}`]),
-    nextCheckAt === null
-      ? 'It is looked up again when you check it'
-      : `Looked up next: ${moment(nextCheckAt)}`,
+    ...(nextCheckAt === null ? [] : [`Looked up next: ${moment(nextCheckAt)}`]),
     ...certified(record),
   ]
 }
