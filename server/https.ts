@@ -1,14 +1,20 @@
 import { isIP } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { type Config, ConfigError } from './config.ts'
+import type { Edge } from './edge/edge.ts'
+import { Http2Lane } from './edge/lanes/http2/http2-lane.ts'
+import type { Listener } from './listener.ts'
 import type { Log } from './log.ts'
-import { type SecureDoors, SecureListener } from './secure-listener.ts'
+import type { Budget } from './memory/kept.ts'
+import { SecureListener } from './secure-listener.ts'
 import type { Store } from './store/store.ts'
 import { CertificateFiles } from './tls/certificate-files.ts'
+import type { ClientHello } from './tls/client-hello.ts'
 import { Contexts } from './tls/contexts.ts'
 import type { Seal } from './tls/seal.ts'
 import { TicketKeys } from './tls/ticket-keys.ts'
 
-interface HttpsOptions {
+export interface HttpsOptions {
   config: Config
   /** Whether several processes of this machine listen there. */
   shared: boolean
@@ -25,9 +31,9 @@ export class Https implements AsyncDisposable {
   readonly #listener: SecureListener
   readonly #contexts: Contexts
   readonly #files: CertificateFiles | undefined
-  readonly #log: Log
-  readonly #siteDomain: string
-  readonly #baseUrl: string
+  readonly #options: HttpsOptions
+  readonly #base: URL
+  #http2: Http2Lane | undefined
 
   /** Listens, and holds connections back until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {
@@ -40,14 +46,11 @@ export class Https implements AsyncDisposable {
     }
   }
 
-  private constructor(
-    { config, baseUrl, store, secret, seal, clock, log }: HttpsOptions,
-    listener: SecureListener,
-  ) {
+  private constructor(options: HttpsOptions, listener: SecureListener) {
+    const { config, baseUrl, store, secret, seal, clock, log } = options
     this.#listener = listener
-    this.#log = log
-    this.#siteDomain = config.siteDomain
-    this.#baseUrl = baseUrl
+    this.#options = options
+    this.#base = new URL(baseUrl)
     this.#files = openFiles(config, log, () => this.#contexts.forgetFiles())
     this.#contexts = new Contexts({
       store,
@@ -55,7 +58,7 @@ export class Https implements AsyncDisposable {
       clock,
       tickets: new TicketKeys(secret, clock),
       siteDomain: config.siteDomain,
-      baseHost: new URL(baseUrl).hostname,
+      baseHost: this.#base.hostname,
       own: ownNames(config, baseUrl),
       files: this.#files,
     })
@@ -68,22 +71,31 @@ export class Https implements AsyncDisposable {
 
   /** Of the addresses that visitors see: that of {base_url} where it says one. */
   get port(): number {
-    const { protocol, port } = new URL(this.#baseUrl)
+    const { protocol, port } = this.#base
     return protocol === 'https:' ? Number(port || 443) : this.listeningPort
   }
 
   coversSites(): boolean {
-    return this.#contexts.isReady(`any.${this.#siteDomain}`)
+    return this.#contexts.isReady(`any.${this.#options.config.siteDomain}`)
   }
 
   /** Whether requests for the service itself belong here: {base_url} says so, and there is the certificate. */
   coversService(): boolean {
-    const { protocol, hostname } = new URL(this.#baseUrl)
+    const { protocol, hostname } = this.#base
     return protocol === 'https:' && this.#contexts.isReady(hostname)
   }
 
-  serve(doors: Omit<SecureDoors, 'choose'>): void {
-    this.#listener.serve({ ...doors, choose: (hello) => this.#contexts.choose(hello) }, this.#log)
+  /** Lets visitors in: those who speak HTTP/1.1 go the way of those who come without TLS. */
+  serve({ edge, listener, budget }: { edge: Edge; listener: Listener; budget: Budget }): void {
+    const { clock, log } = this.#options
+    const http2 = new Http2Lane({ edge, clock, budget, parse: (socket) => listener.parse(socket), log })
+    this.#http2 = http2
+    const doors = {
+      choose: (hello: ClientHello) => this.#contexts.choose(hello),
+      http1: (socket: TLSSocket) => listener.take(socket),
+      http2: (socket: TLSSocket) => http2.accept(socket),
+    }
+    this.#listener.serve(doors, log)
   }
 
   /** The certificates of these names may be others now; without names, all of them. */
@@ -91,13 +103,14 @@ export class Https implements AsyncDisposable {
     this.#contexts.forget(names)
   }
 
-  /** Takes no more connections. */
-  close(): void {
-    this.#listener.close()
+  /** Takes no more connections and resolves when the last one has ended; cuts those that are left after `seconds`. */
+  drain(seconds: number): Promise<void> {
+    this.#http2?.close()
+    return this.#listener.drain(seconds)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.close()
+    await this.drain(0)
     this.#files?.[Symbol.dispose]()
   }
 }

@@ -16,13 +16,12 @@ import { isChallenge } from './edge/challenge.ts'
 import { Edge } from './edge/edge.ts'
 import { FastLane } from './edge/lanes/fast-lane.ts'
 import { serveVisit } from './edge/lanes/http-lane.ts'
-import { Http2Lane } from './edge/lanes/http2/http2-lane.ts'
 import { refuseUnclear } from './edge/lanes/plain-request.ts'
 import { Encodings } from './encodings/encodings.ts'
 import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { Fronts } from './front/fronts.ts'
-import { Https, ownNames } from './https.ts'
+import type { Https, HttpsOptions } from './https.ts'
 import { InternalDoor } from './internal.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Shares } from './limits/shares.ts'
@@ -39,9 +38,7 @@ import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { Scheduler } from './sweeps/scheduler.ts'
 import { type SweepOptions, sweeps } from './sweeps/sweeps.ts'
-import { acmeClient } from './tls/acme/client.ts'
-import { dnsHook } from './tls/dns-hook.ts'
-import { Certificates } from './tls/issuing/certificates.ts'
+import type { Certificates } from './tls/issuing/certificates.ts'
 import type { IssuingParts } from './tls/issuing/parts.ts'
 import { Seal } from './tls/seal.ts'
 import { toHttps } from './to-https.ts'
@@ -86,6 +83,8 @@ interface Engines {
   store: Store
   blobs: Blobs
   mail: Mail
+  seal: Seal
+  certificates: Certificates | undefined
 }
 
 /**
@@ -101,7 +100,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const clock = surroundings.clock ?? Date.now
   const { log } = surroundings
 
-  const engines = await openEngines(config, surroundings)
+  const engines = await openEngines(config, baseUrl, surroundings)
   stack.use(engines.store)
   const { store, blobs } = engines
   const rooms = furnish(config, baseUrl, engines, surroundings)
@@ -115,11 +114,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const addressOf = callerAddress(config.trustedProxies)
   const budget = new Budget(config.cacheBytes)
   const { secret } = engines.folder
-  const { httpsPort } = config
-  const https =
-    httpsPort === undefined
-      ? undefined
-      : await Https.open({ config, shared, baseUrl, store, secret, seal: rooms.seal, clock, log }, httpsPort)
+  const https = await openHttps(config, { shared, baseUrl, store, secret, seal: rooms.seal, clock, log })
   if (https) stack.use(https)
   const edge = new Edge({
     store,
@@ -155,7 +150,6 @@ export async function startService(config: Config, surroundings: Surroundings): 
   })
   stack.defer(() => api.close())
 
-  const http2 = new Http2Lane({ edge, clock, budget, parse: (socket) => listener.parse(socket), log })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       if (refuseUnclear(request, response)) return
@@ -165,13 +159,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     },
     lane: config.fastLane === 'on' ? new FastLane({ edge, clock, budget }) : undefined,
   })
-  https?.serve({ http1: (socket) => listener.take(socket), http2: (socket) => http2.accept(socket) })
-  const drain = async () => {
-    https?.close()
-    http2.close()
-    await listener.drain(config.drainSeconds)
-    http2.cut()
-  }
+  https?.serve({ edge, listener, budget })
   const internal = await openInternal(config.internalPort, {
     shared,
     serves: (name) => edge.serves(name),
@@ -187,7 +175,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     encodings: rooms.encodings,
     forget,
     [Symbol.asyncDispose]: async () => {
-      await drain()
+      await Promise.all([listener.drain(config.drainSeconds), https?.drain(config.drainSeconds)])
       await opened.disposeAsync()
     },
   }
@@ -198,8 +186,8 @@ export async function openHouse(
   config: Config,
   surroundings: Surroundings,
 ): Promise<House & AsyncDisposable> {
-  const engines = await openEngines(config, surroundings)
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
+  const engines = await openEngines(config, baseUrl, surroundings)
   const rooms = furnish(config, baseUrl, engines, surroundings)
   const { accounts, encodings, sweepOptions } = rooms
   const { store, blobs } = engines
@@ -217,15 +205,17 @@ async function openInternal(
 }
 
 /** The only place that picks engines. */
-async function openEngines(config: Config, surroundings: Surroundings): Promise<Engines> {
-  const { log, clock = Date.now, run = randomBytes(8).toString('hex') } = surroundings
+async function openEngines(config: Config, baseUrl: string, surroundings: Surroundings): Promise<Engines> {
+  const { log, version, clock = Date.now, run = randomBytes(8).toString('hex') } = surroundings
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const store = await sqliteStore({ file: folder.database, clock })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, run }))
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
-  return { folder, store, blobs, mail }
+  const seal = new Seal(folder.secret)
+  const certificates = await openCertificates(config, { store, seal, clock, log, version, baseUrl })
+  return { folder, store, blobs, mail, seal, certificates }
 }
 
 function inDataFolder<T>({ data }: Config, prepare: () => T): T {
@@ -239,13 +229,8 @@ function inDataFolder<T>({ data }: Config, prepare: () => T): T {
 }
 
 /** Builds every room over its engines. */
-function furnish(
-  config: Config,
-  baseUrl: string,
-  engines: Engines,
-  { clock = Date.now, log, version }: Surroundings,
-) {
-  const { store, blobs, mail, folder } = engines
+function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Date.now, log }: Surroundings) {
+  const { store, blobs, mail, folder, seal, certificates } = engines
   const { secret } = folder
   const addresses = new Addresses({ baseUrl, siteDomain: config.siteDomain })
   const staging = new Staging({
@@ -267,11 +252,6 @@ function furnish(
   const fronts = new Fronts({ store, blobs, addresses, encodings, clock })
   const versions = new Versions({ store, blobs, addresses, fronts, clock, kept: config.versionsKept })
   const finalizing = new Finalizing({ store, blobs, versions, encodings, addresses, fronts, clock, log })
-  const seal = new Seal(secret)
-  const certificates =
-    config.httpsPort === undefined
-      ? undefined
-      : openCertificates(config, { store, seal, clock, log, version, own: ownNames(config, baseUrl) })
   const domains = new Domains({
     store,
     certificates,
@@ -317,12 +297,19 @@ function furnish(
   }
 }
 
-/** Gets and renews certificates at the CA of the settings. */
-function openCertificates(
+/**
+ * Gets and renews certificates at the CA of the settings; undefined when this service does not speak HTTPS. What only HTTPS
+ * needs is loaded only then: it would take a third of the time that a start takes.
+ */
+async function openCertificates(
   config: Config,
-  parts: Pick<IssuingParts, 'store' | 'seal' | 'clock' | 'log' | 'own'> & { version: string },
-): Certificates {
-  const { log } = parts
+  parts: Pick<IssuingParts, 'store' | 'seal' | 'clock' | 'log'> & { version: string; baseUrl: string },
+): Promise<Certificates | undefined> {
+  if (config.httpsPort === undefined) return undefined
+  const { acmeClient } = await import('./tls/acme/client.ts')
+  const { dnsHook } = await import('./tls/dns-hook.ts')
+  const { Certificates } = await import('./tls/issuing/certificates.ts')
+  const { ownNames } = await import('./https.ts')
   const acme = acmeClient({
     ...parts,
     directory: config.acmeUrl,
@@ -332,6 +319,12 @@ function openCertificates(
     eab: config.acmeEabKeyId ? { keyId: config.acmeEabKeyId, hmacKey: config.acmeEabHmacKey } : undefined,
     pause,
   })
-  const hook = config.dnsHook ? dnsHook({ program: config.dnsHook, log }) : undefined
-  return new Certificates({ ...parts, acme, hook })
+  const hook = config.dnsHook ? dnsHook({ program: config.dnsHook, log: parts.log }) : undefined
+  return new Certificates({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl) })
+}
+
+async function openHttps(config: Config, parts: Omit<HttpsOptions, 'config'>): Promise<Https | undefined> {
+  if (config.httpsPort === undefined) return undefined
+  const { Https } = await import('./https.ts')
+  return Https.open({ ...parts, config }, config.httpsPort)
 }

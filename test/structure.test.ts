@@ -21,7 +21,9 @@ const ENGINES = [
 const DOORS = ['server/api/', 'server/edge/']
 const SWEEPS = 'server/sweeps/'
 /** Files of server/ itself that are no nouns: the start, the composition and what everyone may use. */
-const NO_NOUNS = ['main', 'service', 'workers', 'config', 'log'].map((name) => `server/${name}.ts`)
+const NO_NOUNS = ['main', 'service', 'https', 'to-https', 'workers', 'config', 'log'].map(
+  (name) => `server/${name}.ts`,
+)
 
 interface Arrow {
   from: string
