@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import type { DomainRecord } from '../../client/wire.ts'
@@ -185,7 +186,8 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
       ({ certificate }) => certificate.expiresAt !== before.certificate.expiresAt,
     )
     assert.equal(renewed.certificate.status, 'active')
-    assert.notEqual(await shown('www.example.test'), shownBefore)
+    // Another node renewed it: this one hears of that within a second.
+    while ((await shown('www.example.test')) === shownBefore) await turn()
     assert.equal((await curl(`https://www.example.test:${ports.https}/deep/page`)).status, 200)
   })
 
