@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/edge/lanes/http2/frame.ts'
 import { comesTrue, Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
@@ -320,14 +320,22 @@ test('streams beyond those that may be open are refused and can be asked for aga
 })
 
 test('data that was on its way when this end had enough is no fault', async () => {
-  const client = await greeted(post(1))
+  mock.timers.enable({ apis: ['setInterval'] })
+  await using other = await Http2Fixture.start()
+  const client = await other.raw()
+  client.send(HELLO, post(1))
+  await client.ended(1)
+  client.send(frame(TYPE.data, 0, 1, 'late'))
+  await client.answered('it is in')
+  mock.timers.tick(15_000)
+  mock.timers.reset()
   assert.equal(await client.reset(1), CODE.none)
   client.send(
     frame(TYPE.data, 0, 1, 'late'),
     frame(HEADERS, ALL, 1, block({ late: 'too' })),
     getFrame(3, host),
   )
-  assert.equal(await client.status(3), 200)
+  assert.equal(await client.status(3), 404)
   assert.deepEqual(
     client.came.filter(({ type }) => type === TYPE.goAway),
     [],

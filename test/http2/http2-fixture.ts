@@ -32,7 +32,7 @@ const certificate = await selfSigned('sites.test')
 export class Http2Fixture {
   readonly edge: EdgeFixture
   readonly lane: Http2Lane
-  readonly budget = new Budget(2 ** 23)
+  readonly budget = new Budget(2 ** 21)
   /** What the log says of connections that failed. */
   readonly logged: string[] = []
   /** Node's parser, as far as this fixture brings it. */

@@ -60,7 +60,7 @@ export class RawClient {
   /** Resolves once the server has ended the connection. */
   readonly closed: Promise<void>
   #rest = Buffer.alloc(0)
-  #watch: (() => void) | undefined
+  readonly #watchers = new Set<() => void>()
 
   constructor(socket: TLSSocket) {
     this.socket = socket
@@ -70,7 +70,7 @@ export class RawClient {
     socket.on('error', () => undefined)
     socket.on('end', () => socket.end())
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
-    socket.on('close', () => this.#watch?.())
+    socket.on('close', () => this.#tell())
   }
 
   send(...frames: Buffer[]): void {
@@ -84,7 +84,7 @@ export class RawClient {
       if (found) return found
       if (this.socket.destroyed) throw new Error(`it did not come: ${JSON.stringify(this.told())}`)
       await new Promise<void>((resolve) => {
-        this.#watch = resolve
+        this.#watchers.add(resolve)
       })
     }
   }
@@ -137,7 +137,12 @@ export class RawClient {
       if (type === TYPE.data) this.bodies.set(stream, (this.bodies.get(stream) ?? 0) + end - HEADER)
       this.#rest = this.#rest.subarray(end)
     }
-    this.#watch?.()
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers) watcher()
+    this.#watchers.clear()
   }
 }
 

@@ -94,6 +94,7 @@ export class Frames {
   /** Refuses what is asked from here on. */
   leave(): void {
     this.#requests.leave()
+    this.#streams.leave()
   }
 
   /** Ends streams whose clients did not move since that look. */
@@ -212,7 +213,8 @@ export class Frames {
     if (stream.received !== (stream.announced ?? stream.received))
       return void this.#streams.fault(stream, CODE.protocol)
     stream.ended = true
-    stream.relay?.end()
+    if (stream.isAnswered) this.#streams.drop(stream)
+    else stream.relay?.end()
   }
 
   #priority({ stream, length }: FrameHead, bytes: Buffer, at: number): void {
@@ -229,8 +231,8 @@ export class Frames {
     if (head.length !== 4) throw new ConnectionFault(CODE.frameSize, 'a code has four bytes')
     const stream = this.#streamOf(head)
     if (!stream) return void this.#patience.frame()
-    this.#patience.reset()
     this.#streams.drop(stream)
+    if (!stream.isAnswered) this.#patience.reset()
   }
 
   #settings({ stream, flags, length }: FrameHead, bytes: Buffer, at: number): void {
@@ -312,7 +314,7 @@ export class Frames {
 
   #return(stream: Stream, bytes: number): void {
     stream.returned += bytes
-    if (stream.returned < WORTH_TELLING || stream.ended || stream.closed) return
+    if (stream.returned < WORTH_TELLING || stream.ended || stream.isAnswered || stream.closed) return
     this.#streams.permit(stream, stream.returned)
     stream.returned = 0
   }

@@ -72,6 +72,7 @@ export class Session {
       onFault: (error) => this.#fail(error),
     })
     this.#reader = new FrameReader(this.#frames.take)
+    socket.setNoDelay(true)
     socket.on('drain', this.#onDrain)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#frames.close())

@@ -24,6 +24,8 @@ export class Stream {
   ended: boolean
   /** Whether it is over, however it ended. */
   closed = false
+  /** Whether its answer was sent, although the client still sends. */
+  isAnswered = false
   /** Whether more room was given to its body than each has. */
   widened = false
   /** Whether it is in the line of those that are to send something. */

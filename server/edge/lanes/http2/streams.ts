@@ -14,6 +14,9 @@ const MOST_ENDED = 200
 const MOST_WIDENED = 4
 const WIDENED = 512 * 1024
 
+/** Looks that a client may still send after it was answered. */
+const LINGER = 1
+
 interface StreamsOptions {
   outbox: Outbox
   patience: Patience
@@ -34,6 +37,7 @@ export class Streams {
   readonly #open = new Map<number, Stream>()
   readonly #ended = new Set<number>()
   #widened = 0
+  #isLeaving = false
 
   constructor(options: StreamsOptions) {
     this.#options = options
@@ -137,8 +141,15 @@ export class Streams {
   /** Ends streams whose clients did not move since that look although it was their turn. */
   cutIdle(since: number): void {
     for (const stream of [...this.#open.values()]) {
-      if (stream.asleep < since && this.#isClientsTurn(stream)) this.reset(stream, CODE.cancel)
+      if (stream.isAnswered && stream.asleep < this.#options.look() - LINGER) this.reset(stream, CODE.none)
+      else if (stream.asleep < since && this.#isClientsTurn(stream)) this.reset(stream, CODE.cancel)
     }
+  }
+
+  /** What is answered is over, although its client still sends. */
+  leave(): void {
+    this.#isLeaving = true
+    for (const stream of [...this.#open.values()]) if (stream.isAnswered) this.reset(stream, CODE.none)
   }
 
   /** Lets go of everything. */
@@ -150,12 +161,16 @@ export class Streams {
     return queued > 0 || (!ended && incoming > 0)
   }
 
-  /** A client that still sends is told that nobody reads it (RFC 9113, 8.1). */
+  /**
+   * A client that still sends has some time to read its answer, and room for nothing more; then it is told that nobody
+   * reads it (RFC 9113, 8.1). Some clients lose an answer that is followed by that at once.
+   */
   #finish(stream: Stream): void {
     this.#options.patience.done()
-    if (!stream.ended) return void this.reset(stream, CODE.none)
-    this.#remove(stream)
-    this.#tellEmpty()
+    stream.asleep = this.#options.look()
+    stream.isAnswered = true
+    if (stream.ended) this.drop(stream)
+    else if (this.#isLeaving) this.reset(stream, CODE.none)
   }
 
   #remove(stream: Stream): void {

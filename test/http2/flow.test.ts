@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { after, before, beforeEach, describe, mock, test } from 'node:test'
+import { CODE, settingsFrame, TYPE } from '../../server/edge/lanes/http2/frame.ts'
+import { noise, sha256 } from '../edge-fixture.ts'
+import { ask, comesTrue, Http2Fixture } from './http2-fixture.ts'
+import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
+
+const BIG = noise(2_000_000)
+
+let fixture: Http2Fixture
+let host: string
+/** What the API would do. */
+let serve: (request: IncomingMessage, response: ServerResponse) => void
+before(async () => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  fixture = await Http2Fixture.start()
+  const slug = await fixture.edge.publish({
+    'index.html': 'home',
+    'big.bin': BIG,
+    'other.bin': noise(2_000_000),
+  })
+  host = fixture.edge.host(slug)
+  await fixture.edge.get(slug)
+  fixture.server.removeAllListeners('request')
+  fixture.server.on('request', (request, response) => serve(request, response))
+})
+after(async () => {
+  await fixture[Symbol.asyncDispose]()
+  mock.timers.reset()
+})
+beforeEach(() => {
+  serve = (_request, response) => void response.end('served')
+})
+
+const API = { ':authority': 'api.test', ':path': '/anything' }
+
+async function greeted(...frames: Buffer[]): Promise<RawClient> {
+  const client = await fixture.raw()
+  client.send(HELLO, ...frames)
+  await client.answered('greeted!')
+  return client
+}
+
+const upload = (stream: number, more: Record<string, string> = {}) =>
+  frame(TYPE.headers, 4, stream, block({ ...get('api.test', '/up'), ':method': 'PUT', ...more }))
+
+test('streams with large bodies take turns', async () => {
+  const client = await greeted(
+    settingsFrame([[4, 2 ** 30]]),
+    frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)),
+    getFrame(1, host, '/big.bin'),
+    getFrame(3, host, '/other.bin'),
+  )
+  await Promise.all([client.ended(1), client.ended(3)])
+  const order = client.came.filter(({ type }) => type === TYPE.data).map(({ stream }) => stream)
+  const [first, last] = [order.indexOf(3), order.lastIndexOf(1)]
+  assert.ok(first < order.length / 3, `the second began after ${first} of ${order.length} frames`)
+  assert.ok(last > (order.length * 2) / 3, `the first was over after ${last} of ${order.length} frames`)
+  assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [2_000_000, 2_000_000])
+})
+
+test('a body goes out byte by byte to a client that wants it so', async () => {
+  const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
+  for (let sent = 1; sent <= 4; sent++) {
+    await comesTrue(() => client.bodies.get(1) === sent)
+    if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, four(1)))
+  }
+  await client.ended(1)
+})
+
+test('a small answer is not held up by large ones whose clients do not take them', async () => {
+  const client = await greeted(
+    frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)),
+    ...[1, 3, 5, 7].map((stream) => getFrame(stream, host, '/big.bin')),
+  )
+  await comesTrue(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
+  client.send(getFrame(9, host))
+  await client.ended(9)
+})
+
+test('an answer waits until its connection has a window again', async () => {
+  const client = await greeted(getFrame(1, host, '/big.bin'))
+  await comesTrue(() => client.bodies.get(1) === 65_535)
+  client.send(getFrame(3, host))
+  await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
+  assert.equal(client.bodies.get(3), undefined)
+  client.send(frame(TYPE.windowUpdate, 0, 0, four(4)))
+  await client.ended(3)
+  assert.equal(client.bodies.get(1), 65_535)
+})
+
+test('a body that nobody takes in does not gather in memory', async () => {
+  const held = Promise.withResolvers<IncomingMessage>()
+  serve = (request) => held.resolve(request)
+  const session = fixture.client()
+  const stream = session.request({ ...API, ':method': 'PUT' }, { endStream: false })
+  const bytes = noise(8_000_000)
+  stream.end(bytes)
+  const request = await held.promise
+  for (let round = 0; round < 300; round++) await new Promise(setImmediate)
+  assert.ok(request.readableLength < 200_000)
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  assert.equal(sha256(Buffer.concat(chunks)), sha256(bytes))
+  stream.close()
+})
+
+test('a client may send a window and no more before its body is wanted', async () => {
+  const held = Promise.withResolvers<IncomingMessage>()
+  serve = (request) => held.resolve(request)
+  const client = await greeted(upload(1))
+  const request = await held.promise
+  let allowed = 65_535
+  for (const { type, stream, payload } of client.came) {
+    if (type === TYPE.windowUpdate && stream === 1) allowed += payload.readUInt32BE(0)
+  }
+  const piece = Buffer.alloc(16_384)
+  for (let sent = 0; sent + piece.length <= allowed; sent += piece.length) client.send(frame(0, 0, 1, piece))
+  await client.answered('all sent')
+  const more = client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
+  const given = more.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535)
+  assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
+  const told = more.length
+  request.resume()
+  await comesTrue(
+    () => client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length > told,
+  )
+})
+
+test('an answer that nobody reads does not gather in memory', async () => {
+  let written = 0
+  const piece = Buffer.alloc(100_000)
+  serve = (_request, response) => {
+    const more = () => {
+      while (written < 20_000_000) {
+        written += piece.length
+        if (!response.write(piece)) return void response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  }
+  const client = await greeted(settingsFrame([[4, 0]]), frame(TYPE.headers, 5, 1, block(get('api.test'))))
+  await client.frame(({ type, stream }) => type === TYPE.headers && stream === 1)
+  for (let round = 0; round < 300; round++) await new Promise(setImmediate)
+  assert.ok(written < 2_000_000, `${written} bytes were made`)
+  client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
+  await client.ended(1)
+  assert.equal(client.bodies.get(1), 20_000_000)
+})
+
+test('who takes a request back ends it behind the lane too', async () => {
+  const gone = Promise.withResolvers<void>()
+  const came = Promise.withResolvers<void>()
+  serve = (request) => {
+    came.resolve()
+    request.on('close', () => gone.resolve())
+    request.on('error', () => undefined)
+  }
+  const client = await greeted(upload(1))
+  await came.promise
+  client.send(frame(TYPE.reset, 0, 1, four(CODE.cancel)))
+  await gone.promise
+})
+
+test('a failure behind the lane ends the stream and not the connection', async () => {
+  serve = (request) => void request.socket.destroy()
+  const client = await greeted(frame(TYPE.headers, 5, 1, block(get('api.test'))))
+  assert.equal(await client.reset(1), CODE.internal)
+  serve = (_request, response) => {
+    response.writeHead(200, { 'Content-Length': 100 })
+    response.write('half')
+    setImmediate(() => response.destroy())
+  }
+  client.send(frame(TYPE.headers, 5, 3, block(get('api.test'))))
+  assert.equal(await client.reset(3), CODE.internal)
+})
+
+test('a client that asks whether its body is wanted is told', async () => {
+  const chunks: Buffer[] = []
+  serve = (request, response) => {
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => response.end('thanks'))
+  }
+  const session = fixture.client()
+  const stream = session.request({ ...API, ':method': 'POST', expect: '100-continue' }, { endStream: false })
+  await once(stream, 'continue')
+  stream.end('the body')
+  const [headers] = await once(stream, 'response')
+  assert.equal(headers[':status'], 200)
+  stream.resume()
+  await once(stream, 'end')
+  assert.equal(Buffer.concat(chunks).toString(), 'the body')
+})
+
+test('what stands behind the lane hears of the caller as of any other', async () => {
+  const seen = Promise.withResolvers<unknown[]>()
+  serve = (request, response) => {
+    const { remoteAddress, encrypted } = request.socket as unknown as Record<string, unknown>
+    seen.resolve([remoteAddress, encrypted, request.headers.host, request.url, request.headers.cookie])
+    response.setHeader('Trailer', 'x-sum')
+    response.write('served')
+    response.addTrailers({ 'x-sum': 'none' })
+    response.end()
+  }
+  const { body, headers } = await ask(fixture.client(), { ...API, ':path': '/a?b=c', cookie: ['a=1', 'b=2'] })
+  assert.deepEqual(await seen.promise, ['127.0.0.1', true, 'api.test', '/a?b=c', 'a=1; b=2'])
+  assert.equal(body.toString(), 'served')
+  assert.ok(!('connection' in headers) && !('transfer-encoding' in headers) && !('keep-alive' in headers))
+})
+
+describe('a connection on which nothing moves', () => {
+  const isOver = (client: RawClient) => client.socket.destroyed
+
+  test('ends after 20 seconds when its client does not say hello', async () => {
+    const client = await fixture.raw()
+    client.send(HELLO.subarray(0, 10))
+    await client.frame(({ type }) => type === TYPE.settings)
+    mock.timers.tick(10_000)
+    assert.ok(!fixture.sockets.at(-1)!.destroyed)
+    mock.timers.tick(10_000)
+    assert.ok(fixture.sockets.at(-1)!.destroyed)
+    await client.closed
+  })
+
+  test('ends after a minute, with a farewell, whatever pings come', async () => {
+    const client = await greeted(getFrame(1, host))
+    await client.ended(1)
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      assert.ok(!isOver(client))
+      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+      mock.timers.tick(5000)
+    }
+    mock.timers.tick(10_000)
+    assert.equal(await client.goAway(), CODE.none)
+    await client.closed
+  })
+
+  test('ends streams that wait for their clients, while others go on', async () => {
+    serve = () => undefined
+    const client = await greeted(getFrame(1, host, '/big.bin'), upload(3))
+    await comesTrue(() => client.bodies.get(1) === 65_535)
+    for (let seconds = 0; seconds < 75; seconds += 5) {
+      client.send(frame(TYPE.windowUpdate, 0, 0, four(100)), getFrame(11 + 2 * seconds, host))
+      await client.ended(11 + 2 * seconds)
+      mock.timers.tick(5000)
+    }
+    assert.equal(await client.reset(1), CODE.cancel)
+    assert.equal(await client.reset(3), CODE.cancel)
+    assert.ok(!isOver(client))
+  })
+})
+
+test('nothing of all this is a failure of the service', () => {
+  assert.deepEqual(fixture.logged, [])
+})
