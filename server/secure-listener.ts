@@ -20,6 +20,8 @@ export class SecureListener {
   readonly #servers: readonly Server[]
   readonly #ready: PromiseWithResolvers<Handshakes>
   #handshakes: Handshakes | undefined
+  /** Connections that are encrypted. */
+  readonly #secured = new Set<TLSSocket>()
 
   private constructor(servers: readonly [Server, ...Server[]], ready: PromiseWithResolvers<Handshakes>) {
     this.#servers = servers
@@ -32,6 +34,7 @@ export class SecureListener {
     const ready = Promise.withResolvers<Handshakes>()
     const make = () => {
       const server = createServer({ noDelay: true, allowHalfOpen: true }, (raw) => {
+        raw.on('error', () => raw.destroy())
         void ready.promise.then((handshakes) => handshakes.accept(raw))
       })
       server.maxConnections = 20_000
@@ -46,8 +49,10 @@ export class SecureListener {
       choose: (hello) => doors.choose(hello),
       log,
       secured: (socket) => {
+        this.#secured.add(socket)
+        socket.once('close', () => this.#secured.delete(socket))
         if (socket.alpnProtocol === 'h2') doors.http2(socket)
-        else if (socket.alpnProtocol === 'acme-tls/1') socket.end()
+        else if (socket.alpnProtocol === 'acme-tls/1') socket.destroySoon()
         else doors.http1(socket)
       },
     })
@@ -58,5 +63,17 @@ export class SecureListener {
   close(): void {
     for (const server of this.#servers) server.close()
     this.#handshakes?.cut()
+  }
+
+  /** Resolves when the last connection has ended; cuts those that are left after `seconds`. */
+  async drain(seconds: number): Promise<void> {
+    this.close()
+    const cut = setTimeout(() => {
+      for (const socket of this.#secured) socket.destroy()
+    }, seconds * 1000)
+    await Promise.all(
+      [...this.#secured].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+    )
+    clearTimeout(cut)
   }
 }

@@ -13,8 +13,8 @@ export function toHttps(
   response: ServerResponse,
 ): boolean {
   const { socket, headers, url = '/' } = request
-  if ((socket as TLSSocket).encrypted || !url.startsWith('/') || url === '/health') return false
-  const host = headers.host?.toLowerCase().replace(/:\d*$/, '')
+  if ((socket as TLSSocket).encrypted || !url.startsWith('/') || /^\/health($|\?)/.test(url)) return false
+  const host = headers.host?.toLowerCase().replace(/\.?(:\d*)?$/, '')
   if (host !== new URL(baseUrl).hostname || !https.coversService()) return false
   response.writeHead(308, { Location: baseUrl + url, 'Content-Length': 0, 'Cache-Control': 'no-store' })
   response.end()

@@ -6,8 +6,11 @@ export interface ClientHello {
   protocols: readonly string[]
 }
 
-/** The longest hello that is read, in bytes: with keys against quantum computers they take two thousand. */
+/** The longest hello that is read, in bytes with those around it: with keys against quantum computers they take two thousand. */
 export const LONGEST_HELLO = 16 * 1024
+
+/** Records that a hello may be spread over: those of real clients take one, or a few to pass a censor. */
+const MOST_RECORDS = 64
 
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
@@ -32,9 +35,9 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'other' {
 function handshakeIn(bytes: Buffer): Buffer | 'more' | 'other' {
   const pieces: Buffer[] = []
   let gathered = 0
-  for (let at = 0; ; ) {
-    if (bytes.length < at + 5) return startsOther(bytes, at) ? 'other' : 'more'
+  for (let at = 0; pieces.length < MOST_RECORDS; ) {
     if (startsOther(bytes, at)) return 'other'
+    if (bytes.length < at + 5) return goesOn(bytes)
     const end = at + 5 + bytes.readUInt16BE(at + 3)
     pieces.push(bytes.subarray(at + 5, end))
     gathered += Math.min(end, bytes.length) - at - 5
@@ -43,11 +46,16 @@ function handshakeIn(bytes: Buffer): Buffer | 'more' | 'other' {
       if (message[0] !== CLIENT_HELLO) return 'other'
       const length = 4 + message.readUIntBE(1, 3)
       if (length > LONGEST_HELLO) return 'other'
-      if (message.length >= length) return message.subarray(4, length)
+      if (gathered >= length) return message.subarray(4, length)
     }
-    if (bytes.length < end) return 'more'
+    if (bytes.length < end) return goesOn(bytes)
     at = end
   }
+  return 'other'
+}
+
+function goesOn(bytes: Buffer): 'more' | 'other' {
+  return bytes.length < LONGEST_HELLO ? 'more' : 'other'
 }
 
 function startsOther(bytes: Buffer, at: number): boolean {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { Budget } from '../memory/kept.ts'
 import { Remembered } from '../memory/remembered.ts'
@@ -35,6 +36,11 @@ interface Made {
   period: number
 }
 
+/** What Node itself calls to renew the keys of a server's own context. */
+interface WithTicketKeys {
+  setTicketKeys(keys: Buffer): void
+}
+
 /** What is spoken over TLS, the preferred one first. */
 const SPOKEN = ['h2', 'http/1.1']
 
@@ -68,6 +74,8 @@ const FILES = ''
 export class Contexts {
   readonly #options: ContextsOptions
   readonly #made: Remembered<Made>
+  /** Which of the service's own names had a certificate when that was last known. */
+  readonly #ready = new Map<string, boolean>()
 
   constructor(options: ContextsOptions) {
     this.#options = options
@@ -87,19 +95,18 @@ export class Contexts {
     const key = this.#keyOf(name)
     if (key === undefined) return undefined
     const warm = this.#made.warm(key)
-    if (warm && warm.period === this.#options.tickets.period) return choiceOf(warm)
-    if (warm?.context) this.#made.forget(key)
-    return this.#made.get(key).then(choiceOf)
+    return warm ? this.#choiceOf(warm) : this.#made.get(key).then((made) => this.#choiceOf(made))
   }
 
-  /** Whether the certificate of a name is at hand; when it is not known, it will be soon. */
+  /** Whether the certificate of one of the service's own names is at hand, as far as is known; it is looked for if it is not. */
   isReady(name: string): boolean {
     const key = this.#keyOf(name)
-    if (key === undefined) return false
+    if (key === undefined || key === FILES) return key === FILES
     const warm = this.#made.warm(key)
+    if (warm) this.#ready.set(key, warm.context !== undefined)
     // Whoever has to know gets the failure too.
-    if (!warm) this.#made.get(key).catch(() => undefined)
-    return warm?.context !== undefined
+    else this.#made.get(key).catch(() => undefined)
+    return this.#ready.get(key) ?? false
   }
 
   /** The certificates of these names may be others now; without names, all of them. */
@@ -129,7 +136,7 @@ export class Contexts {
     const { period } = tickets
     const pair = key === FILES ? files?.pair : await this.#stored(key)
     if (!pair) return { context: undefined, period }
-    return { context: this.#contextOf(pair), period }
+    return { context: this.#contextOf(pair, key), period }
   }
 
   async #stored(name: string): Promise<KeyPair | undefined> {
@@ -150,10 +157,11 @@ export class Contexts {
     const [row] = await store.read.authorities.challenge('tls-alpn-01', name, clock())
     if (!row) return undefined
     const { certificate, key } = await challengeCertificate(name, row.key_authorization)
-    return { context: this.#contextOf({ chain: certificate, key }), protocols: [CHALLENGE] }
+    return { context: this.#contextOf({ chain: certificate, key }, CHALLENGE), protocols: [CHALLENGE] }
   }
 
-  #contextOf({ chain, key }: KeyPair): SecureContext {
+  /** Tickets are taken back for the certificate only that they were given with. */
+  #contextOf({ chain, key }: KeyPair, about: string): SecureContext {
     return createSecureContext({
       cert: chain,
       key,
@@ -161,11 +169,19 @@ export class Contexts {
       ciphers: CIPHERS,
       honorCipherOrder: true,
       ticketKeys: this.#options.tickets.keys,
-      sessionIdContext: 'slipway',
+      sessionIdContext: createHash('sha256').update(about).digest('base64url').slice(0, 32),
     })
   }
-}
 
-function choiceOf({ context }: Made): Choice | undefined {
-  return context && { context, protocols: SPOKEN }
+  /** Without asking the store for what is the same but for the keys of its tickets. */
+  #choiceOf(made: Made): Choice | undefined {
+    const { tickets } = this.#options
+    const { context, period } = made
+    if (context === undefined) return undefined
+    if (period !== tickets.period) {
+      ;(context.context as WithTicketKeys).setTicketKeys(tickets.keys)
+      made.period = tickets.period
+    }
+    return { context, protocols: SPOKEN }
+  }
 }

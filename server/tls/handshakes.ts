@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { network } from '../limits/limits.ts'
 import type { Log } from '../log.ts'
-import { type ClientHello, LONGEST_HELLO, readClientHello } from './client-hello.ts'
+import { type ClientHello, readClientHello } from './client-hello.ts'
 import type { Choice } from './contexts.ts'
 
 interface HandshakesOptions {
@@ -12,7 +13,7 @@ interface HandshakesOptions {
   log: Log
 }
 
-/** Handshakes at once; and of one address. */
+/** Handshakes at once; and of one address, or one /64 of IPv6. */
 const MOST = 1000
 const MOST_OF_ONE = 250
 
@@ -46,9 +47,14 @@ export class Handshakes {
     this.#timer = setInterval(() => this.#look(), LOOK).unref()
   }
 
+  /** How many are under way. */
+  get count(): number {
+    return this.#underWay.size
+  }
+
+  /** Takes a connection whose errors are heard already. */
   accept(raw: Socket): void {
-    raw.on('error', () => raw.destroy())
-    const address = raw.remoteAddress ?? ''
+    const address = network(raw.remoteAddress ?? '')
     const ofAddress = this.#ofAddress.get(address) ?? 0
     if (this.#underWay.size >= MOST || ofAddress >= MOST_OF_ONE) {
       this.refused.busy++
@@ -79,7 +85,7 @@ export class Handshakes {
     const onData = (chunk: Buffer) => {
       bytes = bytes ? Buffer.concat([bytes, chunk]) : chunk
       const hello = readClientHello(bytes)
-      if (hello === 'more' && bytes.length <= 2 * LONGEST_HELLO) return
+      if (hello === 'more') return
       raw.off('data', onData)
       raw.off('end', onEnd)
       raw.pause()

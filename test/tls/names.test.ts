@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { hello } from './hello.ts'
+import { SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
+
+let service: SecureService
+let slug: string
+before(async () => {
+  service = await SecureService.start()
+  slug = (await service.publish({ 'index.html': 'home' })).slug
+})
+after(() => service[Symbol.asyncDispose]())
+
+test('a visitor of an active domain gets its certificate and its site', async () => {
+  await service.addSecureDomain('www.example.test', slug)
+  for (const name of ['www.example.test', 'WWW.Example.TEST', 'www.example.test.'])
+    assert.equal(await service.namesFor(name), 'DNS:www.example.test')
+  const { status, body } = await service.secure('www.example.test')
+  assert.deepEqual([status, body.toString()], [200, 'home'])
+})
+
+describe('a name is refused in the handshake, and nothing is written,', () => {
+  const held = { domain: 'held.test', account_id: 'somebody', proof: 'proof', until: Date.UTC(2090) }
+  const refused: Record<string, () => Promise<void>> = {
+    'that nobody ever had': async () => undefined,
+    'that is pending': async () => {
+      await service.addDomain('pending.test', slug, { status: 'pending' })
+      await service.certify('pending.test')
+    },
+    'that is active and has no certificate yet': async () => service.addDomain('waiting.test', slug),
+    'whose first certificate is being ordered': async () => {
+      await service.addDomain('ordered.test', slug)
+      await service.certify('ordered.test', undefined, { chain: null, key: null })
+    },
+    'that was deleted': async () => {
+      await service.addSecureDomain('deleted.test', slug)
+      assert.equal(await service.namesFor('deleted.test'), 'DNS:deleted.test')
+      await service.change(['deleted.test'], async (tx) => {
+        await tx.domains.remove('an-account', 'deleted.test')
+      })
+    },
+    'that is kept for an account': async () => {
+      await service.certify('held.test')
+      await service.change([], (tx) => tx.domains.hold(held))
+    },
+    'that went back to pending': async () => {
+      await service.addSecureDomain('failed.test', slug)
+      assert.equal(await service.namesFor('failed.test'), 'DNS:failed.test')
+      await service.change(['failed.test'], (tx) =>
+        tx.domains.update({ account_id: 'an-account', domain: 'failed.test' }, { status: 'pending' }),
+      )
+    },
+    'that is an address': async () => undefined,
+    'of a site while the site domain has no certificate': async () => undefined,
+  }
+  const names = [
+    'nobody.test',
+    'pending.test',
+    'waiting.test',
+    'ordered.test',
+    'deleted.test',
+    'held.test',
+    'failed.test',
+    '192.0.2.7',
+    `any-site.${SITES}`,
+  ]
+  for (const [index, [why, prepare]] of Object.entries(refused).entries()) {
+    test(why, async () => {
+      await prepare()
+      const name = names[index]!
+      const [before, problems] = [await contents(), service.running.log.length]
+      if (name === '192.0.2.7') assert.equal(await alertFor(name), 112)
+      else for (let time = 0; time < 3; time++) assert.equal(await service.namesFor(name), UNKNOWN_NAME)
+      assert.deepEqual(await contents(), before)
+      assert.deepEqual(service.running.log.slice(problems), [])
+    })
+  }
+
+  /** What there is to be written for a visitor. */
+  async function contents() {
+    const { read } = service.store
+    return JSON.stringify([
+      await read.certificates.due(Number.MAX_SAFE_INTEGER, 100, { ordered: true }),
+      await read.certificates.missing(100),
+      await read.certificates.needless([], 100),
+      await read.domains.bySite(slug),
+    ])
+  }
+
+  /** Clients of Node do not send addresses. */
+  async function alertFor(name: string): Promise<number> {
+    const socket = await service.raw()
+    socket.write(hello({ serverName: name }))
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    return answer[6]!
+  }
+})
+
+test('a name is served as soon as it is active and has a certificate, by every process on the store', async () => {
+  await using other = await SecureService.start({ DATA: service.running.data })
+  const both = [service, other]
+  const name = 'new.test'
+  for (const one of both) assert.equal(await one.namesFor(name), UNKNOWN_NAME)
+  await service.addDomain(name, slug)
+  for (const one of both) assert.equal(await one.namesFor(name), UNKNOWN_NAME)
+  await service.certify(name)
+  assert.equal(await service.namesFor(name), 'DNS:new.test')
+  // The other one hears of it through the store.
+  while ((await other.namesFor(name)) === UNKNOWN_NAME) await turn()
+  assert.equal((await other.secure(name)).body.toString(), 'home')
+})
+
+test('a certificate that was renewed is shown from the next handshake on', async () => {
+  await service.addSecureDomain('renewed.test', slug)
+  const before = await serial()
+  assert.equal(await serial(), before)
+  await service.renew('renewed.test')
+  assert.notEqual(await serial(), before)
+
+  async function serial(): Promise<string> {
+    const socket = await service.shake('renewed.test')
+    const { serialNumber } = socket.getPeerCertificate()
+    socket.destroy()
+    return serialNumber
+  }
+})
+
+test('a certificate that cannot be used is named in the log, and nobody else feels it', async () => {
+  await service.addSecureDomain('sound.test', slug)
+  await service.addDomain('broken.test', slug)
+  await service.certify('broken.test', undefined, { chain: 'no certificate' })
+  assert.equal(await service.namesFor('broken.test'), 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR')
+  const line = service.running.log.findLast(({ message }) => message === 'a handshake failed')
+  assert.equal(line?.name, 'broken.test')
+  assert.equal(await service.namesFor('sound.test'), 'DNS:sound.test')
+})
