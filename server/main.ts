@@ -54,7 +54,7 @@ async function act(command: string, rest: string[]): Promise<number> {
     case 'serve':
       return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
     case 'worker':
-      return serve({ ...config, port: Number(rest[1]) }, log, rest[0])
+      return serve({ ...config, ...(JSON.parse(rest[1]!) as Ports) }, log, rest[0])
     case 'sweep':
       return sweep(config, log, rest)
     case 'account':
@@ -102,20 +102,35 @@ async function end(service: AsyncDisposable, reason: string, log: Log): Promise<
 
 async function serveWithWorkers(config: Config, log: Log): Promise<number> {
   const { supervise } = await import('./workers.ts')
-  const port = await freePort(config)
-  const args = ['worker', randomBytes(8).toString('hex'), String(port)]
+  const ports = await freePorts(config)
+  const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
   const onReady = (baseUrl: string) => announce(baseUrl, config)
   const supervisor = supervise({ workers: config.workers, args, log, onReady })
   onSignals(() => supervisor.stop())
   return supervisor.ended
 }
 
-/** Sees to it that nobody else has the port before the workers share it; says which when any will do. */
-async function freePort({ host, port }: Config): Promise<number> {
-  const { Listener } = await import('./listener.ts')
-  const probe = await Listener.open(host, port)
-  await probe.drain(0)
-  return probe.port
+type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
+
+/** Sees to it that nobody else has the ports before the workers share them; says which when any will do. */
+async function freePorts({ host, port, httpsPort, internalPort }: Config): Promise<Ports> {
+  return {
+    port: await freePort(host, port, 'SLIPWAY_PORT'),
+    httpsPort: httpsPort === undefined ? undefined : await freePort(host, httpsPort, 'SLIPWAY_HTTPS_PORT'),
+    internalPort:
+      internalPort === undefined
+        ? undefined
+        : await freePort('localhost', internalPort, 'SLIPWAY_INTERNAL_PORT'),
+  }
+}
+
+async function freePort(host: string, port: number, setting: string): Promise<number> {
+  const { createServer } = await import('node:net')
+  const { listenOn, portOf } = await import('./ports.ts')
+  const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
+  const free = portOf(probes[0])
+  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
+  return free
 }
 
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
