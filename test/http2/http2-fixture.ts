@@ -40,6 +40,7 @@ export class Http2Fixture {
   /** The server's ends of all connections. */
   readonly sockets: TLSSocket[] = []
   port = 0
+  readonly #tls = createTlsServer({ ...certificate, ALPNProtocols: ['h2'] })
   readonly #stack = new AsyncDisposableStack()
 
   private constructor(edge: EdgeFixture, { read, parse }: FixtureOptions) {
@@ -64,7 +65,8 @@ export class Http2Fixture {
 
   async #listen(): Promise<void> {
     this.#stack.use(this.edge)
-    const server = createTlsServer({ ...certificate, ALPNProtocols: ['h2'] }, (socket) => {
+    const server = this.#tls
+    server.on('secureConnection', (socket) => {
       this.sockets.push(socket)
       this.lane.accept(socket)
     })
@@ -94,7 +96,7 @@ export class Http2Fixture {
   async raw(): Promise<RawClient> {
     const socket = connectTls({ port: this.port, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
     this.#stack.defer(() => void socket.destroy())
-    await once(socket, 'secureConnect')
+    await Promise.all([once(socket, 'secureConnect'), once(this.#tls, 'secureConnection')])
     return new RawClient(socket)
   }
 }
