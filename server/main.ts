@@ -5,6 +5,7 @@ import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
 import { Failure } from './failure.ts'
 import { type Log, makeLog } from './log.ts'
 import { releaseStartMemory } from './start-memory.ts'
+import { iso } from './time.ts'
 
 const HELP = `slipway-server: runs the Slipway service
 
@@ -12,6 +13,7 @@ const HELP = `slipway-server: runs the Slipway service
   slipway-server sweep NAME|all             run one sweep now, or all of them
   slipway-server sweeps                     list the sweeps
   slipway-server account plan EMAIL PLAN    put an account on the free or hobby plan
+  slipway-server certificates               list the certificates: how long they last, what is wrong
   slipway-server settings                   list the settings (environment variables)
   slipway-server help | version
 `
@@ -59,6 +61,8 @@ async function act(command: string, rest: string[]): Promise<number> {
       return sweep(config, log, rest)
     case 'account':
       return account(config, log, rest)
+    case 'certificates':
+      return listCertificates(config, log)
   }
   return misunderstood(`There is no command ${command}.`)
 }
@@ -152,6 +156,17 @@ async function listSweeps(): Promise<number> {
   const { sweeps } = await import('./sweeps/sweeps.ts')
   for (const one of sweeps)
     say(`${one.name.padEnd(16)} every ${String(one.every).padStart(5)} s  ${one.means}`)
+  return 0
+}
+
+async function listCertificates(config: Config, log: Log): Promise<number> {
+  const { openHouse } = await import('./service.ts')
+  await using house = await openHouse(config, { log, version })
+  const rows = await house.store.read.certificates.wanted()
+  const day = (time: number | null) => (time === null ? '-' : iso(time).slice(0, 16).replace('T', ' '))
+  say(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
+  for (const { name, not_after, due_at, problem } of rows)
+    say(`${name.padEnd(40)} ${day(not_after).padEnd(17)} ${day(due_at).padEnd(17)} ${problem ?? '-'}`)
   return 0
 }
 

@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import type { DomainRecord } from '../../client/wire.ts'
 import { type Account, Api, HOUR } from '../api/api.ts'
 import { type Internet, PROXY, startInternet } from '../domains/town.ts'
+import { run as runProgram } from '../operator/program.ts'
 import { openBrowser } from '../tools/chromium.ts'
 import { needs } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
@@ -122,6 +123,15 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
     assert.equal(active.reason, null)
     assert.ok(Date.parse(active.certificate.expiresAt!) > api.clock.now + 24 * HOUR)
     assert.ok(Date.parse(active.certificate.renewsAt!) < Date.parse(active.certificate.expiresAt!))
+  })
+
+  test('shows the operator how long its certificate lasts', async () => {
+    const { code, said } = await runProgram(['certificates'], { DATA: api.data })
+    assert.equal(code, 0)
+    const { certificate } = await owner.client.checkDomain('www.example.test')
+    const ends = certificate.expiresAt!.slice(0, 16).replace('T', ' ')
+    assert.match(said[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
+    assert.equal(said.length, 2)
   })
 
   for (const [version, flag] of [

@@ -39,6 +39,10 @@ export function certificatesOver(db: Kysely<Schema>) {
             .where('name', 'in', [...names])
             .execute(),
 
+    /** All that are wanted, those that end first before the others. */
+    wanted: (): Promise<CertificateSummary[]> =>
+      summaries().where('unused_since', 'is', null).orderBy('not_after').orderBy('name').execute(),
+
     /**
      * Those for which something is to be done by `now`: the ones without a certificate first, then those whose certificates end
      * first. With `ordered: false` only those for which there is no more to be done than to ask about their certificates.
