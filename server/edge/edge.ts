@@ -70,7 +70,8 @@ export class Edge {
     this.#hosts = new Hosts(addresses)
     this.#places = new Places({ store, clock, budget, addresses, https })
     this.#bodies = new Bodies({ blobs, budget })
-    const secure = addresses.base.startsWith('https:')
+    // Behind a proxy that speaks HTTPS nothing comes here that is encrypted.
+    const secure = addresses.base.startsWith('https:') && !https
     this.#gate = new PasswordGate({ store, clock, secret, secure, addressOf })
   }
 
@@ -118,7 +119,7 @@ export class Edge {
   async guess(asked: Asked, request: IncomingMessage): Promise<Answer> {
     try {
       const place = await this.#places.find(this.#hosts.read(asked.host), asked.secure)
-      return this.#absent(place, asked) ?? (await this.#gate.guess(request, place as Site))
+      return this.#absent(place, asked) ?? (await this.#gate.guess(request, place as Site, asked.secure))
     } catch (error) {
       // Who went away before the form had come gets nothing, and nothing is wrong.
       if (request.destroyed && !request.complete) return MALFORMED

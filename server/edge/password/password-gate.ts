@@ -15,6 +15,7 @@ interface PasswordGateOptions {
   clock: () => number
   secret: string
   /** Whether sites are reached by HTTPS, so that the cookie may only travel there. */
+  /** Whether visitors use HTTPS, whatever their requests look like here. */
   secure: boolean
   /** The address that a guess is counted for. */
   addressOf: (request: IncomingMessage) => string
@@ -62,7 +63,7 @@ export class PasswordGate {
   }
 
   /** A posted form: a cookie and the way to where the visitor wanted to go, or the form again. */
-  async guess(request: IncomingMessage, site: Site): Promise<Answer> {
+  async guess(request: IncomingMessage, site: Site, secure: boolean): Promise<Answer> {
     const form = await readForm(request)
     if (form === 413) return refusedForm(form, 'It is longer than a password and an address can be.')
     if (form === 415) return refusedForm(form, 'It has to be sent as application/x-www-form-urlencoded.')
@@ -70,14 +71,14 @@ export class PasswordGate {
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
     if (!password) return this.#form(401, 'Please enter the password.', next)
-    return this.#turns.take(() => this.#check(request, site, site.passwordHash!, { password, next }))
+    return this.#turns.take(() => this.#check(request, site, site.passwordHash!, { password, next, secure }))
   }
 
   async #check(
     request: IncomingMessage,
     { slug }: Site,
     passwordHash: string,
-    { password, next }: { password: string; next: string },
+    { password, next, secure }: { password: string; next: string; secure: boolean },
   ): Promise<Answer> {
     const guess = await this.#guesses.begin(this.#options.addressOf(request), slug)
     if ('retryAfterSeconds' in guess) return this.#refused(guess.retryAfterSeconds, next)
@@ -85,7 +86,7 @@ export class PasswordGate {
       return this.#form(401, 'That is not the password. Please try again.', next)
     }
     await this.#guesses.right(guess)
-    return seeOther(next, ['Set-Cookie', this.#cookie(slug, passwordHash)])
+    return seeOther(next, ['Set-Cookie', this.#cookie(slug, passwordHash, secure)])
   }
 
   #form(status: 401, text: string, next: string): Answer {
@@ -99,11 +100,10 @@ export class PasswordGate {
   }
 
   /** For this host only, and worth nothing at another site or once the password changed. */
-  #cookie(slug: string, passwordHash: string): string {
+  #cookie(slug: string, passwordHash: string, secure: boolean): string {
     const until = `${this.#options.clock() + COOKIE_SECONDS * 1000}`
     const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
-    const secure = this.#options.secure ? '; Secure' : ''
-    return `${COOKIE}=${value}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`
+    return `${COOKIE}=${value}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure || this.#options.secure ? '; Secure' : ''}`
   }
 }
 
