@@ -14,8 +14,7 @@ interface PasswordGateOptions {
   store: Store
   clock: () => number
   secret: string
-  /** Whether sites are reached by HTTPS, so that the cookie may only travel there. */
-  /** Whether visitors use HTTPS, whatever their requests look like here. */
+  /** Whether sites are reached by HTTPS, whatever a request looks like here: then the cookie may only travel there. */
   secure: boolean
   /** The address that a guess is counted for. */
   addressOf: (request: IncomingMessage) => string
