@@ -90,6 +90,32 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
     assert.match(String(line?.error), /^Error: broken/)
   })
 
+  test('proves nothing for a name that was added anew while it was under way', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    const real = resolverDns({ servers: [internet.servers] })
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const texts = async (name: string) => {
+      const answer = await real.texts(name)
+      asked.resolve()
+      await go.promise
+      return answer
+    }
+    await town.enter(await town.add(person, 'www.anew.test'))
+    town.pass(10 * SECOND)
+    await town.sweep()
+    town.pass(10 * SECOND)
+    const turn = domainsOf(town, { dns: { ...real, texts } }).checkDue()
+    await asked.promise
+    await town.remove(person, 'www.anew.test')
+    town.pass(1)
+    await town.add(person, 'www.anew.test')
+    go.resolve()
+    assert.equal(await turn, 0)
+    const { status, checkedAt } = await town.record(person, 'www.anew.test')
+    assert.deepEqual([status, checkedAt], ['pending', null])
+  })
+
   test('has a certificate wanted for as long as a name is active, within the same write', async () => {
     await using town = await Town.build(internet)
     const [owner, other] = [await town.person(), await town.person()]

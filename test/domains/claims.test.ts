@@ -154,6 +154,7 @@ describe('a name that two accounts want', needs('knot', 'unbound'), () => {
     const again = await town.add(owner, 'www.regretted.test')
     assert.deepEqual([again.status, again.records[1]!.value], ['pending', before.records[1]!.value])
     await town.becomesActive(owner, 'www.regretted.test')
+    assert.equal(await town.store.read.domains.held('www.regretted.test', town.clock.now), undefined)
     await town.remove(owner, 'www.regretted.test')
     town.pass(7 * DAY)
     assert.equal(await town.sweep('held-domains'), 1)

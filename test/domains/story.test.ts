@@ -143,6 +143,9 @@ describe('a domain', needs('knot', 'unbound'), () => {
     await using town = await Town.build(internet)
     const person = await town.person()
     await town.activate(person, 'blameless.test')
+    await town.activate(person, 'shop.blameless.test')
+    await internet.zone.set('shop.blameless.test', 'CNAME', 'hop.blameless.test.')
+    await internet.zone.set('hop.blameless.test', 'CNAME', `${PROXY}.`)
     await internet.zone.remove(PROXY)
     try {
       for (let looks = 0; looks < 30; looks++) {
@@ -151,6 +154,8 @@ describe('a domain', needs('knot', 'unbound'), () => {
       }
       const { status, reason } = await town.record(person, 'blameless.test')
       assert.equal(status, 'active')
+      const { reason: none } = await town.record(person, 'shop.blameless.test')
+      assert.equal(none, null, 'an alias leads here whatever the addresses')
       const warnings = town.log.filter(({ level }) => level === 'warn')
       assert.ok(warnings.length >= 16 && warnings.length <= 31, 'and the operator is told, hourly')
       assert.match(
