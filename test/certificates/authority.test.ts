@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
+import { acmeClient } from '../../server/tls/acme/client.ts'
+import { X509 } from '../../server/tls/issuing/parts.ts'
+import { CaDouble } from '../acme/ca-double.ts'
+import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, startIssuing } from './fixture.ts'
+
+/** A CA over HTTPS, and processes that get real certificates from it. */
+async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
+  const { parts, time } = issuing
+  const ca = stack.use(await CaDouble.start({ clock: parts.clock, life: 45 * DAY }))
+  ca.look = async ({ type, name, token, keyAuthorization }) => {
+    if (type === 'dns-01') return 'not asked for'
+    const shown = await parts.store.read.authorities.challenge(type, name, time.now)
+    const right = shown.some((one) => one.token === token && one.key_authorization === keyAuthorization)
+    return right ? undefined : 'nothing was found'
+  }
+  const node = (store = parts.store) => {
+    const acme = stack.use(
+      acmeClient({
+        ...parts,
+        store,
+        directory: ca.directory,
+        email: '',
+        caFile: ca.caFile,
+        profile: '',
+        version: 'test',
+        pause: async () => undefined,
+      }),
+    )
+    return issuing.node({ ...parts, store, acme, form: X509 })
+  }
+  return { ca, node }
+}
+
+test('from a CA over HTTPS: one account of all nodes, real certificates, renewed as the CA suggests', async () => {
+  await using issuing = await startIssuing()
+  await using stack = new AsyncDisposableStack()
+  const { ca, node } = await startAuthority(issuing, stack)
+  const { store, time } = issuing
+  const nodes = [node(), node(await issuing.openStore())]
+  const names = [NAME, 'shop.example.test', 'blog.example.test']
+  for (const name of names) await activate(store, nodes[0]!, name)
+  await Promise.all(nodes.map((one) => one.tend()))
+  assert.equal(ca.accounts.size, 1)
+  assert.deepEqual(ca.issued.map((one) => one.names[0]).toSorted(), names.toSorted())
+  for (const name of names) {
+    const { chain, key, not_after } = await issuing.row(name)
+    const leaf = new X509Certificate(chain!)
+    assert.equal(leaf.checkHost(name), name)
+    assert.equal(leaf.validToDate.getTime(), not_after)
+    assert.match(issuing.parts.seal.open(key!, `certificate ${name}`)!, /^-----BEGIN PRIVATE KEY-----/)
+  }
+  const [first] = ca.issued
+  const { start, end } = ca.window(first!)
+  for (; ca.issued.length < 6 && time.now < end + DAY; time.now += time.now < start ? 6 * HOUR : HOUR)
+    await Promise.all(nodes.map((one) => one.tend()))
+  assert.ok(time.now <= end + 2 * HOUR)
+  assert.deepEqual(
+    ca.issued
+      .slice(3)
+      .map((one) => one.replaces)
+      .toSorted(),
+    ca.issued
+      .slice(0, 3)
+      .map((one) => one.id)
+      .toSorted(),
+  )
+  assert.ok(ca.count('renewal-information') >= 3 * 4 * 25)
+})
+
+test('a proof that the CA does not find is tried anew in another way, within the limit of failures', async () => {
+  await using issuing = await startIssuing()
+  await using stack = new AsyncDisposableStack()
+  const { ca, node } = await startAuthority(issuing, stack)
+  const { store, time } = issuing
+  const certificates = node()
+  await activate(store, certificates)
+  const looked: string[] = []
+  ca.look = ({ type }) => {
+    looked.push(type)
+    return 'no route to host'
+  }
+  for (const stop = time.now + 3 * HOUR; time.now < stop; time.now += MINUTE) {
+    await certificates.tend()
+    // An owner who keeps taking the domain away and adding it.
+    await store.write('durable', (tx) => certificates.want(tx, NAME))
+  }
+  assert.ok(looked.length >= 8 && looked.length <= 16, `${looked}`)
+  assert.ok(looked.includes('http-01'))
+  assert.deepEqual(ca.limits.passed, [])
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../server/store/store.ts'
+import { Certificates } from '../../server/tls/issuing/certificates.ts'
+import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+import type { Step } from './simulated-ca.ts'
+
+// A process that is killed does nothing any more and gives nothing up: here it waits forever, and is left alone.
+
+const NEVER = new Promise<never>(() => undefined)
+
+const STEPS: Step[] = ['order', 'prove', 'finalize', 'download']
+
+/** Orders that a kill costs: one whose address was never kept cannot be found again. */
+const ORDERS_LOST: Partial<Record<`${'before' | 'after'} ${Step}`, number>> = { 'after order': 1 }
+
+for (const step of STEPS) {
+  for (const side of ['before', 'after'] as const) {
+    test(`a kill ${side} the CA does "${step}" loses nothing, at first and at renewal`, async () => {
+      await using issuing = await startIssuing()
+      const certificates = issuing.node()
+      await activate(issuing.store, certificates)
+      const lost = ORDERS_LOST[`${side} ${step}`] ?? 0
+      await killAt(issuing, step, side)
+      assert.equal(await issuing.served(), undefined)
+      await recover(issuing, 1)
+      assert.equal(issuing.ca.ordered.get(NAME), 1 + lost)
+
+      const first = (await issuing.served())!
+      issuing.time.now = (await issuing.row()).renew_at!
+      await killAt(issuing, step, side)
+      assert.deepEqual(await issuing.served(), first, 'the old certificate is served')
+      await recover(issuing, 2)
+      assert.equal(issuing.ca.ordered.get(NAME), 2 + 2 * lost)
+      assert.deepEqual(issuing.ca.limits.passed, [])
+    })
+  }
+}
+
+test('a kill at any write of the store loses nothing, before and after it is done', async () => {
+  for (const side of ['before', 'after'] as const) {
+    let write = 0
+    for (let finished = false; !finished; write++) {
+      await using issuing = await startIssuing()
+      await activate(issuing.store, issuing.node())
+      await issuing.store.write('soft', (tx) => tx.certificates.planAnew(issuing.time.now))
+      const killed = withKill(issuing.store, write, side)
+      const dying = new Certificates({ ...issuing.parts, store: killed.store })
+      finished = (await Promise.race([dying.tend(), killed.dead])) !== 'dead'
+      if (finished) break
+      const done = (await issuing.served()) !== undefined
+      await recover(issuing, 1)
+      assert.ok(issuing.ca.ordered.get(NAME)! <= 2, `${side} write ${write}`)
+      assert.equal(issuing.ca.certificates, 1, `${side} write ${write}: ${done}`)
+    }
+    assert.ok(write >= 8, `${write} writes were tried`)
+  }
+})
+
+test('a process that ends in order gives up what it has in hand, and the next one goes on at once', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const ending = issuing.node()
+  await activate(store, ending)
+  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  ca.before = (step) => {
+    if (step !== 'finalize') return
+    ca.before = () => undefined
+    resolve()
+    return NEVER
+  }
+  const turn = ending.tend()
+  await asked
+  await ending[Symbol.asyncDispose]()
+  assert.equal(await turn, 0)
+  assert.equal(await ending.tend(), 0)
+  time.now += SECOND
+  assert.equal(await issuing.node().tend(), 1)
+  assert.equal(ca.ordered.get(NAME), 1)
+})
+
+test('a process that was suspended finds that another one has taken over, and takes nothing back', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const slow = issuing.node()
+  await activate(store, slow)
+  const suspended = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  ca.after = (step) => {
+    if (step !== 'order') return
+    ca.after = () => undefined
+    asked.resolve()
+    return suspended.promise
+  }
+  const turn = slow.tend()
+  await asked.promise
+  time.now += 11 * MINUTE
+  assert.equal(await issuing.node().tend(), 1)
+  const served = await issuing.served()
+  suspended.resolve()
+  assert.equal(await turn, 0)
+  assert.deepEqual(await issuing.served(), served)
+  assert.equal((await issuing.row()).problem, null)
+})
+
+test('an order that the CA has forgotten or ended meanwhile is made anew', async () => {
+  for (const absence of [HOUR, 8 * DAY]) {
+    await using issuing = await startIssuing()
+    await activate(issuing.store, issuing.node())
+    await killAt(issuing, 'finalize', 'before')
+    issuing.time.now += absence
+    await recover(issuing, 1)
+    assert.equal(issuing.ca.ordered.get(NAME), absence > DAY ? 2 : 1)
+  }
+})
+
+/** Lets a new process tend until it is at that step, and dies there. */
+async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): Promise<void> {
+  const { ca } = issuing
+  const { promise: there, resolve } = Promise.withResolvers<void>()
+  ca[side] = (at) => {
+    if (at !== step) return
+    ca[side] = () => undefined
+    resolve()
+    return NEVER
+  }
+  void issuing.node().tend()
+  await there
+}
+
+/** The next process has to wait until the lease of the dead one is over, and then gets the certificate. */
+async function recover(issuing: Issuing, certificates: number): Promise<void> {
+  const next = issuing.node()
+  for (let minutes = 0; minutes <= 12 && issuing.ca.certificates < certificates; minutes++) {
+    await next.tend()
+    issuing.time.now += MINUTE
+  }
+  for (let turns = 0; turns < 12 && (await issuing.row()).order_url !== null; turns++) {
+    issuing.time.now += MINUTE
+    await next.tend()
+  }
+  const served = (await issuing.served())!
+  assert.ok(served.fits)
+  assert.equal(served.notAfter, Math.max(...[...issuing.ca.issued.values()].map((one) => one.notAfter)))
+}
+
+/** The store until its `at`th write, which is done or not, and after which nothing happens any more. */
+function withKill(store: Store, at: number, side: 'before' | 'after') {
+  const { promise: dead, resolve } = Promise.withResolvers<'dead'>()
+  let writes = 0
+  const write: Store['write'] = async (durability, work) => {
+    const number = writes++
+    if (number > at) return NEVER
+    if (number === at && side === 'before') {
+      resolve('dead')
+      return NEVER
+    }
+    const result = await store.write(durability, work)
+    if (number < at) return result
+    resolve('dead')
+    return NEVER
+  }
+  return { dead, store: { ...store, write } as Store }
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AcmeFailure } from '../../server/tls/acme/acme.ts'
+import { activate, DAY, HOUR, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+
+test('two nodes at once make one order for a name', async () => {
+  await using issuing = await startIssuing()
+  const nodes = [issuing.node(), issuing.node({ store: await issuing.openStore() }), issuing.node()]
+  const names = Array.from({ length: 30 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(issuing.store, nodes[0]!, name)
+  await Promise.all([...nodes, ...nodes].map((node) => node.tend()))
+  issuing.time.now += 10 * SECOND
+  await Promise.all(nodes.map((node) => node.tend()))
+  assert.deepEqual(
+    names.map((name) => issuing.ca.ordered.get(name)),
+    names.map(() => 1),
+  )
+  for (const name of names) assert.ok((await issuing.served(name))!.fits)
+})
+
+test('what fails backs off, says why, and is over when it is mended', async () => {
+  const troubles: [why: string, trouble: () => AcmeFailure, said: RegExp][] = [
+    [
+      'a validation',
+      () => new AcmeFailure('failed', 'nothing was found at www.example.test'),
+      /^nothing was found/,
+    ],
+    ['a refusal', () => new AcmeFailure('refused', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
+    ['an order that never becomes ready', () => new AcmeFailure('slow', 'it takes too long'), /^it takes/],
+  ]
+  for (const [why, trouble, said] of troubles) {
+    await using issuing = await startIssuing()
+    const { ca, time, store } = issuing
+    const certificates = issuing.node()
+    await activate(store, certificates)
+    ca.before = (step) => {
+      if (step === 'prove') throw trouble()
+    }
+    const waits: number[] = []
+    for (let failures = 1; failures <= 7; failures++) {
+      if (failures === 1) await certificates.tend()
+      else await issuing.next(certificates)
+      const { due_at, problem } = await issuing.row()
+      assert.match(problem!, said)
+      waits.push(due_at! - time.now)
+      assert.equal(await certificates.tend(), 0)
+    }
+    for (const [index, wait] of [MINUTE, 10 * MINUTE, 100 * MINUTE, DAY, DAY, DAY, DAY].entries())
+      assert.ok(waits[index]! >= wait && waits[index]! <= 1.1 * wait, `${why}: ${waits}`)
+    const record = (await certificates.records([NAME])).get(NAME)!
+    assert.equal(record.status, 'pending')
+    assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).due_at)
+    ca.before = () => undefined
+    assert.equal(await issuing.next(certificates), 1, why)
+    assert.deepEqual([(await issuing.row()).failures, (await issuing.row()).problem], [0, null])
+    assert.deepEqual(ca.limits.passed, [])
+    assert.ok(issuing.log.some((line) => line.name === NAME && line.level === 'warn'))
+  }
+})
+
+test('an order that never becomes ready is resumed, and left for a new one after three tries', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  ca.before = (step) => {
+    if (step === 'finalize') throw new AcmeFailure('slow', 'not yet')
+  }
+  await certificates.tend()
+  const orders: number[] = []
+  for (let tries = 2; tries <= 7; tries++) {
+    orders.push(ca.ordered.get(NAME)!)
+    await issuing.next(certificates)
+  }
+  assert.deepEqual(orders, [1, 1, 1, 2, 2, 2])
+})
+
+test('a name that fails for a week is left alone, says so, and is tried again when it is active anew', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  ca.before = (step, names) => {
+    if (step === 'prove') throw ca.fails(names)
+  }
+  const started = time.now
+  await certificates.tend()
+  for (let tries = 0; tries < 30 && (await issuing.row()).due_at !== null; tries++)
+    await issuing.next(certificates)
+  assert.ok(time.now - started >= 7 * DAY && time.now - started < 9 * DAY)
+  assert.match((await issuing.row()).problem!, /^nothing was found .* not tried any more/)
+  const { renewsAt } = (await certificates.records([NAME])).get(NAME)!
+  assert.equal(renewsAt, null)
+  time.now += 30 * DAY
+  const asked = ca.asked.order
+  await certificates.tend()
+  assert.equal(ca.asked.order, asked)
+  ca.before = () => undefined
+  await store.write('durable', (tx) => certificates.want(tx, NAME))
+  assert.equal(await certificates.tend(), 1)
+})
+
+test('a CA that wants to be left alone for a day is, by all names and nodes, and no name is blamed', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 40 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  const until = time.now + DAY
+  ca.before = (step) => {
+    if (step === 'order' && time.now < until)
+      throw new AcmeFailure('limited', 'too many new orders (300) from this account', { notBefore: until })
+  }
+  await certificates.tend()
+  const asked = ca.asked.order
+  assert.ok(asked <= 10, `${asked} asked at once`)
+  const other = issuing.node({ store: await issuing.openStore() })
+  for (let hours = 0; hours < 23; hours++) {
+    time.now += HOUR
+    for (const node of [certificates, other]) assert.equal(await node.tend(), 0)
+  }
+  assert.equal(ca.asked.order, asked)
+  for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
+  time.now = until + MINUTE
+  assert.equal(await other.tend(), names.length)
+})
+
+test('a limit of one name holds back that name only', async () => {
+  for (const sentence of [
+    `too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s`,
+    `too many failed authorizations (5) for "${NAME}" in the last 1h0m0s`,
+    `too many certificates (50) already issued for "example.test" in the last 168h0m0s`,
+  ]) {
+    await using issuing = await startIssuing()
+    const { ca, store, time } = issuing
+    const certificates = issuing.node()
+    await activate(store, certificates)
+    const notBefore = time.now + 2 * DAY
+    ca.before = (step, [name]) => {
+      if (step === 'order' && name === NAME && time.now < notBefore)
+        throw new AcmeFailure('limited', sentence, { notBefore })
+    }
+    await certificates.tend()
+    await activate(store, certificates, 'www.other.test')
+    assert.equal(await certificates.tend(), 1, sentence)
+    assert.equal((await issuing.row()).due_at, notBefore)
+    assert.equal(await issuing.next(certificates), 1)
+  }
+})
+
+test('a CA that is away is asked now and then, for one name, and gets on within minutes of being back', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 50 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  let away = true
+  ca.before = () => {
+    if (away) throw new AcmeFailure('away', 'the CA does not answer')
+  }
+  const started = time.now
+  for (; time.now - started < DAY / 2; time.now += 10 * SECOND) await certificates.tend()
+  assert.ok(ca.asked.order < 12 * 13 + 10, `asked ${ca.asked.order} times`)
+  for (const name of names) assert.ok((await issuing.row(name)).failures <= 1)
+  away = false
+  const back = time.now
+  for (let got = 0; got < names.length; time.now += 10 * SECOND) got += await certificates.tend()
+  assert.ok(time.now - back <= 12 * MINUTE)
+})
+
+test('one name for which the CA always breaks neither stops the others nor is asked for all the time', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  let broken = 0
+  ca.before = (step, [name]) => {
+    if (step !== 'order' || name !== NAME) return
+    broken++
+    throw new AcmeFailure('away', 'the CA answered 500')
+  }
+  await activate(store, certificates)
+  for (let minutes = 0; minutes < 3 * 24 * 60; minutes++) {
+    if (minutes % 60 === 0) {
+      const name = `www.domain-${minutes}.test`
+      await activate(store, certificates, name)
+    }
+    await certificates.tend()
+    time.now += MINUTE
+  }
+  assert.equal(ca.certificates, 72)
+  assert.ok(broken < 40, `asked ${broken} times`)
+})
+
+test('a chain that does not match is not served: the old one is, and the owner is told', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  const first = (await issuing.served())!
+  time.now = (await issuing.row()).renew_at!
+  ca.chain = (issued) => ({ ...issued, key: 'of somebody else' })
+  const asked = ca.asked.order
+  while ((await issuing.row()).due_at! < first.notAfter) await issuing.next(certificates)
+  assert.ok(ca.asked.order - asked < 30, 'no loop of orders')
+  assert.deepEqual(ca.limits.passed, [])
+  assert.deepEqual(await issuing.served(), first)
+  const record = (await certificates.records([NAME])).get(NAME)!
+  assert.equal(record.status, 'active')
+  assert.match(record.problem!, /cannot be used: it is for another key/)
+  ca.chain = (issued) => issued
+  await issuing.next(certificates)
+  assert.notEqual((await issuing.served())!.id, first.id)
+})
+
+test('a store that fails loses no order: it is resumed when the store is back', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time, parts } = issuing
+  await activate(store, issuing.node())
+  let fails = false
+  const failing = {
+    ...store,
+    write: ((durability, work) =>
+      fails ? Promise.reject(new Error('disk full')) : store.write(durability, work)) as typeof store.write,
+  }
+  ca.after = (step) => {
+    if (step === 'download') fails = true
+  }
+  const certificates = issuing.node({ ...parts, store: failing })
+  assert.equal(await certificates.tend(), 0)
+  assert.ok(issuing.log.some((line) => line.level === 'error' && line.name === NAME))
+  fails = false
+  ca.after = () => undefined
+  time.now += 11 * MINUTE
+  assert.equal(await certificates.tend(), 1)
+  assert.equal(ca.ordered.get(NAME), 1)
+})
+
+test('a clock that jumps ahead for years and back again loses nothing and makes no loop', async () => {
+  for (const [ahead, restarted] of [
+    [3 * 365 * DAY, false],
+    [3 * 365 * DAY, true],
+    [75 * DAY, false],
+    [75 * DAY, true],
+    [4 * HOUR, false],
+  ] as const) {
+    await using issuing = await startIssuing()
+    const { ca, store, time, parts } = issuing
+    let jump = 0
+    const clock = () => time.now + jump
+    const start = () => issuing.node({ ...parts, clock })
+    let certificates = start()
+    const names = ['www.one.test', 'www.two.test', 'www.three.test']
+    for (const name of names) await activate(store, certificates, name)
+    await certificates.tend()
+    time.now += 2 * DAY
+    jump = ahead
+    for (const stop = time.now + DAY; time.now < stop; time.now += 10 * MINUTE) await certificates.tend()
+    const orders = ca.asked.order - names.length
+    assert.ok(orders <= names.length * 6, `${orders} orders in a day`)
+    assert.deepEqual(ca.limits.passed, [])
+    jump = 0
+    if (restarted) certificates = start()
+    for (const stop = time.now + 100 * DAY; time.now < stop; time.now += 6 * HOUR) await certificates.tend()
+    for (const name of names) {
+      const served = (await issuing.served(name))!
+      assert.ok(served.fits && served.notAfter - time.now > 25 * DAY, `${ahead / DAY} ${name}`)
+    }
+    assert.deepEqual(ca.limits.passed, [])
+  }
+})
+
+test('a clock that is behind the certificates serves them and orders nothing', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.tend()
+  time.now -= 400 * DAY
+  for (let hours = 0; hours < 48; hours++, time.now += HOUR) await certificates.tend()
+  assert.equal(ca.asked.order, 1)
+  assert.equal((await certificates.records([NAME])).get(NAME)!.status, 'active')
+})
