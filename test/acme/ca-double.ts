@@ -127,6 +127,11 @@ export class CaDouble implements AsyncDisposable {
     await this.#owned.disposeAsync()
   }
 
+  /** From now on it takes none of the nonces that it has given out. */
+  forgetNonces(): void {
+    this.#nonces.clear()
+  }
+
   /** How often a place was asked. */
   count(place: Place): number {
     return this.asked.filter((asked) => asked.place === place).length

@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { AcmeTrouble, Proofs } from '../../server/tls/acme/acme.ts'
-import { certificateRequest } from '../../server/tls/acme/certificate-request.ts'
+import type { AcmeTrouble } from '../../server/tls/acme/acme.ts'
 import { type CaAnswer, problem } from './ca-answer.ts'
 import { type Asked, CaDouble, type Place } from './ca-double.ts'
-import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+import { type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE = 60_000
@@ -89,6 +88,11 @@ const ANSWERS: [string, CaAnswer, Expected][] = [
   ],
   ['429 until long after', limited('9999999999'), { trouble: 'limited', notBefore: NOW + 7 * DAY }],
   ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { trouble: 'limited', notBefore: NOW }],
+  [
+    '429 in other words',
+    { status: 429, body: 'no', headers: { 'retry-after': '60' } },
+    { trouble: 'limited', notBefore: NOW + MINUTE },
+  ],
   [
     'rateLimited by another status',
     problem(400, 'rateLimited', 'No', {}),
@@ -215,131 +219,22 @@ describe('a CA that is', () => {
     await assert.rejects(acme.order(NAMES), { trouble: 'away', message: /\(ECONNREFUSED\)/ })
   })
 
+  test('only for accounts made elsewhere is asked for none, and the settings are named', async () => {
+    ca.instead = async ({ place }, ordinary) => {
+      if (place !== 'directory') return undefined
+      const { body, ...answer } = (await ordinary()) as { status: number; body: object }
+      return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
+    }
+    await assert.rejects(service.acme.order(NAMES), {
+      trouble: 'refused',
+      message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
+    })
+    assert.equal(ca.count('new-account'), 0)
+  })
+
   test('out of nonces is away', async () => {
     answers('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
     await assert.rejects(service.acme.order(NAMES), { trouble: 'away', message: /gave no nonce/ })
-  })
-})
-
-const proofs: Proofs = {
-  types: () => ['http-01', 'dns-01'],
-  present: async () => undefined,
-  remove: async () => undefined,
-}
-
-describe('while names are proven', () => {
-  test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
-    const order = await service.acme.order(NAMES)
-    answers('authorization', authorization({ status: 'processing', error: { detail: 'nobody home' } }))
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', message: /nobody home/ })
-    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE)
-    ca.instead = () => undefined
-    await service.acme.prove((await service.acme.resume(order.url))!, proofs)
-  })
-
-  test('a CA that wants to be asked tomorrow is not waited for', async () => {
-    const order = await service.acme.order(NAMES)
-    const headers = { 'retry-after': '86400' }
-    answers('authorization', { ...authorization({ status: 'processing' }), headers })
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', notBefore: NOW + DAY })
-    assert.deepEqual(service.paused, [])
-  })
-
-  test('an order that is never ready is slow after a minute', async () => {
-    const order = await service.acme.order(NAMES)
-    ca.instead = async ({ place }, ordinary) => {
-      if (place !== 'order') return undefined
-      const answer = (await ordinary()) as { body: object; status: number }
-      return { ...answer, body: { ...answer.body, status: 'pending' } }
-    }
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow' })
-    assert.ok(ca.count('order') < 100)
-  })
-
-  test('a CA that is away for a moment is asked again', async () => {
-    const order = await service.acme.order(NAMES)
-    let times = 0
-    ca.instead = ({ place }) => (place === 'order' && ++times < 3 ? { status: 502 } : undefined)
-    assert.equal((await service.acme.prove(order, proofs)).status, 'ready')
-  })
-
-  test('a CA that stays away is', async () => {
-    const order = await service.acme.order(NAMES)
-    answers('order', { status: 502 })
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'away' })
-    assert.equal(ca.count('order'), 3)
-  })
-
-  const strange: [string, object | string, RegExp][] = [
-    ['another name', { identifier: { value: 'evil.test' } }, /was not asked for/],
-    ['a wider name', { wildcard: true }, /was not asked for/],
-    ['no name', { identifier: null }, /without a value/],
-    ['no known challenge', { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] }, /takes nothing that/],
-    ['no challenge', { challenges: 'none' }, /takes nothing that/],
-    ['challenges that are none', { challenges: [null, 7, {}] }, /takes nothing that/],
-    ['an authorization that has expired', { status: 'expired' }, /did not find the proof/],
-    ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
-    ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
-    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /none of HTTPS/],
-  ]
-  for (const [what, change, words] of strange) {
-    test(`a CA that wants to see ${what} fails`, async () => {
-      const order = await service.acme.order(NAMES)
-      answers('authorization', authorization(challenge({}), change as object))
-      await assert.rejects(service.acme.prove(order, proofs), { name: 'AcmeFailure', message: words })
-      assert.equal(ca.count('challenge'), 0)
-    })
-  }
-})
-
-describe('while a certificate is issued', () => {
-  test('a CA that never issues is slow after a minute, and is not asked twice to issue', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
-    const { key, csr } = await certificateRequest(NAMES)
-    stateOfOrders('processing')
-    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'slow' })
-    const processing = await service.acme.resume(ready.url)
-    assert.equal(processing?.status, 'processing')
-    ca.instead = () => undefined
-    const order = await service.acme.finalize(processing!, csr)
-    assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
-    assert.equal(ca.count('finalize'), 1)
-    assert.match(key, /PRIVATE KEY/)
-  })
-
-  test('an order that is given up says why', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
-    stateOfOrders('invalid', { detail: 'CAA forbids it' })
-    const { csr } = await certificateRequest(NAMES)
-    await assert.rejects(service.acme.finalize(ready, csr), {
-      trouble: 'refused',
-      message: /: CAA forbids it$/,
-    })
-  })
-
-  test('a request for other names is refused in the words of the CA', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
-    const { csr } = await certificateRequest(['other.example.test'])
-    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'refused', type: 'badCSR' })
-  })
-
-  test('a page in place of the certificate is none', async () => {
-    answers('certificate', html)
-    await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
-      trouble: 'away',
-      message: /no certificate/,
-    })
-  })
-
-  test('a certificate of something else is none', async () => {
-    const { chain } = await ca.issuer.issueWithKey({
-      names: NAMES,
-      notBefore: NOW - DAY,
-      notAfter: NOW + DAY,
-    })
-    const headers = { 'content-type': 'application/pem-certificate-chain' }
-    answers('certificate', { status: 200, headers, body: chain })
-    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for another key/)
   })
 })
 
@@ -347,31 +242,9 @@ function answers(place: Place, answer: CaAnswer): void {
   ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
 }
 
-function stateOfOrders(status: string, error?: object): void {
-  ca.instead = async ({ place }, ordinary) => {
-    const answer = await ordinary()
-    if ((place !== 'order' && place !== 'finalize') || typeof answer === 'function') return answer
-    return { ...answer, body: { ...(answer.body as object), status, error } }
-  }
-}
-
-function authorization(one: object, change: object = {}) {
-  const identifier = { type: 'dns', value: NAMES[0] }
-  return { status: 200, body: { status: 'pending', identifier, challenges: [challenge(one)], ...change } }
-}
-
-function challenge(change: object): object {
-  const url = `${new URL(ca?.directory ?? 'https://127.0.0.1').origin}/challenge/1`
-  return { type: 'http-01', status: 'pending', token: 'a'.repeat(32), url, ...change }
-}
-
 function plainDirectory(): object {
   const [newNonce, newAccount, newOrder] = ['a', 'b', 'c'].map((path) => `http://127.0.0.1:1/${path}`)
   return { newNonce, newAccount, newOrder }
-}
-
-function total(times: readonly number[]): number {
-  return times.reduce((sum, time) => sum + time, 0)
 }
 
 /** Time is not what these tests are about. */

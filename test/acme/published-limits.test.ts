@@ -3,6 +3,7 @@ import { beforeEach, test } from 'node:test'
 import { CaDouble } from './ca-double.ts'
 import { PublishedLimits } from './published-limits.ts'
 import { obtain, serviceAtCa } from './service-at-ca.ts'
+import { UnseenProofs } from './unseen-proofs.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -52,11 +53,7 @@ test('the CA of the tests says no when its limits are passed, and when to come b
   now = Date.now()
   await using ca = await CaDouble.start({ clock: () => now })
   await using service = await serviceAtCa(ca, { clock: () => now })
-  const proofs = {
-    types: () => ['http-01'] as const,
-    present: async () => undefined,
-    remove: async () => undefined,
-  }
+  const proofs = new UnseenProofs('http-01')
   for (let times = 0; times < 5; times++) await obtain(service.acme, ['a.test'], { proofs })
   await assert.rejects(service.acme.order(['a.test']), { trouble: 'limited', notBefore: now + 7 * DAY })
   await service.acme.order(['a.test'], ca.issued.at(-1)!.id)

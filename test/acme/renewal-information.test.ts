@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { certificateId } from '../../server/tls/acme/certificate-id.ts'
 import { CaDouble } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+import { UnseenProofs } from './unseen-proofs.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE = 60_000
@@ -30,11 +31,7 @@ beforeEach(() => {
 })
 
 test('the CA says when it wants its certificate renewed', async () => {
-  const proofs = {
-    types: () => ['http-01'] as const,
-    present: async () => undefined,
-    remove: async () => undefined,
-  }
+  const proofs = new UnseenProofs('http-01')
   now = Date.now()
   const { chain } = await obtain(service.acme, ['www.example.test'], { proofs })
   const [start, end] = [now + 3 * DAY, now + 4 * DAY]

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import type { Store } from '../../server/store/store.ts'
+import { Seal } from '../../server/tls/seal.ts'
+import { CaDouble } from './ca-double.ts'
+import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+import { UnseenProofs } from './unseen-proofs.ts'
+
+const NAMES = ['www.example.test']
+
+let ca: CaDouble
+let service: ServiceAtCa
+
+beforeEach(async () => {
+  ca = await CaDouble.start()
+  service = await serviceAtCa(ca)
+})
+
+afterEach(async () => {
+  await service[Symbol.asyncDispose]()
+  await ca[Symbol.asyncDispose]()
+})
+
+describe('nonces', () => {
+  test('are asked for once, and then are those of the answers', async () => {
+    await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01') })
+    assert.equal(ca.count('nonce'), 1)
+  })
+
+  test('that the CA has forgotten cost one request, not one for each', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => service.acme.order(NAMES)))
+    ca.forgetNonces()
+    const before = ca.count('new-order')
+    await service.acme.order(NAMES)
+    assert.equal(ca.count('new-order') - before, 2)
+  })
+})
+
+describe('the account', () => {
+  test('is made once, with the address for letters and the terms agreed to', async () => {
+    await service.again({ email: 'ops@example.test' }).order(NAMES)
+    await service.again().order(NAMES)
+    const [made, ...more] = ca.asked.filter(({ place }) => place === 'new-account')
+    assert.deepEqual(made?.payload, { termsOfServiceAgreed: true, contact: ['mailto:ops@example.test'] })
+    assert.deepEqual(more, [])
+  })
+
+  test('is one for all processes that begin at the same time', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => service.again().order(NAMES)))
+    assert.equal(ca.accounts.size, 1)
+  })
+
+  test('is that of the process which was first when two have found none', async () => {
+    const { store } = service
+    const late = { ...store.read.authorities, account: async () => undefined }
+    const write = store.write.bind(store)
+    const behind = { read: { ...store.read, authorities: late }, write } as unknown as Store
+    await service.acme.order(NAMES)
+    await service.again({ store: behind }).order(NAMES)
+    assert.equal(ca.accounts.size, 1)
+  })
+
+  test('is the same when the process ended before it heard of it', async () => {
+    ca.instead = async ({ place }, ordinary) => {
+      if (place !== 'new-account') return undefined
+      await ordinary()
+      return (request) => request.socket.destroy()
+    }
+    await assert.rejects(service.acme.order(NAMES), { trouble: 'away' })
+    ca.instead = () => undefined
+    await service.again().order(NAMES)
+    assert.equal(ca.accounts.size, 1)
+  })
+
+  test('has its key kept before the CA hears of it, sealed', async () => {
+    let row: { key: string; url: string | null } | undefined
+    ca.instead = async ({ place }) => {
+      if (place === 'new-account') row = await service.store.read.authorities.account(ca.directory)
+      return undefined
+    }
+    await service.acme.order(NAMES)
+    assert.equal(row?.url, null)
+    assert.match(new Seal('secret').open(row!.key, `acme account ${ca.directory}`)!, /BEGIN PRIVATE KEY/)
+  })
+
+  test('that the CA has forgotten is made again, with the same key', async () => {
+    await service.acme.order(NAMES)
+    const [key] = ca.accounts.values()
+    ca.accounts.clear()
+    await service.acme.order(NAMES)
+    assert.deepEqual([...ca.accounts.values()], [key])
+    ca.accounts.clear()
+    await service.again().order(NAMES)
+    assert.deepEqual([...ca.accounts.values()], [key])
+  })
+
+  test('is not made a second time when its key cannot be opened, and the setting is named', async () => {
+    await service.acme.order(NAMES)
+    const stranger = service.again({ seal: new Seal('another secret') })
+    await assert.rejects(stranger.order(NAMES), { trouble: 'refused', message: /SLIPWAY_SECRET/ })
+    assert.equal(ca.accounts.size, 1)
+  })
+
+  test('is opened again after the CA was away', async () => {
+    ca.instead = ({ place }) => (place === 'new-account' ? { status: 503 } : undefined)
+    await assert.rejects(service.acme.order(NAMES), { trouble: 'away' })
+    ca.instead = () => undefined
+    await service.acme.order(NAMES)
+  })
+})
