@@ -1,7 +1,17 @@
 import type { Socket } from 'node:net'
 
-/** The room for what one turn sends; it is empty between turns. */
-let room = Buffer.allocUnsafeSlow(256 * 1024)
+/** Bytes of a room. */
+const ROOM = 256 * 1024
+
+/** Where what one turn sends is gathered; empty between turns. */
+let room: Buffer = Buffer.allocUnsafeSlow(ROOM)
+
+/** Rooms whose bytes were sent: making new ones all the time is work for the garbage collector. */
+const rooms: Buffer[] = []
+const MOST_ROOMS = 16
+
+/** So many bytes go out in the room itself, fewer in a copy: a client that does not read them must not hold much more. */
+const WORTH_A_ROOM = 64 * 1024
 
 /** Bytes that may wait for a client before nothing more is read of it. */
 const MOST_WAITING = 2 ** 20
@@ -81,8 +91,11 @@ export class Outbox {
     this.#length = 0
     owner = undefined
     if (this.#socket.destroyed || this.#socket.writableEnded) return
-    const bytes = Buffer.allocUnsafeSlow(length)
-    room.copy(bytes, 0, 0, length)
-    this.#socket.write(bytes)
+    if (length < WORTH_A_ROOM) return void this.#socket.write(Buffer.from(room.subarray(0, length)))
+    const full = room
+    room = rooms.pop() ?? Buffer.allocUnsafeSlow(ROOM)
+    this.#socket.write(full.subarray(0, length), (error) => {
+      if (!error && full.length === ROOM && rooms.length < MOST_ROOMS) rooms.push(full)
+    })
   }
 }

@@ -28,7 +28,7 @@ export interface Lane {
 }
 
 /** With so many bytes that wait for a client it is read again after it was not. */
-const FEW_WAITING = 2 ** 18
+const FEW_WAITING = 2 ** 19
 
 /** Bytes that a client may still send after it was told why its connection ends. */
 const MOST_IGNORED = 2 ** 20
