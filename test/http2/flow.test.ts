@@ -61,6 +61,31 @@ test('streams with large bodies take turns', async () => {
   assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [2_000_000, 2_000_000])
 })
 
+test('what is asked at once is answered in full, whatever else has to be said in between', async () => {
+  const bytes = noise(7777)
+  const slug = await fixture.edge.publish({ 'a.bin': bytes })
+  const authority = fixture.edge.host(slug)
+  await fixture.edge.get(slug, '/a.bin')
+  const client = await greeted(frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)))
+  const asked: Buffer[] = []
+  for (let count = 0; count < 100; count++) {
+    asked.push(getFrame(2 * count + 1, authority, '/a.bin'))
+    asked.push(frame(TYPE.ping, 0, 0, `${count}`.padEnd(8)))
+  }
+  client.send(...asked)
+  await client.ended(199)
+  await client.answered('all told')
+  const pings = client.came.filter(({ type, payload }) => type === TYPE.ping && /^\d+ +$/.test(`${payload}`))
+  assert.deepEqual(
+    pings.map(({ payload }) => Number(payload.toString())),
+    Array.from({ length: 100 }, (_, count) => count),
+  )
+  for (let count = 0; count < 100; count++) {
+    const pieces = client.came.filter(({ type, stream }) => type === TYPE.data && stream === 2 * count + 1)
+    assert.ok(Buffer.concat(pieces.map(({ payload }) => payload)).equals(bytes), `answer ${count}`)
+  }
+})
+
 test('a body goes out byte by byte to a client that wants it so', async () => {
   const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
   for (let sent = 1; sent <= 4; sent++) {

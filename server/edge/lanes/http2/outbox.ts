@@ -81,7 +81,8 @@ export class Outbox {
   /** Sends these bytes. */
   add(bytes: Buffer): void {
     this.begin()
-    bytes.copy(room, this.reserve(bytes.length))
+    const at = this.reserve(bytes.length)
+    bytes.copy(room, at)
     this.end()
   }
 
