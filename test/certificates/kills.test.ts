@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../server/store/store.ts'
+import { AcmeFailure } from '../../server/tls/acme/acme.ts'
 import { Certificates } from '../../server/tls/issuing/certificates.ts'
 import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
 import type { Step } from './simulated-ca.ts'
@@ -79,29 +80,34 @@ test('a process that ends in order gives up what it has in hand, and the next on
   assert.equal(ca.ordered.get(NAME), 1)
 })
 
-test('a process that was suspended finds that another one has taken over, and takes nothing back', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const slow = issuing.node()
-  await activate(store, slow)
-  const suspended = Promise.withResolvers<void>()
-  const asked = Promise.withResolvers<void>()
-  ca.after = (step) => {
-    if (step !== 'order') return
-    ca.after = () => undefined
-    asked.resolve()
-    return suspended.promise
+for (const step of ['order', 'prove', 'download'] as const) {
+  for (const fails of [false, true]) {
+    const when = `in "${step}"${fails ? ', which fails,' : ''}`
+    test(`a process that was suspended ${when} takes nothing back from the one that took over`, async () => {
+      await using issuing = await startIssuing()
+      const { ca, store, time } = issuing
+      const slow = issuing.node()
+      await activate(store, slow)
+      const suspended = Promise.withResolvers<void>()
+      const asked = Promise.withResolvers<void>()
+      ca.after = (at) => {
+        if (at !== step) return
+        ca.after = () => undefined
+        asked.resolve()
+        return suspended.promise
+      }
+      const turn = slow.tend()
+      await asked.promise
+      time.now += 11 * MINUTE
+      assert.equal(await issuing.node().tend(), 1)
+      const row = await issuing.row()
+      if (fails) suspended.reject(new AcmeFailure('failed', 'nothing was found'))
+      else suspended.resolve()
+      assert.equal(await turn, 0)
+      assert.deepEqual(await issuing.row(), row)
+    })
   }
-  const turn = slow.tend()
-  await asked.promise
-  time.now += 11 * MINUTE
-  assert.equal(await issuing.node().tend(), 1)
-  const served = await issuing.served()
-  suspended.resolve()
-  assert.equal(await turn, 0)
-  assert.deepEqual(await issuing.served(), served)
-  assert.equal((await issuing.row()).problem, null)
-})
+}
 
 test('an order that the CA has forgotten or ended meanwhile is made anew', async () => {
   for (const absence of [HOUR, 8 * DAY]) {

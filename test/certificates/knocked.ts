@@ -7,37 +7,105 @@ import { type RunningService, startTestService } from '../service.ts'
 import { startCaddyCa } from '../tools/caddy-ca.ts'
 import { startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
+import { startWitness, type Witness } from './witness.ts'
 
 export interface KnockedOptions {
   ca: 'pebble' | 'caddy'
-  /** The only way in which the CA finds a proof: where it looks for others nobody listens. */
+  /** The only way in which the CA can find a proof: where it looks for the others nobody listens. */
   type: ChallengeType
   names: readonly string[]
-  /** Seconds that Pebble waits at most before it looks at a proof. */
+  /** Seconds that Pebble waits at most before it looks at a proof; 0 is none. */
   delay: number
 }
 
-/** A real service with one site, and a real CA that knocks on its ports. */
+/** A real service with one site, and a real CA with a witness before it, that knocks on the ports of the service. */
 export interface Knocked extends AsyncDisposable {
   service: RunningService
-  ca: { directory: string; caFile: string }
+  ca: Witness
   /** PEM of the root of what the CA issues. */
   root: string
-  /** The slug of the site. */
   slug: string
   /** Where HTTPS is spoken. */
   address: { host: string; port: number }
-  /** A program for SLIPWAY_DNS_HOOK, where DNS is where the CA looks. */
-  hook?: string
+  /** For SLIPWAY_DNS_HOOK, where the CA looks in DNS. */
+  hook: string | undefined
 }
 
+/** What every page of the site is. */
 export const CONTENT = 'what the site shows'
+
+interface Place {
+  host: string
+  http: number
+  https: number
+}
+
+interface StartedCa {
+  ca: { directory: string; caFile: string }
+  root: string
+  records?: string
+}
+
+/** Of the loopback; nobody listens there. */
+const NOWHERE = 1
 
 export async function startKnocked(options: KnockedOptions): Promise<Knocked> {
   await using started = new AsyncDisposableStack()
-  const { ca, slug: _, ...rest } = options.ca === 'pebble' ? await atPebble(started, options) : await atCaddy(started, options)
-  const account = await rest.service.signIn('owner@example.com')
-  const published = await rest.service.client(account).publish({ files: filesOf({ 'index.html': CONTENT }) })
+  const place = await placeFor(options)
+  const { ca: behind, root, records } = await startCa(started, options, place)
+  const ca = started.use(await startWitness(behind))
+  const service = started.use(await startServiceAt(place, ca))
+  const client = service.client(await service.signIn('owner@example.com'))
+  const { slug } = await client.publish({ files: filesOf({ 'index.html': CONTENT }) })
+  const hook = records && (await writeHook(join(service.data, 'dns-hook'), records))
   const owned = started.move()
-  return { ...rest, ca, slug: published.slug, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  const address = { host: place.host, port: place.https }
+  return { service, ca, root, slug, address, hook, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Caddy knocks on the usual ports alone; at an address that is nobody else's. */
+async function placeFor({ ca, type }: KnockedOptions): Promise<Place> {
+  const [http, https] = [await freePort(), await freePort()]
+  if (ca === 'pebble') return { host: '127.0.0.1', http, https }
+  const host = `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`
+  return type === 'http-01' ? { host, http: 80, https } : { host, http, https: 443 }
+}
+
+async function startCa(
+  started: AsyncDisposableStack,
+  { ca: kind, type, names, delay }: KnockedOptions,
+  { host, http, https }: Place,
+): Promise<StartedCa> {
+  if (kind === 'caddy') {
+    const ca = started.use(await startCaddyCa(Object.fromEntries(names.map((name) => [name, host]))))
+    return { ca, root: await readFile(ca.caFile, 'utf8') }
+  }
+  const httpPort = type === 'http-01' ? http : NOWHERE
+  const tlsPort = type === 'tls-alpn-01' ? https : NOWHERE
+  const ca = started.use(await startPebble({ httpPort, tlsPort, delay, reuse: 0 }))
+  return { ca, root: await ca.root(), ...(type === 'dns-01' ? { records: ca.records } : {}) }
+}
+
+function startServiceAt({ host, http, https }: Place, ca: Witness): Promise<RunningService> {
+  return startTestService({
+    HOST: host,
+    PORT: `${http}`,
+    HTTPS_PORT: `${https}`,
+    BASE_URL: `http://${host}:${http}`,
+    SITE_DOMAIN: 'sites.test',
+    ACME_URL: ca.directory,
+    ACME_CA_FILE: ca.caFile,
+    LOG: 'warn',
+  })
+}
+
+async function writeHook(file: string, records: string): Promise<string> {
+  const lines = [
+    '#!/bin/sh',
+    'case $1 in present) what=set-txt;; *) what=clear-txt;; esac',
+    `exec curl --fail --silent --show-error --data "{\\"host\\":\\"$2.\\",\\"value\\":\\"$3\\"}" ${records}/$what`,
+  ]
+  await writeFile(file, `${lines.join('\n')}\n`)
+  await chmod(file, 0o755)
+  return file
 }

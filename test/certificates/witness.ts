@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Agent, createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ export async function startWitness(ca: { directory: string; caFile: string }): P
       },
       () => answer.destroy(),
     )
-  } satisfies RequestListener)
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   started.defer(() => {
     server.closeAllConnections()

@@ -46,11 +46,7 @@ export async function upkeep(parts: IssuingParts): Promise<void> {
 
 /** Looks at everything anew, because the clock was set back: what was planned since then may be far in the future. */
 export async function mendPlans({ store, clock }: IssuingParts): Promise<void> {
-  await store.write('soft', async (tx) => {
-    const now = clock()
-    await tidyRequests(tx, now)
-    await tx.certificates.planAnew(now)
-  })
+  await store.write('soft', (tx) => tx.certificates.planAnew(clock()))
 }
 
 async function adopt({ store, clock, own }: IssuingParts): Promise<void> {

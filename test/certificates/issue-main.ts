@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+import { whatIsMissing } from '../../scripts/parts.mjs'
+import type { ChallengeType } from '../../server/tls/acme/acme.ts'
+import { type Figures, issueAndRenew } from './issue.ts'
+
+// `npm run issue -- [--ca pebble|caddy] [--type http-01|tls-alpn-01|dns-01] [--count 200]`: the long run of
+// test/certificates/issue.test.ts, with the CA at its usual pace. Exits with 1 when a certificate is missing.
+
+/** As Pebble does unless it is told otherwise. */
+const DELAY = 5
+
+const TYPES: Record<'pebble' | 'caddy', readonly ChallengeType[]> = {
+  pebble: ['http-01', 'tls-alpn-01', 'dns-01'],
+  caddy: ['http-01', 'tls-alpn-01'],
+}
+
+const { values } = parseArgs({
+  options: {
+    ca: { type: 'string', default: 'pebble' },
+    type: { type: 'string' },
+    count: { type: 'string', default: '200' },
+  },
+})
+const ca = values.ca as keyof typeof TYPES
+const count = Number(values.count)
+if (!Object.hasOwn(TYPES, ca)) throw new Error('--ca must be pebble or caddy')
+const types = TYPES[ca].filter((type) => values.type === undefined || values.type === type)
+if (types.length === 0) throw new Error(`--type must be one of ${TYPES[ca].join(', ')}`)
+const missing = whatIsMissing(ca === 'pebble' ? 'pebble' : 'caddy-ca') ?? whatIsMissing('curl')
+if (missing) {
+  console.error(`npm run issue ${missing}`)
+  process.exit(2)
+}
+for (const type of types) tell(type, await issueAndRenew({ ca, type, count, delay: DELAY, haste: 1 }))
+
+function tell(type: ChallengeType, figures: Figures): void {
+  const { issued, renewed, seconds, orders, accounts, refusedNonces, problems } = figures
+  console.log(
+    `${ca}, ${type}: issued ${issued} of ${count}, renewed ${renewed} of ${count}, ${seconds.toFixed(0)} s`,
+  )
+  console.log(
+    `  orders made: ${orders}, accounts made: ${accounts}, refused for their nonce: ${refusedNonces}`,
+  )
+  for (const [problem, times] of problems) console.log(`  ${times} times: ${problem}`)
+  if (issued < count || renewed < count || accounts !== 1) process.exitCode = 1
+}

@@ -1,0 +1,57 @@
+import type { ChallengeType } from '../../server/tls/acme/acme.ts'
+import { startKnocked } from './knocked.ts'
+import { KnockedNode } from './knocked-node.ts'
+import { openAll } from './open-all.ts'
+
+export interface IssueOptions {
+  ca: 'pebble' | 'caddy'
+  /** The only way in which names can be proven. */
+  type: ChallengeType
+  count: number
+  /** Seconds that Pebble waits at most before it looks at a proof; 0 is none. */
+  delay: number
+  /** How many times shorter pauses are than the CA wants. */
+  haste: number
+}
+
+export interface Figures {
+  /** Names that opened over HTTPS with a first certificate, and, that one up to its renewal, with another one after it. */
+  issued: number
+  renewed: number
+  seconds: number
+  /** What the CA has made. */
+  accounts: number
+  orders: number
+  /** Requests that the CA refused for their nonce. */
+  refusedNonces: number
+  /** What was logged, and what kept names from being opened: how often. */
+  problems: Map<string, number>
+}
+
+/** Has a service get and renew certificates for so many active domains. */
+export async function issueAndRenew({ count, haste, ...options }: IssueOptions): Promise<Figures> {
+  const started = performance.now()
+  const names = Array.from({ length: count }, (_, index) => `n${index + 1}.${options.type}.example.test`)
+  await using knocked = await startKnocked({ ...options, names })
+  await using node = await KnockedNode.join(knocked, { names, haste })
+  const open = () => openAll(names, knocked, (problem) => node.count(problem))
+
+  await node.getAll()
+  const first = await open()
+  await node.passUntilRenewal()
+  const last = await open()
+  await node.getAll()
+  const next = await open()
+
+  const renewed = names.filter((name) => {
+    const serial = first.get(name)
+    return serial !== undefined && last.get(name) === serial && next.has(name) && next.get(name) !== serial
+  })
+  return {
+    issued: first.size,
+    renewed: renewed.length,
+    seconds: (performance.now() - started) / 1000,
+    ...knocked.ca.seen,
+    problems: node.problems,
+  }
+}

@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import type { TLSSocket } from 'node:tls'
+import { inParallel } from '../../server/blobs/in-parallel.ts'
+import { CONTENT, type Knocked } from './knocked.ts'
+
+const AT_ONCE = 20
+
+/**
+ * Opens each name over HTTPS, trusting the root of the CA alone. Answers the serial numbers of the certificates by name; those
+ * that do not show the site are left out and told.
+ */
+export async function openAll(
+  names: readonly string[],
+  knocked: Pick<Knocked, 'address' | 'root'>,
+  tell: (problem: string) => void,
+): Promise<Map<string, string>> {
+  const serials = new Map<string, string>()
+  await inParallel(AT_ONCE, names, async (name) => {
+    try {
+      serials.set(name, await open(name, knocked))
+    } catch (error) {
+      tell(`could not be opened: ${(error as Error).message}`)
+    }
+  })
+  return serials
+}
+
+async function open(name: string, { address, root }: Pick<Knocked, 'address' | 'root'>): Promise<string> {
+  const asked = request({ ...address, servername: name, ca: root, agent: false, headers: { host: name } })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const { serialNumber } = (answer.socket as TLSSocket).getPeerCertificate()
+  const body = await text(answer)
+  if (answer.statusCode !== 200 || body !== CONTENT)
+    throw new Error(`${answer.statusCode} ${body.slice(0, 80)}`)
+  return serialNumber
+}
