@@ -10,14 +10,19 @@ test('what is sent over several connections at once arrives on each as it was se
   const pick = numbers(t)
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const pairs: { outbox: Outbox; ours: Socket; sent: Buffer[]; came: Buffer[]; ended: Promise<unknown> }[] =
-    []
+  const sockets: Socket[] = []
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const pairs: { outbox: Outbox; sent: Buffer[]; came: Buffer[]; ended: Promise<unknown> }[] = []
   for (let count = 0; count < 3; count++) {
     const theirs = connect((server.address() as AddressInfo).port, '127.0.0.1')
     const [ours] = (await once(server, 'connection')) as [Socket]
+    sockets.push(ours, theirs)
     const came: Buffer[] = []
     theirs.on('data', (chunk: Buffer) => came.push(chunk))
-    pairs.push({ outbox: new Outbox(ours), ours, sent: [], came, ended: once(theirs, 'end') })
+    pairs.push({ outbox: new Outbox(ours), sent: [], came, ended: once(theirs, 'end') })
   }
   for (let turn = 0; turn < 150; turn++) {
     const { outbox, sent } = pairs[pick(3)]!
@@ -33,10 +38,8 @@ test('what is sent over several connections at once arrives on each as it was se
     if (pick(3) === 0) await new Promise(setImmediate)
   }
   for (const { outbox } of pairs) outbox.close()
-  for (const { ended, came, sent, ours } of pairs) {
+  for (const { ended, came, sent } of pairs) {
     await ended
     assert.equal(sha256(Buffer.concat(came)), sha256(Buffer.concat(sent)))
-    ours.destroy()
   }
-  server.close()
 })
