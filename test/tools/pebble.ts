@@ -32,6 +32,8 @@ export interface Pebble extends AsyncDisposable {
   /** Adds a TXT record to its DNS, or removes all of a name. */
   setText(name: string, value: string): Promise<void>
   clearText(name: string): Promise<void>
+  /** Where it is told of records, for programs: `POST /set-txt` and `/clear-txt`. */
+  records: string
 }
 
 export async function startPebble(options: PebbleOptions): Promise<Pebble> {
@@ -63,6 +65,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
     root: () => fetchRoot(management!),
     setText: (name, value) => dns.tell('set-txt', { host: `${name}.`, value }),
     clearText: (name) => dns.tell('clear-txt', { host: `${name}.` }),
+    records: dns.records,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -81,11 +84,12 @@ async function startDns() {
     isReady: (line) => line.includes('Starting management server'),
   })
   const [dns, management] = daemon.ports
+  const records = `http://127.0.0.1:${management}`
   return {
     address: `127.0.0.1:${dns}`,
+    records,
     async tell(what: string, about: object): Promise<void> {
-      const url = `http://127.0.0.1:${management}/${what}`
-      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(about) })
+      const answer = await fetch(`${records}/${what}`, { method: 'POST', body: JSON.stringify(about) })
       if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
     },
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
