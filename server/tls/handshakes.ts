@@ -129,9 +129,12 @@ export class Handshakes {
     socket.on('error', () => {
       if (!secured) this.refused.broken++
     })
+    const onEnd = () => socket.destroy()
+    socket.once('end', onEnd)
     socket.once('close', () => raw.destroy())
     socket.once('secure', () => {
       secured = true
+      socket.off('end', onEnd)
       done()
       this.#options.secured(socket)
     })

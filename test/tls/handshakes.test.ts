@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, beforeEach, mock, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createSecureContext, type TLSSocket } from 'node:tls'
+import { makeLog } from '../../server/log.ts'
+import type { ClientHello } from '../../server/tls/client-hello.ts'
+import type { Choice } from '../../server/tls/contexts.ts'
+import { Handshakes } from '../../server/tls/handshakes.ts'
+import { selfSigned } from '../http2/self-signed.ts'
+import { hello } from './hello.ts'
+import { shake, untilClosed } from './secure-service.ts'
+
+const NAME = 'www.example.test'
+const MOST_OF_ONE = 250
+const MOST = 1000
+
+const certificate = await selfSigned(NAME)
+const choice: Choice = { context: createSecureContext(certificate), protocols: ['http/1.1'] }
+
+let handshakes: Handshakes
+let server: Server
+let port: number
+let choose: (hello: ClientHello) => Choice | undefined | Promise<Choice | undefined>
+let secured: TLSSocket[]
+let logged: string[]
+/** What the next connection is taken to come from; else from where it comes. */
+let addresses: string[]
+const open = new Set<Socket>()
+
+beforeEach(async () => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  secured = []
+  logged = []
+  addresses = []
+  choose = () => choice
+  handshakes = new Handshakes({
+    choose: (said) => choose(said),
+    secured: (socket) => void secured.push(socket.on('error', () => undefined)),
+    log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
+  })
+  server = createServer({ allowHalfOpen: true }, (raw) => {
+    raw.on('error', () => raw.destroy())
+    const address = addresses.shift()
+    if (address !== undefined) Object.defineProperty(raw, 'remoteAddress', { value: address })
+    handshakes.accept(raw)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+afterEach(async () => {
+  for (const socket of open) socket.destroy()
+  for (const socket of secured) socket.destroy()
+  open.clear()
+  handshakes.cut()
+  server.close()
+  await once(server, 'close')
+  mock.timers.reset()
+})
+
+async function client(said?: Buffer | string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  open.add(socket)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  if (said !== undefined) socket.write(said)
+  return socket
+}
+
+/** Others go on until this holds: time passes, and nothing is waited for. */
+async function comesTrue(holds: () => boolean): Promise<void> {
+  for (let round = 0; round < 50_000 && !holds(); round++) await turn()
+  assert.ok(holds())
+}
+
+async function visit(): Promise<void> {
+  const socket = await shake(port, { servername: NAME, ca: certificate.cert })
+  socket.destroy()
+}
+
+test('a hello that comes byte by byte gets its handshake', async () => {
+  const relay = createServer((near) => {
+    const far = connect({ port, host: '127.0.0.1', noDelay: true })
+    far.pipe(near)
+    near.on('data', async (chunk: Buffer) => {
+      for (const byte of chunk) {
+        far.write(Buffer.of(byte))
+        await turn()
+      }
+    })
+    near.on('close', () => far.destroy()).on('error', () => undefined)
+    far.on('error', () => near.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  // Its answer to the server comes in whatever order of bytes: only the first message does not overlap.
+  const { port: relayed } = relay.address() as AddressInfo
+  const socket = await shake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
+  socket.destroy()
+  relay.close()
+  assert.equal(handshakes.refused.broken, 0)
+})
+
+test('who speaks HTTP to the port of HTTPS is told so', async () => {
+  const socket = await client(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
+  const answer = (await untilClosed(socket)).toString()
+  assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/)
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  assert.equal(body, 'This port speaks HTTPS: use https://\n')
+  assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
+})
+
+test('who sends anything else is cut off without a word', async () => {
+  for (const said of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
+    assert.equal((await untilClosed(await client(said))).length, 0)
+  }
+  await comesTrue(() => handshakes.count === 0)
+  assert.equal(handshakes.refused.broken, 3)
+})
+
+test('what a handshake asks for is answered by an alert when it cannot be had', async () => {
+  const alert = async () => (await untilClosed(await client(hello({ serverName: NAME })))).toString('hex')
+  choose = () => undefined
+  assert.equal(await alert(), '15030300020270')
+  choose = async () => undefined
+  assert.equal(await alert(), '15030300020270')
+  assert.deepEqual(logged, [])
+  choose = () => {
+    throw new Error('too busy to look')
+  }
+  assert.equal(await alert(), '15030300020250')
+  choose = () => Promise.reject(new Error('nobody to ask'))
+  assert.equal(await alert(), '15030300020250')
+  assert.equal(logged.length, 2)
+  assert.match(logged.join(), /too busy to look.*nobody to ask/s)
+  for (const line of logged) assert.match(line, new RegExp(NAME))
+  await comesTrue(() => handshakes.count === 0)
+})
+
+test('handshakes that are not finished after ten seconds are cut, wherever they stopped', async () => {
+  const held = Promise.withResolvers<Choice>()
+  choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
+  const whole = hello({ serverName: NAME })
+  const slow = [
+    await client(),
+    await client(whole.subarray(0, 3)),
+    await client(whole.subarray(0, 40)),
+    await client(hello({ serverName: 'held.test' })),
+    await client(whole),
+  ]
+  const ends = slow.map((socket) => untilClosed(socket))
+  await comesTrue(() => handshakes.count === slow.length)
+  mock.timers.tick(10_000)
+  await visit()
+  await comesTrue(() => handshakes.count === slow.length)
+  mock.timers.tick(1000)
+  await Promise.all(ends)
+  await comesTrue(() => handshakes.count === 0)
+  assert.equal(handshakes.refused.slow, slow.length)
+  held.resolve(choice)
+  await visit()
+})
+
+test('a handshake that is done is not cut', async () => {
+  const socket = await shake(port, { servername: NAME, ca: certificate.cert })
+  await comesTrue(() => secured.length === 1)
+  mock.timers.tick(60_000)
+  secured[0]!.write('still here')
+  const [chunk] = await once(socket, 'data')
+  assert.equal(String(chunk), 'still here')
+  socket.destroy()
+})
+
+test('one address has so many handshakes at once, and others have theirs meanwhile', async () => {
+  for (let index = 0; index < MOST_OF_ONE; index++) await client(Buffer.of(22))
+  await comesTrue(() => handshakes.count === MOST_OF_ONE)
+  await untilClosed(await client())
+  assert.equal(handshakes.refused.busy, 1)
+  addresses = ['192.0.2.9']
+  await visit()
+  for (const socket of open) socket.destroy()
+  await comesTrue(() => handshakes.count === 0)
+  await visit()
+  assert.equal(handshakes.refused.busy, 1)
+})
+
+test('addresses of one network of IPv6 count as one', async () => {
+  addresses = Array.from({ length: MOST_OF_ONE + 1 }, (_, index) => `2001:db8:0:1::${index.toString(16)}`)
+  for (let index = 0; index <= MOST_OF_ONE; index++) await client()
+  await comesTrue(() => handshakes.refused.busy === 1)
+  assert.equal(handshakes.count, MOST_OF_ONE)
+})
+
+test('all addresses together have so many handshakes at once', async () => {
+  addresses = Array.from({ length: MOST + 1 }, (_, index) => `192.0.2.${index % 100}`)
+  for (let index = 0; index <= MOST; index++) await client()
+  await comesTrue(() => handshakes.refused.busy === 1)
+  assert.equal(handshakes.count, MOST)
+})
+
+test('clients that go away in the middle leave nothing behind', async () => {
+  const held = Promise.withResolvers<Choice>()
+  choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
+  const whole = hello({ serverName: NAME })
+  const words = [
+    undefined,
+    whole.subarray(0, 1),
+    whole.subarray(0, 60),
+    whole,
+    hello({ serverName: 'held.test' }),
+  ]
+  const ways: ((socket: Socket) => unknown)[] = [
+    (socket) => socket.destroy(),
+    (socket) => socket.resetAndDestroy(),
+    (socket) => socket.end(),
+  ]
+  for (const said of words) {
+    for (const leave of ways) {
+      const socket = await client(said)
+      await comesTrue(() => handshakes.count === 1)
+      if (said === whole) await once(socket, 'data')
+      leave(socket)
+      if (said === words[4]) {
+        // Nobody listens to it before there is a certificate.
+        mock.timers.tick(11_000)
+      }
+      await comesTrue(() => handshakes.count === 0)
+    }
+  }
+  held.resolve(choice)
+  await visit()
+  await comesTrue(() => handshakes.count === 0)
+})
+
+test('what is under way ends when the service does', async () => {
+  const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
+  await comesTrue(() => handshakes.count === 2)
+  handshakes.cut()
+  await Promise.all(ends)
+  await comesTrue(() => handshakes.count === 0)
+})
