@@ -120,6 +120,15 @@ test('an order that the CA has forgotten or ended meanwhile is made anew', async
   }
 })
 
+test('a kill while the clock is ahead for years holds nothing up when it is right again', async () => {
+  await using issuing = await startIssuing()
+  await activate(issuing.store, issuing.node())
+  issuing.time.now += 1000 * DAY
+  await killAt(issuing, 'finalize', 'before')
+  issuing.time.now -= 1000 * DAY
+  await recover(issuing, 1)
+})
+
 /** Lets a new process tend until it is at that step, and dies there. */
 async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): Promise<void> {
   const { ca } = issuing

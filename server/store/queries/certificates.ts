@@ -82,7 +82,10 @@ export function certificatesOver(db: Kysely<Schema>) {
         .execute()
     },
 
-    /** Makes everything due now that waits for a later time; only what no clock that was right can have planned, with `since`. */
+    /**
+     * Makes everything due now that waits for a later time. With `beyond` only what no clock that was right can have planned:
+     * tries after that time, and all about certificates that were issued in the future.
+     */
     async planAnew(now: number, beyond?: number): Promise<void> {
       await db
         .updateTable('certificates')

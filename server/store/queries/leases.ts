@@ -26,6 +26,11 @@ export function leasesOver(db: Kysely<Schema>) {
       await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
     },
 
+    /** Gives up leases whose names begin so and that would last longer than until then: a clock that was ahead took them. */
+    async dropBeyond(prefix: string, until: number): Promise<void> {
+      await db.deleteFrom('leases').where('name', 'like', `${prefix}%`).where('until', '>', until).execute()
+    },
+
     /** Whether the holder of that fencing number still has the lease. */
     async holds(name: string, holder: string, fence: number): Promise<boolean> {
       const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()

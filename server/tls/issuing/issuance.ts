@@ -5,16 +5,13 @@ import type { Durability, Writing } from '../../store/store.ts'
 import { iso } from '../../time.ts'
 import { AcmeFailure, type Order } from '../acme/acme.ts'
 import { countCertificate, countFailure, leaveAlone, namesOf, takeRoom } from './budget.ts'
-import { type IssuingParts, leaseOf, X509 } from './parts.ts'
+import { type IssuingParts, LEASE, leaseOf, X509 } from './parts.ts'
 import { proofsOf } from './proofs.ts'
 import { firstPlan, lifeLeft, nextOf } from './renewal.ts'
 import { setbackOf } from './setback.ts'
 
 /** How a visit ended: the CA was away, wants to be left alone, or neither. */
 export type Outcome = 'issued' | 'waits' | 'failed' | 'away' | 'paused'
-
-/** Longer than a visit takes; what a process that died had in hand is taken up after it (milliseconds). */
-const LEASE = 10 * 60_000
 
 /** One name in the hands of this process. */
 interface Turn {

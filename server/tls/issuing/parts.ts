@@ -39,6 +39,12 @@ export const X509: CertificateForm = {
   id: certificateId,
 }
 
+/** What all leases of names begin with. */
+export const LEASES = 'certificate '
+
+/** Longer than a name takes; what a process that died had in hand is taken up after it (milliseconds). */
+export const LEASE = 10 * 60_000
+
 export function leaseOf(name: string): string {
-  return `certificate ${name}`
+  return `${LEASES}${name}`
 }

@@ -1,7 +1,7 @@
 import type { CertificateRow } from '../../store/schema.ts'
 import type { Writing } from '../../store/store.ts'
 import { tidyRequests } from './budget.ts'
-import type { IssuingParts } from './parts.ts'
+import { type IssuingParts, LEASE, LEASES } from './parts.ts'
 
 const DAY = 86_400_000
 
@@ -10,6 +10,9 @@ const UNUSED_KEPT = 8 * DAY
 
 /** Later than any try is planned: retries are daily, and no limit of a CA has a window over 7 days. */
 const LATEST_PLAN = 8 * DAY
+
+/** How far the clocks of nodes may be apart (milliseconds). */
+const CLOCKS_APART = 3_600_000
 
 const BATCH = 100
 const MOST_BATCHES = 1000
@@ -39,6 +42,7 @@ export async function upkeep(parts: IssuingParts): Promise<void> {
     const now = clock()
     await tx.certificates.dropUnused(now - UNUSED_KEPT)
     await tx.authorities.dropExpiredChallenges(now)
+    await tx.leases.dropBeyond(LEASES, now + LEASE + CLOCKS_APART)
     await tidyRequests(tx, now)
     await tx.certificates.planAnew(now, now + LATEST_PLAN)
   })
