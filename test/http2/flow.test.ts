@@ -176,6 +176,19 @@ test('an answer that nobody reads does not gather in memory', async () => {
   assert.equal(client.bodies.get(1), 20_000_000)
 })
 
+test('more requests than there is room for behind the lane are refused, and visitors are still served', async () => {
+  const api = (stream: number) => frame(TYPE.headers, 5, stream, block(get('api.test')))
+  const under = fixture.lane.relayed
+  fixture.lane.relayed = 10_000
+  const client = await greeted(api(1), getFrame(3, host))
+  assert.equal(await client.reset(1), CODE.refused)
+  await client.ended(3)
+  fixture.lane.relayed = under
+  client.send(api(5))
+  await client.ended(5)
+  assert.equal(fixture.lane.relayed, under)
+})
+
 test('who takes a request back ends it behind the lane too', async () => {
   const gone = Promise.withResolvers<void>()
   const came = Promise.withResolvers<void>()
@@ -278,6 +291,8 @@ describe('a connection on which nothing moves', () => {
   })
 })
 
-test('nothing of all this is a failure of the service', () => {
+test('nothing of all this is a failure of the service, and nothing is left of it', async () => {
+  for (const socket of fixture.sockets) socket.destroy()
+  await comesTrue(() => fixture.lane.relayed === 0)
   assert.deepEqual(fixture.logged, [])
 })

@@ -58,13 +58,12 @@ export class Frames {
   #tableSize = 4096
 
   constructor({ lane, socket, outbox, onProgress, onEmpty, onLeave, onFault }: FramesOptions) {
-    const { edge, answers, parse } = lane
     this.#outbox = outbox
     this.#onProgress = onProgress
     this.#onLeave = onLeave
     const patience = new Patience(lane.clock)
     const streams = new Streams({ outbox, patience, look: () => lane.looks, onProgress, onEmpty })
-    const replies = new Replies({ edge, answers, streams, outbox, patience, socket, parse, onFault })
+    const replies = new Replies({ lane, streams, outbox, patience, socket, onFault })
     this.#patience = patience
     this.#streams = streams
     this.#replies = replies
@@ -210,11 +209,11 @@ export class Frames {
 
   /** The client has said everything. */
   #endOf(stream: Stream): void {
+    if (stream.isAnswered) return void this.#streams.drop(stream)
     if (stream.received !== (stream.announced ?? stream.received))
       return void this.#streams.fault(stream, CODE.protocol)
     stream.ended = true
-    if (stream.isAnswered) this.#streams.drop(stream)
-    else stream.relay?.end()
+    stream.relay?.end()
   }
 
   #priority({ stream, length }: FrameHead, bytes: Buffer, at: number): void {

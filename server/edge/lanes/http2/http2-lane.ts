@@ -38,6 +38,7 @@ export class Http2Lane implements Lane {
   readonly parse: (socket: Duplex) => void
   readonly log: Log | undefined
   asked = 0
+  relayed = 0
   looks = 0
   #isClosing = false
   readonly #sessions = new Set<Session>()

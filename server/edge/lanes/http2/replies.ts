@@ -1,16 +1,15 @@
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { Failure } from '../../../failure.ts'
 import { Turns } from '../../../limits/turns.ts'
 import type { Answer } from '../../answer.ts'
-import type { Edge } from '../../edge.ts'
 import type { Pieces } from '../../memory/pieces.ts'
 import { CODE, MOST_PAYLOAD } from './frame.ts'
 import type { Outbox } from './outbox.ts'
-import type { Packed, PackedAnswers } from './packed-answers.ts'
+import type { Packed } from './packed-answers.ts'
 import type { Patience } from './patience.ts'
 import { Relay } from './relay.ts'
 import type { RequestHead, Visit } from './request-head.ts'
+import type { Lane } from './session.ts'
 import type { Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
@@ -18,13 +17,11 @@ import type { Streams } from './streams.ts'
 const OPEN_BODIES = { running: 32, waiting: 100 }
 
 interface RepliesOptions {
-  edge: Edge
-  answers: PackedAnswers
+  lane: Lane
   streams: Streams
   outbox: Outbox
   patience: Patience
   socket: Socket
-  parse: (socket: Duplex) => void
   /** What must not happen has happened. */
   onFault: (error: unknown) => void
 }
@@ -42,8 +39,8 @@ export class Replies {
 
   /** Answers a visit whose request has ended; false when it is not for a host of sites. */
   visit(id: number, visit: Visit): boolean {
-    const { edge, onFault, patience, streams } = this.#options
-    const answer = edge.answer(visit.asked)
+    const { lane, onFault, patience, streams } = this.#options
+    const answer = lane.edge.answer(visit.asked)
     if (answer === undefined) return false
     if (!(answer instanceof Promise) && this.#sendAtOnce(id, streams.firstWindow, visit, answer)) {
       patience.done()
@@ -64,8 +61,11 @@ export class Replies {
 
   /** Gives a request to Node's parser; false when it cannot be said there. */
   relay(id: number, head: RequestHead, ended: boolean): boolean {
-    const { streams, socket: peer, parse } = this.#options
+    const { lane, streams, socket: peer } = this.#options
+    const { parse } = lane
     const stream = streams.open(id, ended)
+    lane.relayed++
+    stream.onClose = () => lane.relayed--
     stream.announced = head.length
     const to = {
       goOn: () => this.#head(stream, { status: 100, headers: [] }, { ended: false, dated: false }),
@@ -92,7 +92,7 @@ export class Replies {
 
   /** Sends an answer that is in memory and that the windows have room for. */
   #sendAtOnce(id: number, window: number, { head }: Visit, answer: Answer): boolean {
-    const { answers, outbox, streams } = this.#options
+    const { lane, outbox, streams } = this.#options
     const { sender } = streams
     const packed = this.before ? undefined : this.#packed(answer, head)
     if (!packed) return false
@@ -100,13 +100,13 @@ export class Replies {
     if (body > sender.window || body > window) return false
     sender.window -= body
     const at = outbox.reserve(head ? packed.head : packed.bytes.length)
-    answers.write(packed, outbox.buffer, at, { stream: id, head })
+    lane.answers.write(packed, outbox.buffer, at, { stream: id, head })
     return true
   }
 
   /** The answer as frames, when they are all that is to be sent. */
   #packed(answer: Answer, head: boolean): Packed | undefined {
-    const { answers, edge } = this.#options
+    const { answers, edge } = this.#options.lane
     const known = answers.known(answer)
     if (known && (known.whole || head)) return known
     const { content } = answer
@@ -116,7 +116,7 @@ export class Replies {
   }
 
   async #take(stream: Stream, visit: Visit, answer: Answer | Promise<Answer>): Promise<void> {
-    const { edge, outbox, streams } = this.#options
+    const { lane, outbox, streams } = this.#options
     const found = await answer
     if (stream.closed) return
     outbox.begin()
@@ -125,14 +125,15 @@ export class Replies {
     outbox.end()
     if (isSent) return
     const { content } = found
-    const body = content ? edge.warm(content) : found.body
+    const body = content ? lane.edge.warm(content) : found.body
     if (body || !content || visit.head) this.#send(stream, found, visit.head ? undefined : body)
     else await this.#fetch(stream, visit, found)
   }
 
   /** Keeps its turn until the body is sent, so that those that wait hold nothing. */
   async #fetch(stream: Stream, { asked }: Visit, wanted: Answer): Promise<void> {
-    const { edge, streams } = this.#options
+    const { streams } = this.#options
+    const { edge } = this.#options.lane
     this.#bodies ??= new Turns(OPEN_BODIES)
     await this.#bodies.take(async () => {
       if (stream.closed) return
@@ -168,8 +169,8 @@ export class Replies {
     { ended, dated = true }: { ended: boolean; dated?: boolean },
   ): void {
     if (closed) return
-    const { answers, outbox } = this.#options
-    outbox.add(answers.headers(answer, { stream: id, ended, dated, before: this.before }))
+    const { lane, outbox } = this.#options
+    outbox.add(lane.answers.headers(answer, { stream: id, ended, dated, before: this.before }))
     this.before = undefined
   }
 }

@@ -14,6 +14,9 @@ const NO_TUNNEL: Answer = { status: 405, headers: ['Allow', 'GET, HEAD, OPTIONS'
 
 const TOO_LONG: Answer = { status: 431, headers: ['Content-Length', '0'] }
 
+/** Requests of all connections that may be under way through Node's parser; each takes some ten KiB. One more may be asked for again. */
+const MOST_RELAYED = 10_000
+
 /** A block that is longer is read each time. */
 const MOST_REMEMBERED = 1024
 
@@ -103,6 +106,7 @@ export class Requests {
     if (head.method === 'CONNECT') return void replies.short(id, NO_TUNNEL, { ended, head: false })
     const visit = ended && lane.edge.knows(head.authority) ? plainVisit(head) : undefined
     if (visit && replies.visit(id, visit)) return visit
+    if (lane.relayed >= MOST_RELAYED) return void streams.refuse(id, CODE.refused)
     if (!replies.relay(id, head, ended)) replies.short(id, MALFORMED, { ended, head: head.method === 'HEAD' })
     return undefined
   }

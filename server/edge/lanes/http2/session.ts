@@ -25,6 +25,8 @@ export interface Lane {
   readonly parse: (socket: Duplex) => void
   /** Requests that came. */
   asked: number
+  /** Requests that are under way through Node's parser. */
+  relayed: number
 }
 
 /** With so many bytes that wait for a client it is read again after it was not. */

@@ -46,6 +46,8 @@ export class Stream {
   /** How much of the first chunk was sent. */
   #sent = 0
   #onRoom: (() => void) | undefined
+  /** Called once, when it is over. */
+  onClose: (() => void) | undefined
 
   constructor({ id, window, incoming, ended, look }: StreamOptions) {
     this.id = id
@@ -95,6 +97,7 @@ export class Stream {
     this.#chunks = []
     this.queued = 0
     this.relay?.destroy()
+    this.onClose?.()
     this.#tell()
   }
 

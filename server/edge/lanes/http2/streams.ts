@@ -157,8 +157,9 @@ export class Streams {
     for (const stream of [...this.#open.values()]) this.#remove(stream)
   }
 
-  #isClientsTurn({ ended, incoming, queued }: Stream): boolean {
-    return queued > 0 || (!ended && incoming > 0)
+  /** Whether a stream waits for its client, and not for others that share the connection. */
+  #isClientsTurn({ ended, incoming, queued, window }: Stream): boolean {
+    return (queued > 0 && window <= 0) || (!ended && incoming > 0)
   }
 
   /**
