@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Store } from '../../server/store/store.ts'
+import { Nonces } from '../../server/tls/acme/nonces.ts'
 import { Seal } from '../../server/tls/seal.ts'
 import { CaDouble } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
@@ -25,6 +26,20 @@ describe('nonces', () => {
   test('are asked for once, and then are those of the answers', async () => {
     await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01') })
     assert.equal(ca.count('nonce'), 1)
+  })
+
+  test('are kept up to a number, the newest, when they are some', () => {
+    const nonces = new Nonces()
+    const reply = { url: '', status: 200, body: '' }
+    for (let number = 0; number < 1000; number++)
+      nonces.keep({ ...reply, headers: { 'replay-nonce': `nonce-${number}` } })
+    nonces.keep({ ...reply, headers: { 'replay-nonce': 'no nonce' } })
+    nonces.keep({ ...reply, headers: {} })
+    const kept = Array.from({ length: 1000 }, () => nonces.take()).filter((nonce) => nonce !== undefined)
+    assert.deepEqual(
+      kept,
+      Array.from({ length: 20 }, (_, back) => `nonce-${999 - back}`),
+    )
   })
 
   test('that the CA has forgotten cost one request, not one for each', async () => {

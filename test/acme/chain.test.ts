@@ -59,6 +59,7 @@ const wrong: [string, string, RegExp][] = [
   ['that cannot be read', chain.replace(/M/, 'A'), /cannot be read/],
   ['with its parts turned around', intermediate + leaf, /for another key/],
   ['whose parts do not belong together', pretended, /is not signed by the next/],
+  ['whose leaf was changed after it was signed', forged(leaf) + intermediate, /is not signed by the next/],
   ['whose leaf signs itself', leaf + leaf, /is not signed by the next/],
   ['that is far too long', leaf + intermediate.repeat(20), /more than 10/],
 ]
@@ -73,6 +74,13 @@ test('the certificates of the test are what a TLS library reads', () => {
   assert.ok(new X509Certificate(leaf).checkIssued(new X509Certificate(intermediate)))
   assert.ok(new X509Certificate(intermediate).verify(new X509Certificate(issuer.root).publicKey))
 })
+
+/** The last bits of a certificate are those of its signature. */
+function forged(pem: string): string {
+  const der = Buffer.from(new X509Certificate(pem).raw)
+  der[der.length - 1]! ^= 1
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+}
 
 function issue(options: { names: readonly string[]; notBefore: number; notAfter: number }): Promise<string> {
   return issuer.issue(new Uint8Array(request.csr), options)

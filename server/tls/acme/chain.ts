@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { oneLine } from './problem.ts'
 
 export interface ChainExpectation {
   names: readonly string[]
@@ -54,11 +55,11 @@ function readChain(pem: string): X509Certificate[] | string {
 
 function leafProblem(leaf: X509Certificate, { names, key }: ChainExpectation): string | undefined {
   if (!leaf.checkPrivateKey(createPrivateKey(key))) return 'the certificate is for another key'
-  if (leaf.ca) return 'the first certificate of the chain is that of a CA'
   const found = (leaf.subjectAltName ?? '').toLowerCase().split(', ')
   const wanted = names.map((name) => `dns:${name}`)
   if (found.toSorted().join() !== wanted.toSorted().join()) {
-    return `the certificate is for ${found.join(', ').replaceAll('dns:', '') || 'no name'}, not for ${names.join(', ')}`
+    const named = oneLine(found.join(', ').replaceAll('dns:', '')) || 'no name'
+    return `the certificate is for ${named}, not for ${names.join(', ')}`
   }
   return undefined
 }
@@ -79,7 +80,7 @@ function day(date: Date): string {
 function linkProblem(certificates: readonly X509Certificate[]): string | undefined {
   const broken = certificates.slice(1).find((issuer, index) => {
     const issued = certificates[index]!
-    return !issuer.ca || !issued.checkIssued(issuer) || !issued.verify(issuer.publicKey)
+    return !issued.checkIssued(issuer) || !issued.verify(issuer.publicKey)
   })
   return broken && 'a certificate of the chain is not signed by the next one'
 }
