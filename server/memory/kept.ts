@@ -45,11 +45,14 @@ export class Budget {
  */
 export class Kept<V, K = string> {
   readonly #budget: Budget
+  readonly #dropped: ((value: V) => void) | undefined
   readonly #entries = new Map<K, Held<V>>()
   #held = 0
 
-  constructor(budget: Budget) {
+  /** `dropped` hears of each value that is kept no longer. */
+  constructor(budget: Budget, dropped?: (value: V) => void) {
     this.#budget = budget
+    this.#dropped = dropped
     budget.join(this)
   }
 
@@ -85,7 +88,9 @@ export class Kept<V, K = string> {
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#held -= entry.bytes
+    const { value } = entry
     entry.value = undefined
+    if (value !== undefined) this.#dropped?.(value)
   }
 
   /** Lets go of one entry. */

@@ -8,6 +8,8 @@ interface Options<V> {
   bytes: (value: V) => number
   /** Whether a value says that there is nothing: kept for a second and in a room of its own. */
   nothing: (value: V) => boolean
+  /** Hears of each value that is remembered no longer; who got it may still use it in the same turn of the event loop. */
+  dropped?: (value: V) => void
   budget: Budget
   clock: () => number
 }
@@ -51,7 +53,8 @@ export class Remembered<V extends object> {
 
   constructor(options: Options<V>) {
     this.#options = options
-    this.#kept = new Kept(options.budget)
+    const { budget, dropped } = options
+    this.#kept = new Kept(budget, dropped && (({ value }) => dropped(value)))
   }
 
   /** The value when nobody has to be asked. `at` remembers where it is kept; it must always come with the same key. */
