@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BASE, type Reply, SecureService, SITES } from './secure-service.ts'
+
+const TOKEN_PATH = '/.well-known/acme-challenge/a-token'
+const KEY_AUTHORIZATION = 'a-token.a-thumbprint'
+
+/** What a visitor is told: a status, and where to go or what the body is. */
+function told({ status, headers, body }: Reply): string {
+  return `${status} ${headers.location ?? body}`
+}
+
+for (const lane of ['on', 'off']) {
+  describe(`plain HTTP with the fast lane ${lane}`, () => {
+    let service: SecureService
+    let slug: string
+    let versionId: string
+    before(async () => {
+      service = await SecureService.start({ FAST_LANE: lane })
+      ;({ slug, versionId } = await service.publish({
+        'index.html': 'home',
+        '.well-known/acme-challenge/own': 'a file of the site',
+      }))
+    })
+    after(() => service[Symbol.asyncDispose]())
+
+    const ask = async (host: string, path?: string) => told(await service.plain(host, path))
+
+    test('leads to HTTPS at a domain once it has a certificate', async () => {
+      await service.addDomain('www.example.test', slug)
+      assert.equal(await ask('www.example.test'), '200 home')
+      await service.certify('www.example.test')
+      for (const path of [
+        '/',
+        '/',
+        '/a%20b.txt?x=1&y=%2F',
+        '/nowhere?',
+        '//evil.test/',
+        '/health',
+        '/api/v1',
+      ]) {
+        const to = `https://www.example.test${path}`
+        assert.equal(await ask('www.example.test', path), `308 ${to}`)
+        assert.equal(await ask('WWW.Example.test.:80', path), `308 ${to}`)
+        const head = await service.plain('www.example.test', path, { method: 'HEAD' })
+        assert.equal(told(head), `308 ${to}`)
+      }
+      const posted = await service.plain('www.example.test', '/', { method: 'POST', body: 'x' })
+      assert.equal(posted.status, 405)
+      const form = { method: 'POST', body: 'password=x' }
+      assert.equal(
+        told(await service.plain('www.example.test', '/_slipway/password', form)),
+        '308 https://www.example.test/_slipway/password',
+      )
+      const options = await service.plain('www.example.test', '/', { method: 'OPTIONS' })
+      assert.ok(options.status < 300)
+      assert.equal(told(await service.secure('www.example.test')), '200 home')
+    })
+
+    test('stays at a domain whose certificate has ended', async () => {
+      await service.addDomain('ended.test', slug)
+      await service.certify('ended.test', undefined, { not_after: service.running.clock.now })
+      assert.equal(await ask('ended.test'), '200 home')
+    })
+
+    test('leads from a name that is not the primary one there in one go, and away from TLS never', async () => {
+      await service.addDomain('pair.test', slug)
+      await service.addSecureDomain('www.pair.test', slug, { primary_domain: 'pair.test' })
+      assert.equal(await ask('www.pair.test', '/a?b'), '308 http://pair.test/a?b')
+      assert.equal(told(await service.secure('www.pair.test')), '200 home')
+      await service.certify('pair.test')
+      assert.equal(await ask('www.pair.test', '/a?b'), '308 https://pair.test/a?b')
+      assert.equal(await ask('pair.test'), '308 https://pair.test/')
+      assert.equal(told(await service.secure('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
+      assert.equal(told(await service.secure('pair.test')), '200 home')
+    })
+
+    test('shows the site at both names while the primary one is not active', async () => {
+      await service.addDomain('half.test', slug, { status: 'pending' })
+      await service.addSecureDomain('www.half.test', slug, { primary_domain: 'half.test' })
+      assert.equal(await ask('www.half.test'), '308 https://www.half.test/')
+      assert.equal(told(await service.secure('www.half.test')), '200 home')
+    })
+
+    test('serves sites and the service where there is no certificate for them', async () => {
+      assert.equal(await ask(`${slug}.${SITES}`), '200 home')
+      assert.equal(await ask(`${versionId}--${slug}.${SITES}`), '200 home')
+      assert.equal((await service.plain(BASE, '/api/v1/nothing')).status, 404)
+    })
+
+    test('leads sites and the service to HTTPS where it can be had', async () => {
+      await using covered = await SecureService.start({ FAST_LANE: lane, DNS_HOOK: '/bin/false' })
+      const published = await covered.publish({ 'index.html': 'home' })
+      const hosts = [
+        `${published.slug}.${SITES}`,
+        `${published.versionId}--${published.slug}.${SITES}`,
+        `no-site-here.${SITES}`,
+      ]
+      assert.equal(told(await covered.plain(hosts[0]!)), '200 home')
+      await covered.certify(`*.${SITES}`, [`*.${SITES}`])
+      await covered.certify(BASE)
+      // The first one may still come before it is known.
+      await covered.plain(hosts[0]!)
+      await covered.plain(BASE)
+      for (const host of hosts) {
+        assert.equal(told(await covered.plain(host, '/a?b')), `308 https://${host}/a?b`)
+        const reply = await covered.secure(host)
+        assert.equal(reply.status, host.startsWith('no-site') ? 404 : 200)
+      }
+      for (const path of ['/', '/api/v1/publishes?limit=1', '/claim?slug=a'])
+        assert.equal(
+          told(await covered.plain(`${BASE.toUpperCase()}:80`, path)),
+          `308 https://${BASE}${path}`,
+        )
+      assert.equal((await covered.plain(BASE, '/api/v1/publish', { method: 'POST' })).status, 308)
+      for (const path of ['/health', '/health?from=a-balancer']) {
+        assert.equal((await covered.plain(BASE, path)).status, 200)
+        assert.equal((await covered.secure(BASE, path)).status, 200)
+      }
+      assert.equal((await covered.plain('127.0.0.1', '/api/v1/nothing')).status, 404)
+      covered.running.service.forget([`*.${SITES}`, BASE])
+      assert.equal((await covered.plain(hosts[0]!)).status, 308)
+      assert.equal((await covered.plain(BASE)).status, 308)
+    })
+
+    test('answers a CA on whatever host, and nobody else', async () => {
+      await service.addSecureDomain('ca.test', slug)
+      for (const name of ['ca.test', 'unheard-of.test', BASE, `${slug}.${SITES}`]) {
+        const token = {
+          type: 'http-01',
+          name,
+          token: 'a-token',
+          key_authorization: KEY_AUTHORIZATION,
+        } as const
+        await service.challenge(token)
+        for (const host of [name, `${name.toUpperCase()}:80`, `${name}.`]) {
+          const reply = await service.plain(host, TOKEN_PATH)
+          assert.equal(told(reply), `200 ${KEY_AUTHORIZATION}`)
+          assert.equal(reply.headers['content-type'], 'application/octet-stream')
+        }
+        assert.equal(told(await service.plain(name, TOKEN_PATH, { method: 'HEAD' })), '200 ')
+        assert.notEqual(await ask(name, `${TOKEN_PATH}2`), `200 ${KEY_AUTHORIZATION}`)
+      }
+      assert.equal(told(await service.secure('ca.test', TOKEN_PATH)), `200 ${KEY_AUTHORIZATION}`)
+      assert.equal(
+        await ask('ca.test', '/.well-known/acme-challenge/own'),
+        '308 https://ca.test/.well-known/acme-challenge/own',
+      )
+      assert.equal(
+        told(await service.secure('ca.test', '/.well-known/acme-challenge/own')),
+        '200 a file of the site',
+      )
+      assert.equal(await ask(`${slug}.${SITES}`, '/.well-known/acme-challenge/own'), '200 a file of the site')
+      assert.equal((await service.plain('nobody.test', TOKEN_PATH)).status, 404)
+      service.running.clock.now += 600_000
+      assert.equal(await ask('ca.test', TOKEN_PATH), `308 https://ca.test${TOKEN_PATH}`)
+    })
+  })
+}
+
+test('the port of HTTPS is in the address where it is not the usual one', async () => {
+  await using service = await SecureService.start({ BASE_URL: '' })
+  const { slug } = await service.publish({ 'index.html': 'home' })
+  await service.addSecureDomain('www.example.test', slug)
+  const reply = await service.plain('www.example.test', '/a?b')
+  assert.equal(told(reply), `308 https://www.example.test:${service.port}/a?b`)
+})
+
+test('behind a proxy nobody is sent to HTTPS, and the primary name is as the proxy shows it', async () => {
+  await using service = await SecureService.start({ HTTPS_PORT: '' })
+  const { slug } = await service.publish({ 'index.html': 'home' })
+  await service.addSecureDomain('pair.test', slug)
+  await service.addSecureDomain('www.pair.test', slug, { primary_domain: 'pair.test' })
+  assert.equal(told(await service.plain('pair.test')), '200 home')
+  assert.equal(told(await service.plain('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
+  assert.equal(told(await service.plain(`${slug}.${SITES}`)), '200 home')
+})
