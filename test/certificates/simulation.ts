@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeLog } from '../../server/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -139,20 +139,20 @@ class Watch implements Disposable {
   readonly expiredForNothing: string[] = []
   readonly #db: DatabaseSync
   readonly #options: { outages: Outages; grace: number; settled: number }
+  readonly #nextDue: StatementSync
   readonly #seen = new Set<string>()
   #lookAt = 0
 
   constructor(file: string, options: { outages: Outages; grace: number; settled: number }) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     this.#options = options
+    this.#nextDue = this.#db.prepare('SELECT min(due_at) AS next FROM certificates WHERE due_at IS NOT NULL')
   }
 
   /** The time of the next turn: when something is due, but some minutes later at least, unless the last turn got on. */
   nextTime(now: number, gotOn: boolean): number {
     if (now >= this.#lookAt) this.#look(now)
-    const { next } = this.#db.prepare('SELECT min(due_at) AS next FROM certificates').get() as {
-      next: number
-    }
+    const { next } = this.#nextDue.get() as { next: number }
     if (next <= now) return now + (gotOn ? 10 * SECOND : 5 * MINUTE)
     return Math.min(Math.max(next, now + 10 * MINUTE), now + HOUR)
   }

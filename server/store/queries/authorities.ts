@@ -3,6 +3,9 @@ import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, Schema } from '.
 
 export type Authorities = ReturnType<typeof authoritiesOver>
 
+/** What counts against limits; both indexes begin with the kind. */
+const COUNTED: AcmeRequestRow['kind'][] = ['order', 'renewal', 'certificate', 'failure']
+
 /** What the service keeps of its dealings with certificate authorities. */
 export function authoritiesOver(db: Kysely<Schema>) {
   return {
@@ -95,13 +98,17 @@ export function authoritiesOver(db: Kysely<Schema>) {
       await db
         .updateTable('acme_requests')
         .set({ at: now })
+        .where('kind', 'in', COUNTED)
         .where('at', '>', now)
-        .where('kind', '!=', 'pause')
         .execute()
     },
 
     async dropRequests(before: number): Promise<number> {
-      const gone = await db.deleteFrom('acme_requests').where('at', '<', before).executeTakeFirst()
+      const gone = await db
+        .deleteFrom('acme_requests')
+        .where('kind', 'in', [...COUNTED, 'pause'])
+        .where('at', '<', before)
+        .executeTakeFirst()
       return Number(gone.numDeletedRows)
     },
   }
