@@ -24,8 +24,11 @@ interface Attempt {
   code?: string
 }
 
-/** More than that would not fit into the sockets and the memory that other work needs. */
-const MOST_AT_ONCE = 64
+/**
+ * Room for all the looks that the service ever has under way, so that nobody's question waits for those of names whose
+ * servers are slow; more would not fit into the sockets and the memory that other work needs.
+ */
+const MOST_AT_ONCE = 256
 const MOST_WAITING = 10_000
 
 /** More servers than resolv.conf(5) takes are not asked. */
