@@ -2,7 +2,7 @@ import { inParallel } from './blobs/in-parallel.ts'
 import type { Dns } from './dns/dns.ts'
 import { outcomeOf } from './domain-outcome.ts'
 import { type Look, lookAt, textsOf } from './domain-proof.ts'
-import { ASKED_APART, revived } from './domain-schedule.ts'
+import { ASKED_APART, BEYOND, revived } from './domain-schedule.ts'
 import { activate, type DomainCertificates, deactivate } from './domain-status.ts'
 import { busy } from './limits/turns.ts'
 import type { Log } from './log.ts'
@@ -18,11 +18,17 @@ export interface DomainChecksOptions {
   proxyHost: string
   certificates?: DomainCertificates | undefined
   random?: () => number
+  /** Milliseconds since whenever: tells how long a look took. */
+  stopwatch?: () => number
 }
 
 /** Names that one turn of the sweep looks up, and how many of them at once. */
 const MOST_A_TURN = 200
 const AT_ONCE = 20
+
+/** Names that take so long (milliseconds) have a few places of their own, each for one look a turn: the others go on. */
+const SLOW = 2000
+const SLOW_A_TURN = 10
 
 /** Looks that are under way because somebody asked, over all accounts. */
 const MOST_ASKED = 32
@@ -88,18 +94,24 @@ export class DomainChecks {
 
   /** Looks up what is due, a bounded part of it; answers how many names became active or pending by that. */
   async due(): Promise<number> {
-    const { store, clock } = this.#options
-    const rows = await store.read.domains.due(clock(), MOST_A_TURN)
     let changed = 0
-    await inParallel(AT_ONCE, rows, async (row) => {
+    const look = async (row: DomainRow) => {
       if (this.#stopped) return
       try {
         if (await this.#look(row)) changed++
       } catch (error) {
         await this.#postpone(row, error)
       }
-    })
+    }
+    const [quick, slow] = [await this.#due(MOST_A_TURN, false), await this.#due(SLOW_A_TURN, true)]
+    await Promise.all([inParallel(AT_ONCE, quick, look), inParallel(SLOW_A_TURN, slow, look)])
     return changed
+  }
+
+  #due(limit: number, slow: boolean): Promise<DomainRow[]> {
+    const { store, clock } = this.#options
+    const now = clock()
+    return store.read.domains.due(now, { limit, slow, beyond: now + BEYOND })
   }
 
   async #lookAgain(row: DomainRow): Promise<DomainRow | undefined> {
@@ -109,15 +121,20 @@ export class DomainChecks {
 
   /** Answers whether the name became active or pending: only that has to be flushed to the disk. */
   async #look(row: DomainRow): Promise<boolean> {
-    const { dns, proxyHost, clock, store, log } = this.#options
-    const began = clock()
+    const { dns, proxyHost, clock, store, log, stopwatch = () => performance.now() } = this.#options
+    const [began, start] = [clock(), stopwatch()]
     const look = await lookAt(dns, row, proxyHost)
+    const slow = stopwatch() - start >= SLOW
     if (look.pointing.is === 'unclear' && look.pointing.ours) this.#warn(look.pointing.words)
     const conclude = (durability: Durability) =>
       store.write(durability, async (tx) => {
         const found = await tx.domains.find(row.account_id, row.domain)
         if (!found || !isSame(found, row)) return false
-        return this.#conclude(tx, { ...found, pending_since: row.pending_since }, { look, began, durability })
+        return this.#conclude(
+          tx,
+          { ...found, pending_since: row.pending_since },
+          { look, began, slow, durability },
+        )
       })
     const turn = (await conclude('soft')) ?? (await conclude('durable'))
     if (!turn) return false
@@ -130,14 +147,14 @@ export class DomainChecks {
   async #conclude(
     tx: Writing,
     row: DomainRow,
-    { look, began, durability }: { look: Look; began: number; durability: Durability },
+    { look, began, slow, durability }: { look: Look; began: number; slow: boolean; durability: Durability },
   ): Promise<Turn | false | undefined> {
     const { clock, certificates, random = Math.random } = this.#options
     const now = clock()
     const { domain, account_id: account } = row
     const rival = notOf(account, await tx.domains.active(domain))
     const hold = notOf(account, await tx.domains.held(domain, now))
-    const { becomes, change } = outcomeOf(row, look, { began, now, rival, hold, random })
+    const { becomes, change } = outcomeOf(row, look, { began, now, slow, rival, hold, random })
     if (becomes === row.status) {
       await tx.domains.update(row, { pending_since: row.pending_since, ...change })
       return false

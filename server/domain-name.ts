@@ -12,16 +12,21 @@ export interface NameParts {
   root: string
 }
 
+/** A host name as it was typed, as lower-case IDNA A-labels. VALIDATION_ERROR for what is none. */
+export function readName(typed: string): string {
+  const name = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
+  // Of an address, `domainToASCII` would take the host and drop the rest.
+  if (/[/?#\\]/.test(typed) || !isHostName(name)) throw refused('must be a host name such as www.example.com')
+  return name
+}
+
 /**
- * A domain as it was typed, as lower-case IDNA A-labels. VALIDATION_ERROR for what cannot be a domain of one's own: an
- * address, a single label, a public suffix, one of the service's `own` names or a name below these.
+ * The same for a name that is to be added. VALIDATION_ERROR for what cannot be a domain of one's own, too: an address, a
+ * single label, a public suffix, one of the service's `own` names or a name below these.
  */
 export async function readDomain(typed: string, own: readonly string[]): Promise<string> {
   const { parse } = await import('tldts')
-  const domain = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
-  // Of an address, `domainToASCII` would take the host and drop the rest.
-  if (/[/?#\\]/.test(typed) || !isHostName(domain))
-    throw refused('must be a host name such as www.example.com')
+  const domain = readName(typed)
   const parsed = parse(domain, { allowPrivateDomains: true })
   if (parsed.isIp) throw refused('must be a host name, not an IP address')
   if (!domain.includes('.')) throw refused('must have at least two labels, such as example.com')

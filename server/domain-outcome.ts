@@ -16,6 +16,8 @@ export interface Circumstances {
   /** When the look began. */
   began: number
   now: number
+  /** The look took long. */
+  slow: boolean
   /** The row of another account that has the name. */
   rival: DomainRow | undefined
   /** The name is kept for another account. */
@@ -31,7 +33,12 @@ export interface Outcome {
 
 /** What follows from a look at a name (contract, "Domains"): only facts in, only the change out. */
 export function outcomeOf(row: DomainRow, look: Look, circumstances: Circumstances): Outcome {
-  const seen = { found: JSON.stringify(look.found), checked_at: circumstances.now }
+  const { slow } = circumstances
+  const seen = {
+    found: JSON.stringify(look.found),
+    checked_at: circumstances.now,
+    slow: slow ? 1 : 0,
+  } as const
   const { becomes, change } =
     row.status === 'active' ? whileActive(row, look, circumstances) : whilePending(row, look, circumstances)
   return { becomes, change: { ...change, ...seen } }
@@ -51,12 +58,14 @@ export function waiting(now: number, reason: string): Partial<DomainRow> {
 }
 
 function whilePending(row: DomainRow, look: Look, circumstances: Circumstances): Outcome {
-  const { began, now, rival, hold, random } = circumstances
+  const { began, now, slow, rival, hold, random } = circumstances
   const isUnclear = [look.pointing, look.text].some((verdict) => verdict.is === 'unclear')
-  const next = pendingLook(row.pending_since ?? row.created_at, now, isUnclear)
+  // A clock that was put back must not make it wait, or be looked up often, until the time comes round again.
+  const pending_since = Math.min(row.pending_since ?? row.created_at, now)
+  const next = pendingLook(pending_since, now, isUnclear || slow)
   const stays = (change: Partial<DomainRow>): Outcome => ({
     becomes: 'pending',
-    change: { next_check_at: next, ...change },
+    change: { pending_since, next_check_at: next, ...change },
   })
   const taken = rival && look.texts.includes(rival.proof) ? takenBy(row.domain) : undefined
   const wrong = [taken, wordsOf(look.pointing), wordsOf(look.text)].filter((words) => words !== undefined)
@@ -66,7 +75,6 @@ function whilePending(row: DomainRow, look: Look, circumstances: Circumstances):
     return stays({ proven_since: null, reason })
   }
 
-  // A clock that was put back must not make it wait for the time to come round again.
   const since = row.proven_since === null || row.proven_since > now ? now : row.proven_since
   if (hold)
     return stays({

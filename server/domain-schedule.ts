@@ -28,17 +28,20 @@ export const HOLD = 7 * DAY
 /** Whoever asks for a name gets a look at most this often. */
 export const ASKED_APART = 3 * SECOND
 
-/** A name whose DNS does not answer takes a look's whole time, so that it has to leave room for others. */
-const UNCLEAR = MINUTE
+/** A name that DNS is slow about, or silent, has to leave room for others. */
+const SLOWLY = MINUTE
+
+/** Later than any look is planned for by a clock that is right. */
+export const BEYOND = 2 * DAY
 
 /**
- * When a pending name is looked up after `now`: often at first, then less; null when it has waited too long. `unclear` says
- * that DNS could not say.
+ * When a pending name is looked up after `now`: often at first, then less; null when it has waited too long. `slowly` says
+ * that DNS was slow to answer or could not say.
  */
-export function pendingLook(since: number, now: number, unclear = false): number | null {
+export function pendingLook(since: number, now: number, slowly = false): number | null {
   const age = now - since
   const step = PENDING.find(([under]) => age < under)
-  return step ? now + Math.max(step[1], unclear ? UNCLEAR : 0) : null
+  return step ? now + Math.max(step[1], slowly ? SLOWLY : 0) : null
 }
 
 /** Since when a name that is no longer looked up waits once its owner has asked for it: daily for two days. */

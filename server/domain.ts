@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DeleteDomainAnswer, DomainList, DomainRecord } from '../client/wire.ts'
 import { DomainChecks, type DomainChecksOptions } from './domain-check.ts'
-import { counterpartOf, proofName, readDomain } from './domain-name.ts'
+import { counterpartOf, proofName, readDomain, readName } from './domain-name.ts'
 import { recordOf } from './domain-record.ts'
 import { endDomain } from './domain-status.ts'
 import { Failure } from './failure.ts'
@@ -16,6 +16,9 @@ interface DomainsOptions extends DomainChecksOptions {
 
 /** Custom domains of each plan (spec 8.2); a root domain and its `www` on one site are one. */
 export const DOMAINS_ALLOWED = { free: 1, hobby: 5 }
+
+/** Names that can be kept for an account: each had a certificate, and the CA's limits are for all accounts together. */
+const MOST_KEPT = 10
 
 /** Custom domains of an account: from the records to enter to the name that is served (spec 4.11 and 5.3). */
 export class Domains implements Disposable {
@@ -39,7 +42,7 @@ export class Domains implements Disposable {
   /** Looks the records up before it answers, unless that was done a moment ago. */
   async check(account: AccountRow, typed: string): Promise<DomainRecord> {
     const { read } = this.#options.store
-    const row = await read.domains.find(account.id, await readDomain(typed, this.#own))
+    const row = await read.domains.find(account.id, readName(typed))
     if (!row) throw noSuchDomain()
     const checked = await this.#checks.asked(row)
     if (!checked) throw noSuchDomain()
@@ -64,7 +67,9 @@ export class Domains implements Disposable {
       const isSecond = primary && primary.slug === slug && primary.primary_domain === null
       if (!isSecond) await refuseTooMany(tx, account)
       const held = await tx.domains.held(domain, now)
-      const proof = held?.account_id === account.id ? held.proof : newProof()
+      const isKept = held?.account_id === account.id
+      if (!isKept) await refuseTooOften(tx, account, now)
+      const proof = isKept ? held.proof : newProof()
       const primary_domain = isSecond ? counterpart : null
       const row = newRow({ domain, account_id: account.id, slug, proof, primary_domain, created_at: now })
       await tx.domains.insert(row)
@@ -76,7 +81,7 @@ export class Domains implements Disposable {
   /** An active name is kept for the account for a week, so that it can be added again as it was. */
   async remove(account: AccountRow, typed: string): Promise<DeleteDomainAnswer> {
     const { store, clock, certificates } = this.#options
-    const domain = await readDomain(typed, this.#own)
+    const domain = readName(typed)
     await store.write('durable', async (tx) => {
       const row = await tx.domains.find(account.id, domain)
       if (!row) throw noSuchDomain()
@@ -128,6 +133,12 @@ async function refuseTooMany(tx: Queries, account: AccountRow): Promise<void> {
   throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
 }
 
+async function refuseTooOften(tx: Queries, account: AccountRow, now: number): Promise<void> {
+  if ((await tx.domains.heldBy(account.id, now)) < MOST_KEPT) return
+  const sentence = `${MOST_KEPT} removed domains are kept for you for 7 days each: until then, only these can be added again`
+  throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
+}
+
 /** Looked up at once: whoever had it before may have left the records in place. */
 function newRow(
   given: Pick<DomainRow, 'domain' | 'account_id' | 'slug' | 'proof' | 'primary_domain' | 'created_at'>,
@@ -143,6 +154,7 @@ function newRow(
     proven_since: null,
     failing_since: null,
     next_check_at: given.created_at,
+    slow: 0,
   }
 }
 

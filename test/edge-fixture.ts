@@ -271,6 +271,7 @@ export class EdgeFixture {
         proven_since: null,
         failing_since: null,
         next_check_at: null,
+        slow: 0,
       }),
     )
   }

@@ -73,6 +73,7 @@ const DOMAIN: Omit<DomainRow, 'domain' | 'slug' | 'created_at' | 'verified_at'> 
   proven_since: null,
   failing_since: null,
   next_check_at: null,
+  slow: 0,
 }
 
 /** Never renewed. */

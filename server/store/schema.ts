@@ -160,6 +160,8 @@ export interface DomainRow {
   failing_since: number | null
   /** When it is looked up again; null when only its owner's asking makes that happen. */
   next_check_at: number | null
+  /** 1 when the last look took long: such names must not be in the way of others. */
+  slow: 0 | 1
 }
 
 /** An active name that was deleted: until then only that account can have it again, with the same proof. */

@@ -44,6 +44,7 @@ async function activate(domain: string, change: Partial<DomainRow> = {}): Promis
       proven_since: null,
       failing_since: null,
       next_check_at: null,
+      slow: 0,
       ...change,
     })
   })

@@ -32,6 +32,7 @@ export async function giveDomain(
       proven_since: null,
       failing_since: null,
       next_check_at: null,
+      slow: 0,
     })
     await tx.changed(slug)
   })

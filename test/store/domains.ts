@@ -33,7 +33,7 @@ export function storeDomains(promises: Promises): void {
       await tx.domains.insert(domainRow('a.test', { account_id: 'bob' }))
     })
     const due = async (now: number, limit: number) =>
-      (await read.domains.due(now, limit)).map((row) => row.domain)
+      (await read.domains.due(now, { limit, slow: false, beyond: 1000 })).map((row) => row.domain)
     assert.deepEqual(
       [await due(19, 9), await due(20, 9), await due(99, 2)],
       [[], ['a.test', 'b.test'], ['a.test', 'b.test']],
@@ -65,6 +65,14 @@ export function storeDomains(promises: Promises): void {
     assert.equal(await read.domains.held('a.test', 100), undefined)
     await write('durable', (tx) => tx.domains.hold({ ...held, account_id: 'bob', until: 200 }))
     assert.equal((await read.domains.held('a.test', 150))?.account_id, 'bob')
+    const heldBy = (now: number) => Promise.all(['ann', 'bob'].map((one) => read.domains.heldBy(one, now)))
+    assert.deepEqual(
+      [await heldBy(199), await heldBy(200)],
+      [
+        [0, 1],
+        [0, 0],
+      ],
+    )
     assert.equal(await write('soft', (tx) => tx.domains.dropHeld(199)), 0)
     assert.equal(await write('soft', (tx) => tx.domains.dropHeld(200)), 1)
     await write('durable', (tx) => tx.domains.hold(held))

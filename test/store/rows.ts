@@ -66,6 +66,7 @@ export function domainRow(domain: string, change: Partial<DomainRow> = {}): Doma
     proven_since: null,
     failing_since: null,
     next_check_at: null,
+    slow: 0,
     ...change,
   }
 }

@@ -13,11 +13,15 @@ async function domains(db: Kysely<unknown>): Promise<void> {
     await schema.alterTable('domains').addColumn(column, 'text').execute()
   for (const column of ['pending_since', 'proven_since', 'failing_since', 'next_check_at'])
     await schema.alterTable('domains').addColumn(column, 'bigint').execute()
+  await schema
+    .alterTable('domains')
+    .addColumn('slow', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
   await lookUpWaiting(db)
   await schema
     .createIndex('domains_by_check')
     .on('domains')
-    .column('next_check_at')
+    .columns(['slow', 'next_check_at'])
     .where(sql<boolean>`next_check_at is not null`)
     .execute()
   await schema
@@ -27,6 +31,7 @@ async function domains(db: Kysely<unknown>): Promise<void> {
     .addColumn('proof', 'text', (c) => c.notNull())
     .addColumn('until', 'bigint', (c) => c.notNull())
     .execute()
+  await schema.createIndex('held_domains_by_account').on('held_domains').column('account_id').execute()
 }
 
 /** Before, every domain was pending, and nobody looked. */

@@ -22,10 +22,11 @@ export function domainsOver(db: Kysely<Schema>) {
     secondary: (accountId: string, primary: string) =>
       all().where('account_id', '=', accountId).where('primary_domain', '=', primary).executeTakeFirst(),
 
-    /** Those to be looked up by `now`, the longest due first. */
-    due: (now: number, limit: number) =>
+    /** Those to be looked up by `now`, the longest due first; and those planned `beyond` what a clock that was right plans. */
+    due: (now: number, { limit, beyond, slow }: { limit: number; beyond: number; slow: boolean }) =>
       all()
-        .where('next_check_at', '<=', now)
+        .where('slow', '=', slow ? 1 : 0)
+        .where((e) => e.or([e('next_check_at', '<=', now), e('next_check_at', '>', beyond)]))
         .orderBy('next_check_at')
         .orderBy('domain')
         .limit(limit)
@@ -79,6 +80,16 @@ export function domainsOver(db: Kysely<Schema>) {
         .where('domain', '=', domain)
         .where('until', '>', now)
         .executeTakeFirst(),
+
+    async heldBy(accountId: string, now: number): Promise<number> {
+      const row = await db
+        .selectFrom('held_domains')
+        .select((e) => e.fn.countAll<number>().as('domains'))
+        .where('account_id', '=', accountId)
+        .where('until', '>', now)
+        .executeTakeFirstOrThrow()
+      return Number(row.domains)
+    },
 
     /** Holds a name in place of whatever held it before. */
     async hold(row: HeldDomainRow): Promise<void> {

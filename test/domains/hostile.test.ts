@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { resolverDns } from '../../server/dns/resolver.ts'
+import { Domains } from '../../server/domain.ts'
+import { makeLog } from '../../server/log.ts'
+import { domainRow } from '../store/rows.ts'
+import { needs } from '../tools/part.ts'
+import { DAY, type Internet, PROXY, refused, SECOND, startInternet, Town } from './town.ts'
+
+describe('a domain', needs('knot', 'unbound'), () => {
+  let internet: Internet
+  before(async () => {
+    internet = await startInternet()
+  })
+  after(() => internet[Symbol.asyncDispose]())
+
+  test('can be seen and removed after the service or the list of public suffixes has taken its name', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.activate(person, 'shop.taken.test')
+    const renamed = new Domains({
+      store: town.store,
+      dns: resolverDns({ servers: [internet.servers] }),
+      clock: () => town.clock.now,
+      log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+      proxyHost: PROXY,
+      siteDomain: 'taken.test',
+      baseUrl: 'http://localhost',
+    })
+    assert.equal((await renamed.check(person.account, 'SHOP.taken.test.')).status, 'active')
+    await renamed.remove(person.account, 'Shop.Taken.test')
+    assert.deepEqual((await renamed.list(person.account)).domains, [])
+    await refused(renamed.add(person.account, 'shop.taken.test', person.slug), 'VALIDATION_ERROR')
+    await refused(renamed.remove(person.account, 'shop.taken.test'), 'NOT_FOUND')
+    await refused(renamed.remove(person.account, 'no name'), 'VALIDATION_ERROR')
+  })
+
+  test('is looked up again soon after a clock that ran years ahead was put right', async () => {
+    await using town = await Town.build(internet)
+    const [person, late] = [await town.person(), await town.person()]
+    await town.activate(person, 'www.ahead.test')
+    const right = town.clock.now
+    town.pass(3650 * DAY)
+    await town.sweep()
+    const added = await town.add(late, 'www.late.test')
+    await town.sweep()
+    town.clock.now = right
+    await internet.zone.remove('www.ahead.test')
+    await town.sweep()
+    assert.match((await town.record(person, 'www.ahead.test')).reason!, /no record that leads here/)
+    await town.enter(added)
+    await town.becomesActive(late, 'www.late.test')
+  })
+
+  test('that waits while the clock is put back is not looked up every few seconds until the time comes round again', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person()
+    await town.add(person, 'www.waits.test')
+    town.pass(-365 * DAY)
+    await town.sweep()
+    town.pass(DAY)
+    await town.sweep()
+    const { checkedAt, nextCheckAt } = await town.record(person, 'www.waits.test')
+    assert.ok(Date.parse(nextCheckAt!) - Date.parse(checkedAt!) >= 60 * SECOND)
+  })
+
+  test('is not kept waiting by hundreds of others whose DNS is slow', async () => {
+    await using town = await Town.build(internet)
+    const [person, slow] = [await town.person(), await town.person()]
+    const time = { now: 0 }
+    const looked: string[] = []
+    const nothing = async () => ({ values: [] })
+    const aliases = async (name: string) => {
+      looked.push(name)
+      if (name.startsWith('slow')) time.now += 9000
+      return { values: [] }
+    }
+    const domains = new Domains({
+      store: town.store,
+      dns: { aliases, addresses: nothing, texts: nothing },
+      clock: () => town.clock.now,
+      stopwatch: () => time.now,
+      log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+      proxyHost: PROXY,
+      siteDomain: 'pages.slipway.test',
+      baseUrl: 'http://localhost',
+    })
+    const { id: account_id } = slow.account
+    await town.store.write('soft', async (tx) => {
+      for (let number = 0; number < 400; number++) {
+        const times = { pending_since: town.clock.now, next_check_at: town.clock.now - DAY }
+        await tx.domains.insert(domainRow(`slow${number}.test`, { account_id, ...times }))
+      }
+    })
+    for (let turn = 0; turn < 2; turn++) await domains.checkDue()
+    assert.equal(looked.splice(0).length, 400, 'nobody knows yet that they are slow')
+    town.pass(60 * SECOND)
+    await town.add(person, 'www.fresh.test')
+    await domains.checkDue()
+    assert.equal(looked.filter((name) => name.startsWith('slow')).length, 10)
+    assert.ok(looked.includes('www.fresh.test'))
+    const rows = await town.store.read.domains.byAccount(account_id)
+    assert.ok(rows.every(({ next_check_at, checked_at }) => next_check_at! - checked_at! === 60 * SECOND))
+  })
+
+  test('can be changed for another often, but not so often that its account takes the certificates of all', async () => {
+    await using town = await Town.build(internet)
+    const person = await town.person('free')
+    const use = async (name: string) => {
+      await town.add(person, name)
+      await town.store.write('soft', (tx) =>
+        tx.domains.update({ account_id: person.account.id, domain: name }, { status: 'active' }),
+      )
+      await town.remove(person, name)
+    }
+    for (let number = 0; number < 10; number++) await use(`www.n${number}.test`)
+    await use('www.n3.test')
+    const { message } = await refused(town.add(person, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
+    assert.match(message, /^10 removed domains are kept for you for 7 days each/)
+    assert.equal((await town.add(person, 'www.n9.test')).status, 'pending', 'those that are kept can be')
+    await town.remove(person, 'www.n9.test')
+    town.pass(7 * DAY)
+    assert.equal((await town.add(person, 'www.n10.test')).status, 'pending')
+  })
+})
