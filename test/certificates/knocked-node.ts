@@ -28,7 +28,6 @@ interface Parts {
   store: Store
   certificates: Certificates
   problems: Map<string, number>
-  owned: AsyncDisposableStack
 }
 
 /**
@@ -39,10 +38,11 @@ export class KnockedNode implements AsyncDisposable {
   /** What was logged, without the name that it is about: how often. */
   readonly problems: Map<string, number>
   readonly #parts: Parts
+  #owned: AsyncDisposableStack | undefined
   /** When the certificates that are wanted were not there yet. */
   #since: number
-  /** The clock of the service before that of the CA, in milliseconds. */
-  #ahead = 0
+  /** The clock of the service before that of the CA, in milliseconds: any lease that was taken before is over. */
+  #ahead = 60 * SECOND
 
   static async join(
     knocked: Knocked,
@@ -61,8 +61,9 @@ export class KnockedNode implements AsyncDisposable {
     const hook = knocked.hook === undefined ? undefined : dnsHook({ program: knocked.hook, log })
     // Only names of the service's own are proven in DNS.
     const certificates = owned.use(new Certificates({ ...base, acme, hook, own: hook ? names : [] }))
-    const node = new KnockedNode({ knocked, names, store, certificates, problems, owned: owned.move() })
+    const node = new KnockedNode({ knocked, names, store, certificates, problems })
     await node.#addDomains()
+    node.#owned = owned.move()
     return node
   }
 
@@ -109,7 +110,7 @@ export class KnockedNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#parts.owned.disposeAsync()
+    await this.#owned?.disposeAsync()
   }
 
   get #now(): number {
@@ -129,7 +130,8 @@ export class KnockedNode implements AsyncDisposable {
   async #addDomains(): Promise<void> {
     const { store, knocked, names, certificates } = this.#parts
     await store.write('durable', async (tx) => {
-      await tx.leases.take('certificates', randomUUID(), this.#now, this.#now + 1000 * DAY)
+      const fence = await tx.leases.take('certificates', randomUUID(), this.#now, this.#now + 1000 * DAY)
+      if (fence === undefined) throw new Error('another process tends certificates')
       const { owner_id } = (await tx.sites.bySlug(knocked.slug))!
       for (const name of names) {
         const row = { account_id: owner_id!, slug: knocked.slug, status: 'active' } as const
