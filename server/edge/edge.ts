@@ -169,7 +169,7 @@ export class Edge {
       .catch((error: unknown) => this.#failed(asked, error))
   }
 
-  /** What a CA looks for (RFC 8555, 8.3), on whatever host; without that, the site's own file. */
+  /** What a CA looks for (RFC 8555, 8.3), on whatever host; without that, the site's own file; nobody is sent elsewhere. */
   async #challenged(asked: Asked): Promise<Answer> {
     const host = this.#hosts.read(asked.host)
     try {
@@ -178,7 +178,7 @@ export class Edge {
     } catch (error) {
       this.#failed(asked, error)
     }
-    return host.kind === 'service' ? NO_PAGE : this.#visit(host, asked)
+    return host.kind === 'service' ? NO_PAGE : this.#visit(host, { ...asked, secure: true })
   }
 
   #at(place: Place, asked: Asked): Answer {
@@ -192,7 +192,7 @@ export class Edge {
 
   #absent(place: Place, { target }: Asked): Answer | undefined {
     if (place.kind === 'nothing') return NO_SITE
-    if (place.kind === 'elsewhere') return sentTo(place, target)
+    if (place.kind === 'elsewhere') return isChallenge(target.path) ? NO_PAGE : sentTo(place, target)
     return place.kind === 'gone' || this.#isOver(place) ? EXPIRED : undefined
   }
 

@@ -149,6 +149,14 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
     assert.deepEqual([status, location], [308, `https://www.example.test:${ports.https}/deep/page?a=b`])
   })
 
+  test('sends nobody to HTTPS who looks for the proof of a CA', async () => {
+    for (const flags of [[], ['--head']]) {
+      const path = '/.well-known/acme-challenge/no-such-token'
+      const { status, location } = await curl(`http://www.example.test:${ports.http}${path}`, ...flags)
+      assert.deepEqual([status, location], [404, ''])
+    }
+  })
+
   test('opens in a browser without a warning', async () => {
     const { store } = await api.inside()
     const { chain } = (await store.read.certificates.find('www.example.test'))!
@@ -184,6 +192,8 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
     for (const from of [`http://example.test:${ports.http}`, `https://example.test:${ports.https}`]) {
       const { status, location } = await curl(`${from}/deep/page`)
       assert.deepEqual([status, location], [308, to])
+      const proof = await curl(`${from}/.well-known/acme-challenge/no-such-token`)
+      assert.deepEqual([proof.status, proof.location], [404, ''])
     }
   })
 
