@@ -7,7 +7,7 @@ import { comesTrue, Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO } from './raw-client.ts'
 
 /** `SESSIONS=100000 SEED=…` makes it longer, or the same as another time. */
-const SESSIONS = Number(process.env.SESSIONS ?? 600)
+const SESSIONS = Number(process.env.SESSIONS ?? 400)
 
 let fixture: Http2Fixture
 let host: string

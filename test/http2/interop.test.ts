@@ -17,7 +17,7 @@ import { ask, Http2Fixture } from './http2-fixture.ts'
 
 const run = promisify(execFile)
 
-const BIG = noise(5_000_000)
+const BIG = noise(2_500_000)
 const MIDDLE = noise(200_000)
 const PASSWORD = 'a word that opens'
 
@@ -112,7 +112,7 @@ for (const read of [readInto, readChunks]) {
     test('gives the answers of HTTP/1.1', async (t) => {
       const pick = numbers(t)
       const statuses = new Set<number>()
-      for (let count = 0; count < 700; count++) {
+      for (let count = 0; count < 500; count++) {
         const method = pick(5) === 0 ? ['HEAD', 'OPTIONS', 'DELETE'][pick(3)]! : 'GET'
         const path = PATHS[pick(PATHS.length)]!
         const more = { ...HEADERS[pick(HEADERS.length)], ...HEADERS[pick(HEADERS.length)] }
@@ -177,7 +177,7 @@ for (const read of [readInto, readChunks]) {
     })
 
     test('keeps what it remembers within the budget, and says the date of the answer', async () => {
-      const files = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`${index}`, noise(12_000)]))
+      const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${index}`, noise(12_000)]))
       const many = fixture.edge.host(await fixture.edge.publish(files))
       for (const path of Object.keys(files)) {
         for (let time = 0; time < 3; time++) {
@@ -260,7 +260,7 @@ describe('common clients of HTTP/2', () => {
       return stdout
     }
     const base = `https://${host}`
-    const bytes = noise(30_000_000)
+    const bytes = noise(12_000_000)
     const upload = join(folder, 'upload')
     await writeFile(upload, bytes)
     const file = { path: 'big.bin', size: bytes.length, contentType: 'application/octet-stream' }

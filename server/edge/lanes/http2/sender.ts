@@ -50,11 +50,15 @@ export class Sender {
 
   /** A stream may have something to send, or leave to. */
   wake(stream: Stream): void {
-    if (!stream.inLine && stream.queued > 0 && stream.window > 0) {
-      stream.inLine = true
-      this.#line.push(stream)
-    }
+    this.queue(stream)
     this.pump()
+  }
+
+  /** The same for one of several that are to begin together. */
+  queue(stream: Stream): void {
+    if (stream.inLine || stream.queued === 0 || stream.window <= 0) return
+    stream.inLine = true
+    this.#line.push(stream)
   }
 
   /** Sends as much as may be sent now. */

@@ -120,7 +120,8 @@ export class Streams {
       stream.window += change
       if (stream.window > MOST_WINDOW) return false
     }
-    for (const stream of [...this.#open.values()]) this.sender.wake(stream)
+    for (const stream of this.#open.values()) this.sender.queue(stream)
+    this.sender.pump()
     return true
   }
 
