@@ -61,6 +61,8 @@ async function list(work: Workplace, options: Values, domain: string | undefined
       `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
     )
   for (const line of listing(found)) terminal.print(line)
+  const unsettled = found.find(({ reason }) => reason !== null)
+  if (unsettled) terminal.say(harmless(`More: ${settings.program} domains check ${unsettled.domain}`))
 }
 
 async function check(work: Workplace, options: Values, domain: string): Promise<void> {
@@ -80,8 +82,11 @@ async function remove(work: Workplace, options: Values, domain: string): Promise
     )
     if (typed !== domain) throw new Trouble('That is not its name, so nothing was removed')
   }
-  const { domain: removed } = await known(work, domain, () => slipway.removeDomain(domain))
-  terminal.say(`${terminal.green('✓')} ${harmless(removed)} is removed. Take its records out of DNS too.`)
+  const answer = await known(work, domain, () => slipway.removeDomain(domain))
+  if (options.json === true) return terminal.print(JSON.stringify(answer, undefined, 2))
+  terminal.say(
+    `${terminal.green('✓')} ${harmless(answer.domain)} is removed. Take its records out of DNS too.`,
+  )
 }
 
 async function known<T extends Pick<DomainRecord, 'domain'>>(

@@ -150,12 +150,26 @@ describe('domains add', () => {
 
   it('goes on where it was when the domain is there already for this site, and for no other', async () => {
     const taken: Turn = failure(409, 'DOMAIN_TAKEN')
-    const list = (siteSlug: string): Turn => [200, { domains: [pendingRecord({ siteSlug })] }]
-    await using all = await startDomainDesk({ [ADD]: [taken], [LIST]: [list('otter'), list('badger')] })
+    const there = [pendingRecord(), pendingRecord({ siteSlug: 'badger' })]
+    await using all = await startDomainDesk({ [ADD]: [taken], [LOOK]: there })
     assert.equal((await all.desk.run(['domains', 'add', 'www.example.test'])).stdout, TABLE)
     const other = await all.desk.run(['domains', 'add', 'www.example.test'])
     assert.equal(other.code, 1)
     assert.match(other.stderr, /The peer says DOMAIN_TAKEN/)
+    await using none = await startDomainDesk({ [ADD]: [taken] })
+    const foreign = await none.desk.run(['domains', 'add', 'www.example.test'])
+    assert.match(foreign.stderr, /The peer says DOMAIN_TAKEN/)
+  })
+
+  it('asks for no records when the domain is active already', async () => {
+    await using all = await startDomainDesk({
+      [ADD]: [failure(409, 'DOMAIN_TAKEN')],
+      [LOOK]: [activeRecord()],
+    })
+    const { code, stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
+    assert.equal(code, 0)
+    assert.equal(stdout, `http://www.example.test:${new URL(all.peer.url).port}/\n`)
+    assert.equal(stderr, 'www.example.test is active.\n')
   })
 
   describe('the other of www and root', () => {
@@ -226,6 +240,15 @@ describe('domains', () => {
     assert.equal(JSON.parse((await all.desk.run(['domains', '--json'])).stdout).length, 2)
   })
 
+  it('says in the list what each waits for, and where more is told', async () => {
+    const reason = 'www.example.test is an alias of elsewhere.test, expected domains.sites.test'
+    const wrong = found(pendingRecord({ reason }), ['elsewhere.test'], ['slipway-0123'])
+    await using all = await startDomainDesk({ [LIST]: [[200, { domains: [wrong] }]] })
+    const { stdout, stderr } = await all.desk.run(['domains'])
+    assert.match(stdout, /^www\.example\.test +otter +pending +– +waits for CNAME www$/m)
+    assert.equal(stderr, 'More: slipway domains check www.example.test\n')
+  })
+
   it('says how to add the first one', async () => {
     await using all = await startDomainDesk({ [LIST]: [[200, { domains: [] }]] })
     assert.match((await all.desk.run(['domains'])).stderr, /Add one: slipway domains add www\.example\.com/)
@@ -245,6 +268,11 @@ describe('domains', () => {
         /^The CNAME leads to elsewhere\.test\.$/m,
         /^Looked up last: 2030-01-01 00:00 UTC\nLooked up next: 2030-01-01 00:00 UTC$/m,
       ],
+    ],
+    [
+      'once when it is looked up next',
+      pendingRecord({ reason: 'It is looked up again at 2030-01-01T00:00:10.000Z' }),
+      [/^It is looked up again at 2030-01-01T00:00:10\.000Z\.\n(?!.*Looked up next)/m],
     ],
     [
       'records that nobody has entered',
@@ -317,7 +345,9 @@ describe('domains', () => {
     const { code, stderr } = await all.desk.run(remove(), { typed: ['www.example.test'] })
     assert.equal(code, 0)
     assert.match(plain(stderr), /✓ www\.example\.test is removed\. Take its records out of DNS too\.\n$/)
-    assert.equal((await all.desk.run(remove('--yes'))).code, 0)
+    const json = await all.desk.run(remove('--yes', '--json'))
+    assert.deepEqual(JSON.parse(json.stdout), { domain: 'www.example.test', deleted: true })
+    assert.equal(json.stderr, '')
   })
 
   const unclear: [string[], RegExp][] = [

@@ -16,8 +16,14 @@ export async function add(work: Workplace, options: Values, domain: string): Pro
   if (options.json === true) return terminal.print(JSON.stringify(record, undefined, 2))
   const other = await alternateOf(work, slipway, record)
   const all = other === undefined ? [record] : [record, other]
-  tellRecords(work, all)
-  if (options['no-wait'] === true || !terminal.live) return tellHowToLook(work, all)
+  const pending = all.filter(({ status }) => status === 'pending')
+  if (pending.length > 0) {
+    tellRecords(work, pending)
+    if (options['no-wait'] === true || !terminal.live) return tellHowToLook(work, pending)
+  } else if (!terminal.live) {
+    terminal.say(harmless(`${record.domain} is active.`))
+    return terminal.print(addressOf(record, site.server))
+  }
   const served: DomainRecord[] = []
   for (const one of all) {
     const active = await waitFor(work, slipway, one)
@@ -33,9 +39,8 @@ async function added(slipway: Slipway, domain: string, slug: string): Promise<Do
     return await slipway.addDomain(domain, slug)
   } catch (error) {
     if (!isSlipwayError(error, 'DOMAIN_TAKEN')) throw error
-    const { domains } = await slipway.domains()
-    const mine = domains.find((one) => one.domain === domain.toLowerCase() && one.siteSlug === slug)
-    if (!mine) throw error
+    const mine = await slipway.checkDomain(domain).catch(() => undefined)
+    if (mine?.siteSlug !== slug) throw error
     return mine
   }
 }

@@ -30,7 +30,9 @@ export function finding(record: DomainRecord): string[] {
     '',
     ...(reason === null ? [] : [sentence(reason)]),
     ...(checkedAt === null ? [] : [`Looked up last: ${moment(checkedAt)}`]),
-    ...(nextCheckAt === null ? [] : [`Looked up next: ${moment(nextCheckAt)}`]),
+    ...(nextCheckAt === null || reason?.includes(nextCheckAt)
+      ? []
+      : [`Looked up next: ${moment(nextCheckAt)}`]),
     ...certified(record),
   ]
 }
@@ -82,7 +84,11 @@ function inShort({ status, expiresAt }: DomainCertificate): string {
   return expiresAt === null ? 'on its way' : `until ${expiresAt.slice(0, 10)}`
 }
 
-function remark({ redirectsTo, reason, certificate }: DomainRecord): string {
+/** In short: what DNS answers and what it should is for `check` to tell. */
+function remark({ status, records, checkedAt, redirectsTo, reason, certificate }: DomainRecord): string {
+  const missing = records.filter(({ right }) => !right).map(nameOf)
+  if (status === 'pending' && checkedAt !== null && missing.length > 0)
+    return `waits for ${missing.join(' and ')}`
   const leads = redirectsTo === null ? undefined : `leads to ${redirectsTo}`
   return reason ?? certificate.problem ?? leads ?? ''
 }

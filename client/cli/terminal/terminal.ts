@@ -31,7 +31,7 @@ export class Terminal {
   }
 
   get width(): number {
-    return this.#streams.stderr.columns ?? 80
+    return this.#streams.stderr.columns || 80
   }
 
   /** A result of one or more lines, on stdout. */
