@@ -217,11 +217,12 @@ function whole(answer: Answer): Delivery {
   return { answer, body: answer.body }
 }
 
-/** The same path elsewhere; for good, but whoever takes a domain over must not meet what browsers remember. */
-function sentTo({ origin }: Elsewhere, { path, query }: Target): Answer {
+/**
+ * The same path elsewhere. Browsers may remember for a while what leads to HTTPS; a redirect to another name that they
+ * remembered could lead in a circle with one the other way round.
+ */
+function sentTo({ origin, sameName }: Elsewhere, { path, query }: Target): Answer {
   const location = `${origin}${path}${query}`
-  return {
-    status: 308,
-    headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', 'public, max-age=3600'],
-  }
+  const kept = sameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
+  return { status: 308, headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', kept] }
 }

@@ -106,6 +106,7 @@ function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, 
     'domains due': domains.due(1e15, { limit: 10, slow: false, beyond: 2e15 }),
     'a www of a root': domains.secondary('none', 'none'),
     'a held domain': domains.held('none', 0),
+    'number of held domains': domains.heldBy('none', 0),
     counter: counters.value('none', 0),
   }
 }

@@ -15,6 +15,8 @@ export interface Elsewhere {
   kind: 'elsewhere'
   /** Scheme, host and port. */
   origin: string
+  /** Whether it is the same name: an owner may make either name of a pair lead to the other, then to this one. */
+  sameName: boolean
 }
 
 /** A site, or one version of it at a host of its own. */
@@ -246,21 +248,22 @@ export class Places {
     const name = primary?.account_id === account_id ? primary.domain : domain
     if (!this.#https) {
       const to = name === domain ? undefined : this.#addresses.elsewhere(name)
-      return { secured: elsewhere(to), plain: elsewhere(to) }
+      return { secured: elsewhere(to, false), plain: elsewhere(to, false) }
     }
     const [certificate] = await read.certificates.summaries([name])
     const covered = (certificate?.not_after ?? 0) > this.#clock()
     const origin = covered ? this.#secureOrigin(name) : `http://${name}`
+    const sameName = name === domain
     return {
-      secured: elsewhere(covered && name !== domain ? origin : undefined),
-      plain: elsewhere(covered || name !== domain ? origin : undefined),
+      secured: elsewhere(covered && !sameName ? origin : undefined, sameName),
+      plain: elsewhere(covered || !sameName ? origin : undefined, sameName),
     }
   }
 
   #elsewhere(host: Host): Elsewhere | undefined {
     if (host.kind !== 'site' && host.kind !== 'version') return undefined
     const label = host.kind === 'site' ? host.slug : `${host.versionId}--${host.slug}`
-    return elsewhere(this.#secureOrigin(`${label}.${this.#addresses.siteDomain}`))
+    return elsewhere(this.#secureOrigin(`${label}.${this.#addresses.siteDomain}`), true)
   }
 
   #secureOrigin(name: string): string {
@@ -269,8 +272,8 @@ export class Places {
   }
 }
 
-function elsewhere(origin: string | undefined): Elsewhere | undefined {
-  return origin === undefined ? undefined : { kind: 'elsewhere', origin }
+function elsewhere(origin: string | undefined, sameName: boolean): Elsewhere | undefined {
+  return origin === undefined ? undefined : { kind: 'elsewhere', origin, sameName }
 }
 
 /** The site's own password and expiry hold for every version of it. */
