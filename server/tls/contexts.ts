@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { Budget } from '../memory/kept.ts'
 import { Remembered } from '../memory/remembered.ts'
@@ -169,6 +169,7 @@ export class Contexts {
       minVersion: 'TLSv1.2',
       ciphers: CIPHERS,
       honorCipherOrder: true,
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       ticketKeys: this.#options.tickets.keys,
       sessionIdContext: createHash('sha256').update(about).digest('base64url').slice(0, 32),
     })

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
+import { ConfigError } from '../../server/config.ts'
+import { FOREVER } from '../acme/issuer.ts'
+import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
+
+const NAMES = [`*.${SITES}`, BASE]
+
+let folder: string
+let certFile: string
+let keyFile: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-certificate-'))
+  certFile = join(folder, 'chain.pem')
+  keyFile = join(folder, 'key.pem')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function put(names: readonly string[] = NAMES): Promise<void> {
+  const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
+  await writeFile(certFile, chain)
+  await writeFile(keyFile, key)
+}
+
+const start = (settings: Record<string, string> = {}) =>
+  SecureService.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...settings })
+
+const shown = `DNS:*.${SITES}, DNS:${BASE}`
+
+test('the two files are for sites, versions and the service, from the first visit on', async () => {
+  await put()
+  await using service = await start()
+  const { slug, versionId } = await service.publish({ 'index.html': 'home' })
+  const hosts = [`${slug}.${SITES}`, `${versionId}--${slug}.${SITES}`]
+  for (const host of hosts) {
+    assert.equal((await service.plain(host)).headers.location, `https://${host}/`)
+    assert.equal(await service.namesFor(host), shown)
+    assert.equal((await service.secure(host)).body.toString(), 'home')
+  }
+  assert.equal(await service.namesFor(BASE), shown)
+  assert.equal((await service.plain(BASE, '/a')).headers.location, `https://${BASE}/a`)
+  // A client that names nobody, or nobody that there could be.
+  assert.equal(await service.namesFor('', { servername: '', checkServerIdentity: () => undefined }), shown)
+})
+
+test('the files are for one label, and for no name that they do not have', async () => {
+  await put()
+  await using service = await start()
+  for (const name of [`a.b.${SITES}`, SITES, `www.${BASE}`, 'www.example.test'])
+    assert.equal(await service.namesFor(name), UNKNOWN_NAME, name)
+})
+
+test('a site of a name asks the store for nothing, and orders nothing', async () => {
+  await put()
+  await using service = await start()
+  for (let index = 0; index < 50; index++)
+    assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), shown)
+  const { read } = service.store
+  assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { ordered: true }), [])
+})
+
+describe('files that change', () => {
+  afterEach(() => mock.timers.reset())
+
+  test('are read again, and while they cannot be used the ones before still are', async () => {
+    mock.timers.enable({ apis: ['setInterval'] })
+    await put()
+    await using service = await start()
+    const look = () => mock.timers.tick(10_000)
+    const complaints = () => service.running.log.filter(({ level }) => level === 'error').length
+    const name = `any-site.${SITES}`
+    assert.equal(await service.namesFor(name), shown)
+    await put([`*.${SITES}`])
+    look()
+    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.equal(complaints(), 0)
+
+    const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
+    await writeFile(keyFile, key)
+    for (let time = 0; time < 3; time++) look()
+    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.equal(complaints(), 1)
+    await writeFile(certFile, 'half a certif')
+    for (let time = 0; time < 3; time++) look()
+    await rm(certFile)
+    for (let time = 0; time < 3; time++) look()
+    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.equal(complaints(), 3)
+
+    await put()
+    look()
+    assert.equal(await service.namesFor(name), shown)
+    assert.equal(complaints(), 3)
+  })
+})
+
+describe('the service does not start, and names both settings, with', () => {
+  const wrong: Record<string, () => Promise<void>> = {
+    'a certificate that is none': () => writeFile(certFile, 'no certificate'),
+    'a key that is none': () => writeFile(keyFile, 'no key'),
+    'the key of another certificate': async () => {
+      const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
+      await writeFile(keyFile, key)
+    },
+    'an empty file': () => writeFile(certFile, ''),
+  }
+  for (const [what, spoil] of Object.entries(wrong)) {
+    test(what, async () => {
+      await put()
+      await spoil()
+      await assert.rejects(start(), (error: Error) => {
+        assert.ok(error instanceof ConfigError, String(error))
+        assert.match(
+          error.message,
+          /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+/,
+        )
+        assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
+        assert.ok(!error.message.includes('\n'))
+        return true
+      })
+    })
+  }
+})
