@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { type Config, ConfigError } from './config.ts'
 import type { Edge } from './edge/edge.ts'
 import { Http2Lane } from './edge/lanes/http2/http2-lane.ts'
+import { readInto } from './edge/lanes/read-into.ts'
 import type { Listener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Budget } from './memory/kept.ts'
@@ -94,6 +95,7 @@ export class Https implements AsyncDisposable {
       choose: (hello: ClientHello) => this.#contexts.choose(hello),
       http1: (socket: TLSSocket) => listener.take(socket),
       http2: (socket: TLSSocket) => http2.accept(socket),
+      read: readInto,
     }
     this.#listener.serve(doors, log)
   }

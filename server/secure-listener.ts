@@ -4,7 +4,7 @@ import type { Log } from './log.ts'
 import { listenOn, portOf } from './ports.ts'
 import type { ClientHello } from './tls/client-hello.ts'
 import type { Choice } from './tls/contexts.ts'
-import { Handshakes } from './tls/handshakes.ts'
+import { Handshakes, type Read } from './tls/handshakes.ts'
 
 /** Who speaks with visitors once a connection is encrypted. */
 export interface SecureDoors {
@@ -12,6 +12,8 @@ export interface SecureDoors {
   choose(hello: ClientHello): Choice | undefined | Promise<Choice | undefined>
   http1(socket: TLSSocket): void
   http2(socket: TLSSocket): void
+  /** How the first message of a connection is read. */
+  read: Read
 }
 
 /** The HTTPS sockets of one process: TLS 1.2 and 1.3, then HTTP/2 or HTTP/1.1 as the client wishes (RFC 7301). */
@@ -47,6 +49,7 @@ export class SecureListener {
   serve(doors: SecureDoors, log: Log): void {
     this.#handshakes = new Handshakes({
       choose: (hello) => doors.choose(hello),
+      read: doors.read,
       log,
       secured: (socket) => {
         this.#secured.add(socket)

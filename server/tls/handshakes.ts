@@ -5,11 +5,18 @@ import type { Log } from '../log.ts'
 import { type ClientHello, readClientHello } from './client-hello.ts'
 import type { Choice } from './contexts.ts'
 
-interface HandshakesOptions {
+/**
+ * Gives what a socket receives to `take`, whose bytes are valid until it returns; answers a function that makes the socket a
+ * usual one again.
+ */
+export type Read = (socket: Socket, take: (buffer: Buffer, length: number) => void) => () => void
+
+export interface HandshakesOptions {
   /** Undefined refuses the name. */
   choose: (hello: ClientHello) => Choice | undefined | Promise<Choice | undefined>
   /** Takes a connection once it is encrypted; nothing was read from it yet. */
   secured: (socket: TLSSocket) => void
+  read: Read
   log: Log
 }
 
@@ -82,19 +89,18 @@ export class Handshakes {
   /** Gathers the hello. */
   #listen(raw: Socket, done: () => void): void {
     let bytes: Buffer | undefined
-    const onData = (chunk: Buffer) => {
+    const stop = this.#options.read(raw, (buffer, length) => {
+      const chunk = Buffer.from(buffer.subarray(0, length))
       bytes = bytes ? Buffer.concat([bytes, chunk]) : chunk
       const hello = readClientHello(bytes)
       if (hello === 'more') return
-      raw.off('data', onData)
+      stop()
       raw.off('end', onEnd)
-      raw.pause()
       if (typeof hello === 'string') return this.#refuseOther(raw, bytes)
       raw.unshift(bytes)
       this.#choose(raw, hello, done)
-    }
+    })
     const onEnd = () => raw.destroy()
-    raw.on('data', onData)
     raw.on('end', onEnd)
   }
 

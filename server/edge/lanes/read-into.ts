@@ -46,7 +46,10 @@ export function readInto(socket: Socket, take: Take): () => void {
 export function readChunks(socket: Socket, take: Take): () => void {
   const onData = (chunk: Buffer) => take(chunk, chunk.length)
   socket.on('data', onData)
-  return () => socket.off('data', onData)
+  return () => {
+    socket.off('data', onData)
+    socket.pause()
+  }
 }
 
 /**
