@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
-import { needs } from '../tools/part.ts'
 import { SecureService } from './secure-service.ts'
 
 const NAME = 'www.example.test'
@@ -93,13 +90,4 @@ test('a connection is not negotiated anew', async () => {
   assert.match(String(refused), /no renegotiation/)
   socket.destroy()
   assert.equal((await service.secure(NAME)).status, 200)
-})
-
-test('no ticket invites early data', needs('pebble'), async () => {
-  const socket = await service.shake(NAME, { ALPNProtocols: ['http/1.1'] })
-  socket.write(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
-  const [session] = await once(socket, 'session')
-  socket.destroy()
-  const shown = execFileSync('openssl', ['sess_id', '-inform', 'DER', '-noout', '-text'], { input: session })
-  assert.match(shown.toString(), /Max Early Data: 0\s/)
 })
