@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext, type TLSSocket } from 'node:tls'
+import { readInto } from '../../server/edge/lanes/read-into.ts'
 import { makeLog } from '../../server/log.ts'
 import type { ClientHello } from '../../server/tls/client-hello.ts'
 import type { Choice } from '../../server/tls/contexts.ts'
@@ -37,6 +38,7 @@ beforeEach(async () => {
   choose = () => choice
   handshakes = new Handshakes({
     choose: (said) => choose(said),
+    read: readInto,
     secured: (socket) => void secured.push(socket.on('error', () => undefined)),
     log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
   })

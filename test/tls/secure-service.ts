@@ -19,6 +19,9 @@ import { domainRow } from '../store/rows.ts'
 export const BASE = 'slipway.test'
 export const SITES = 'sites.test'
 
+/** As long as public CAs give. */
+const LIFE = { notBefore: Date.now() - 86_400_000, notAfter: Date.now() + 89 * 86_400_000 }
+
 /** Who signs all certificates here. */
 export const issuer = await Issuer.create()
 
@@ -114,7 +117,7 @@ export class SecureService implements AsyncDisposable {
   }
 
   async #pairFor(name: string, names: readonly string[]): Promise<Pick<CertificateRow, 'chain' | 'key'>> {
-    const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
+    const { chain, key } = await issuer.issueWithKey({ ...LIFE, names })
     return { chain, key: this.#seal.seal(key, `certificate ${name}`) }
   }
 
@@ -205,7 +208,7 @@ async function replyTo(request: ReturnType<typeof requestPlain>, { body }: Ask):
 }
 
 /** Never renewed. */
-const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key'> = {
+export const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key'> = {
   issued_at: FOREVER.notBefore,
   not_before: FOREVER.notBefore,
   not_after: FOREVER.notAfter,
