@@ -1,7 +1,7 @@
 import { inParallel } from './blobs/in-parallel.ts'
 import type { Dns } from './dns/dns.ts'
 import { outcomeOf } from './domain-outcome.ts'
-import { type Look, lookAt, textsOf } from './domain-proof.ts'
+import { holds, type Look, lookAt, textsOf } from './domain-proof.ts'
 import { ASKED_APART, BEYOND, revived } from './domain-schedule.ts'
 import { activate, type DomainCertificates, deactivate } from './domain-status.ts'
 import { busy } from './limits/turns.ts'
@@ -84,7 +84,7 @@ export class DomainChecks {
   async hasLostProof({ domain, proof }: DomainRow): Promise<boolean> {
     if (this.#busy >= MOST_ASKED) throw busy()
     const texts = await this.#bounded(() => textsOf(this.#options.dns, domain))
-    return texts !== undefined && !texts.includes(proof)
+    return texts !== undefined && !holds(texts, proof)
   }
 
   /** Begins no more looks that are due. */

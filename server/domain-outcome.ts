@@ -1,4 +1,4 @@
-import type { Look, Verdict } from './domain-proof.ts'
+import { holds, type Look, type Verdict } from './domain-proof.ts'
 import {
   activeLook,
   failingLook,
@@ -67,7 +67,7 @@ function whilePending(row: DomainRow, look: Look, circumstances: Circumstances):
     becomes: 'pending',
     change: { pending_since, next_check_at: next, ...change },
   })
-  const taken = rival && look.texts.includes(rival.proof) ? takenBy(row.domain) : undefined
+  const taken = rival && holds(look.texts, rival.proof) ? takenBy(row.domain) : undefined
   const wrong = [taken, wordsOf(look.pointing), wordsOf(look.text)].filter((words) => words !== undefined)
   const kept = hold && keptUntil(row.domain, hold)
   if (wrong.length > 0) {

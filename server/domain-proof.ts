@@ -55,6 +55,11 @@ export async function textsOf(dns: Dns, domain: string): Promise<readonly string
   return trouble === undefined ? values : undefined
 }
 
+/** Whether a proof is among TXT values, also as forms keep it that take the quotes and spaces around it for a part of it. */
+export function holds(texts: readonly string[], proof: string): boolean {
+  return texts.some((text) => text.replace(/^[\s"]+|[\s"]+$/g, '') === proof)
+}
+
 /** A name points here by its aliases or, since roots have none, by having no other addresses than `proxyHost`. */
 async function pointing(
   dns: Dns,
@@ -79,9 +84,13 @@ function compared(
   const trouble = addresses.trouble ?? aliases.trouble
   if (addresses.trouble === undefined && here.length > 0 && here.length === addresses.values.length)
     return THERE
-  if (trouble !== undefined) return unknown(domain, trouble)
   const target = aliases.values.at(-1)
-  if (target !== undefined) return missing(`${domain} is an alias of ${clean(target)}, expected ${proxyHost}`)
+  const alias = target && `${domain} is an alias of ${clean(target)}, expected ${proxyHost}`
+  if (trouble !== undefined) {
+    const { is, words, ours } = unknown(target ?? domain, aliases.trouble ?? trouble)
+    return { is, words: alias ? `${alias}; and ${words}` : words, ours }
+  }
+  if (alias) return missing(alias)
   if (addresses.values.length === 0)
     return missing(`${domain} has no record that leads here, expected ${proxyHost}`)
   const found = `${domain} has the ${plural('address', addresses.values)} ${listed(addresses.values)}`
@@ -97,7 +106,7 @@ function notOurs(words: string, proxyHost: string, { trouble }: Answered): Verdi
 }
 
 function proven(domain: string, proof: string, { values, trouble }: Answered): Verdict {
-  if (values.includes(proof)) return THERE
+  if (holds(values, proof)) return THERE
   const name = proofName(domain)
   if (trouble !== undefined) return unknown(name, trouble)
   if (values.length === 0) return missing(`${name} has no TXT record, expected "${proof}"`)
@@ -113,8 +122,8 @@ function missing(words: string): Verdict {
   return { is: 'missing', words }
 }
 
-function unknown(name: string, trouble: string): Verdict {
-  return { is: 'unclear', words: `${name} could not be looked up: ${clean(trouble)}`, ours: false }
+function unknown(name: string, trouble: string): Verdict & { is: 'unclear' } {
+  return { is: 'unclear', words: `${clean(name)} could not be looked up: ${clean(trouble)}`, ours: false }
 }
 
 function shown({ values, trouble }: Answered): string[] | null {

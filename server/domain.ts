@@ -167,8 +167,8 @@ function alreadyThere({ domain, slug }: DomainRow): Failure {
 }
 
 function taken(domain: string): Failure {
-  const remedy = `whoever controls its DNS removes the TXT record of that account at ${proofName(domain)}, and then adds it again`
-  return new Failure('DOMAIN_TAKEN', `${domain} is active for another account; ${remedy}`)
+  const remedy = `If you control its DNS, remove the TXT record of that account at ${proofName(domain)}; then add ${domain} once more`
+  return new Failure('DOMAIN_TAKEN', `${domain} is active for another account. ${remedy}`)
 }
 
 function noSuchDomain(): Failure {

@@ -39,7 +39,7 @@ describe('a name that two accounts want', needs('knot', 'unbound'), () => {
     const failure = await refused(town.add(other, 'www.kept.test'), 'DOMAIN_TAKEN')
     assert.match(
       failure.message,
-      /removes the TXT record of that account at _slipway\.www\.kept\.test, and then adds it again/,
+      /remove the TXT record of that account at _slipway\.www\.kept\.test; then add www\.kept\.test once more/,
     )
     await internet.zone.remove('www.kept.test')
     await refused(town.add(other, 'WWW.kept.test.'), 'DOMAIN_TAKEN')
@@ -48,6 +48,19 @@ describe('a name that two accounts want', needs('knot', 'unbound'), () => {
     await refused(domains.add(other.account, 'www.kept.test', other.slug), 'DOMAIN_TAKEN')
     assert.equal((await town.add(other, 'www.kept.test')).status, 'pending')
     assert.equal((await town.record(owner, 'www.kept.test')).status, 'active')
+  })
+
+  test('is proven by, and stays with, the one whose provider keeps quotes and spaces around its TXT value', async () => {
+    await using town = await Town.build(internet)
+    const [owner, other] = [await town.person(), await town.person()]
+    for (const [at, form] of ['"VALUE"', ' VALUE ', ' "VALUE"'].entries()) {
+      const domain = `www.quoted${at}.test`
+      const [, text] = (await town.add(owner, domain)).records
+      await town.point(domain)
+      await internet.zone.set(`_slipway.${domain}`, 'TXT', form.replace('VALUE', text!.value))
+      await town.becomesActive(owner, domain)
+      await refused(town.add(other, domain), 'DOMAIN_TAKEN')
+    }
   })
 
   test('goes to another who proves it once the TXT record of the first is gone', async () => {
