@@ -34,9 +34,10 @@ async function domains(db: Kysely<unknown>): Promise<void> {
   await schema.createIndex('held_domains_by_account').on('held_domains').column('account_id').execute()
 }
 
-/** Before, every domain was pending, and nobody looked. */
+/** Before, every domain was pending, and nobody looked: they are looked up as if they had waited for an hour. */
 async function lookUpWaiting(db: Kysely<unknown>): Promise<void> {
-  await sql`update domains set pending_since = created_at, next_check_at = created_at`.execute(db)
+  const since = Date.now() - 3_600_000
+  await sql`update domains set pending_since = ${since}, next_check_at = ${since}`.execute(db)
 }
 
 async function certificates({ schema }: Kysely<unknown>): Promise<void> {
