@@ -30,6 +30,10 @@ export interface Look {
 const MOST_SHOWN = 20
 const MOST_CHARACTERS = 300
 const MOST_IN_WORDS = 4
+
+/** A value of more characters is nobody's proof: anybody may have written it, and to read it to its end takes too long. */
+const MOST_PROVING = 255
+
 const THERE: Verdict = { is: 'there' }
 
 /** Looks at both records of a name. Never throws; bounded as the DNS room is. */
@@ -57,7 +61,7 @@ export async function textsOf(dns: Dns, domain: string): Promise<readonly string
 
 /** Whether a proof is among TXT values, also as forms keep it that take the quotes and spaces around it for a part of it. */
 export function holds(texts: readonly string[], proof: string): boolean {
-  return texts.some((text) => text.replace(/^[\s"]+|[\s"]+$/g, '') === proof)
+  return texts.some((text) => text.length <= MOST_PROVING && text.replace(/^[\s"]+|[\s"]+$/g, '') === proof)
 }
 
 /** A name points here by its aliases or, since roots have none, by having no other addresses than `proxyHost`. */

@@ -2,10 +2,29 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { resolverDns } from '../../server/dns/resolver.ts'
 import { Domains } from '../../server/domain.ts'
+import { holds } from '../../server/domain-proof.ts'
 import { makeLog } from '../../server/log.ts'
 import { domainRow } from '../store/rows.ts'
 import { needs } from '../tools/part.ts'
 import { DAY, type Internet, PROXY, refused, SECOND, startInternet, Town } from './town.ts'
+
+test('a proof may have quotes and spaces around it, but not more of them than one TXT string has room for', () => {
+  const around = (count: number) => `${' "'.repeat(count)}slipway-proof${'" '.repeat(count)}`
+  for (const [count, is] of [
+    [0, true],
+    [1, true],
+    [60, true],
+    [61, false],
+    [16_000, false],
+  ] as const)
+    assert.equal(holds([around(count)], 'slipway-proof'), is, `${count} on each side`)
+  const started = process.cpuUsage()
+  for (let look = 0; look < 1000; look++) holds([`x${'"'.repeat(65_000)}x`], 'slipway-proof')
+  assert.ok(
+    process.cpuUsage(started).user < 1e6,
+    'microseconds for a thousand of the longest values there are',
+  )
+})
 
 describe('a domain', needs('knot', 'unbound'), () => {
   let internet: Internet
