@@ -155,6 +155,9 @@ const PAIRS = [
   ['acmeEabKeyId', 'acmeEabHmacKey'],
 ] as const
 
+/** Each needs a port of its own. */
+const PORTS = ['port', 'httpsPort', 'internalPort'] as const
+
 type Values = {
   [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never
 }
@@ -187,6 +190,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       wrong.push(misspelt(name, known))
   }
   for (const [one, other] of PAIRS) wrong.push(...lonely(values, one, other), ...lonely(values, other, one))
+  wrong.push(...samePort(values))
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
   return complete(values as Values)
 }
@@ -216,6 +220,17 @@ function complete(values: Values): Config {
 function lonely(values: Record<string, unknown>, one: keyof Values, other: keyof Values): string[] {
   if (!values[one] || values[other] !== '') return []
   return [`${settings[one].name} needs ${settings[other].name} beside it`]
+}
+
+/** Workers would share one port for both, and answer with either. */
+function samePort(values: Record<string, unknown>): string[] {
+  const taken = new Map<unknown, string>()
+  return PORTS.flatMap((key) => {
+    const { [key]: port } = values
+    const other = port ? taken.get(port) : undefined
+    taken.set(port, settings[key].name)
+    return other ? [`${settings[key].name}=${port} is not allowed: ${other} is the same port`] : []
+  })
 }
 
 function misspelt(name: string, known: Set<string>): string {

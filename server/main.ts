@@ -163,6 +163,10 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
   const { openHouse } = await import('./service.ts')
   await using house = await openHouse(config, { log, version })
   const rows = await house.store.read.certificates.wanted()
+  if (rows.length === 0) {
+    say(`There are no certificates in ${config.data}`)
+    return 0
+  }
   const day = (time: number | null) => (time === null ? '-' : iso(time).slice(0, 16).replace('T', ' '))
   say(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
   for (const { name, not_after, due_at, problem } of rows)

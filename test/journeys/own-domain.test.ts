@@ -132,6 +132,9 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
     const ends = certificate.expiresAt!.slice(0, 16).replace('T', ' ')
     assert.match(said[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
     assert.equal(said.length, 2)
+    const elsewhere = join(api.data, 'elsewhere')
+    const none = await runProgram(['certificates'], { DATA: elsewhere })
+    assert.deepEqual([none.code, none.said], [0, [`There are no certificates in ${elsewhere}`]])
   })
 
   for (const [version, flag] of [

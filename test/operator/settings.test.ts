@@ -118,6 +118,23 @@ for (const [given, other] of [
   })
 }
 
+for (const [given, line] of [
+  [{ HTTPS_PORT: '8080' }, 'SLIPWAY_HTTPS_PORT=8080 is not allowed: SLIPWAY_PORT is the same port'],
+  [
+    { HTTPS_PORT: '443', INTERNAL_PORT: '443' },
+    'SLIPWAY_INTERNAL_PORT=443 is not allowed: SLIPWAY_HTTPS_PORT is the same port',
+  ],
+] as const) {
+  test(`one port is refused for two doors: ${Object.keys(given)}`, () => {
+    const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
+    assert.deepEqual(refusal(Object.fromEntries(environment)), [line])
+  })
+}
+
+test('several doors may each take a free port', () => {
+  readConfig({ SLIPWAY_PORT: '0', SLIPWAY_HTTPS_PORT: '0', SLIPWAY_INTERNAL_PORT: '0' })
+})
+
 test('values at the edge of what is allowed are taken, and an empty one is none', () => {
   const edges: [string, string, (config: Config) => unknown][] = [
     ['PORT', '0', (config) => config.port === 0],
