@@ -61,6 +61,14 @@ for (const lane of ['on', 'off']) {
       await service.addDomain('ended.test', slug)
       await service.certify('ended.test', undefined, { not_after: service.running.clock.now })
       assert.equal(await ask('ended.test'), '200 home')
+      const { clock } = service.running
+      await service.addDomain('ending.test', slug)
+      await service.certify('ending.test', undefined, { not_after: clock.now + 1000 })
+      for (let visit = 0; visit < 2; visit++)
+        assert.equal(await ask('ending.test'), '308 https://ending.test/')
+      clock.now += 1000
+      for (let visit = 0; visit < 2; visit++)
+        assert.equal(await ask('ending.test'), '200 home', 'also where it was remembered')
     })
 
     test('leads from a name that is not the primary one there in one go, and away from TLS never', async () => {

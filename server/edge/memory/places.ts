@@ -47,6 +47,8 @@ interface Pointer {
   /** Where those are sent that came over HTTPS, and those that came without. */
   secured?: Elsewhere | undefined
   plain?: Elsewhere | undefined
+  /** When the certificate ends that they rest on (milliseconds since 1970). */
+  until?: number | undefined
 }
 
 interface PlacesOptions {
@@ -169,6 +171,7 @@ export class Places {
 
   #warmDomain(domain: string, secure: boolean): Place | undefined {
     const pointer = this.#domains.warm(domain)
+    if (pointer && this.#hasEnded(pointer)) return undefined
     if (pointer?.slug === undefined) return pointer && NOTHING
     const elsewhere = secure ? pointer.secured : pointer.plain
     if (elsewhere) return elsewhere
@@ -177,6 +180,8 @@ export class Places {
   }
 
   async #findDomain(domain: string, secure: boolean): Promise<Place> {
+    const remembered = this.#domains.warm(domain)
+    if (remembered && this.#hasEnded(remembered)) this.#domains.forget(domain)
     const pointer = await this.#domains.get(domain)
     const elsewhere = secure ? pointer.secured : pointer.plain
     if (elsewhere) return elsewhere
@@ -184,6 +189,10 @@ export class Places {
     if (place.kind !== 'site' || pointer.reading >= place.reading) return place
     this.#domains.forget(domain)
     return this.#siteOf(await this.#domains.get(domain))
+  }
+
+  #hasEnded({ until }: Pointer): boolean {
+    return until !== undefined && this.#clock() >= until
   }
 
   async #siteOf({ slug }: Pointer): Promise<Place> {
@@ -242,7 +251,7 @@ export class Places {
     domain,
     account_id,
     primary_domain,
-  }: DomainRow): Promise<Pick<Pointer, 'secured' | 'plain'>> {
+  }: DomainRow): Promise<Pick<Pointer, 'secured' | 'plain' | 'until'>> {
     const { read } = this.#store
     const primary = primary_domain === null ? undefined : await read.domains.active(primary_domain)
     const name = primary?.account_id === account_id ? primary.domain : domain
@@ -251,12 +260,14 @@ export class Places {
       return { secured: elsewhere(to, false), plain: elsewhere(to, false) }
     }
     const [certificate] = await read.certificates.summaries([name])
-    const covered = (certificate?.not_after ?? 0) > this.#clock()
+    const end = certificate?.not_after ?? 0
+    const covered = end > this.#clock()
     const origin = covered ? this.#secureOrigin(name) : `http://${name}`
     const sameName = name === domain
     return {
       secured: elsewhere(covered && !sameName ? origin : undefined, sameName),
       plain: elsewhere(covered || !sameName ? origin : undefined, sameName),
+      until: covered ? end : undefined,
     }
   }
 
