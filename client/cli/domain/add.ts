@@ -39,8 +39,10 @@ async function added(slipway: Slipway, domain: string, slug: string): Promise<Do
     return await slipway.addDomain(domain, slug)
   } catch (error) {
     if (!isSlipwayError(error, 'DOMAIN_TAKEN')) throw error
-    const mine = await slipway.checkDomain(domain).catch(() => undefined)
-    if (mine?.siteSlug !== slug) throw error
+    const mine = await slipway.checkDomain(domain).catch((missing: unknown) => {
+      throw isSlipwayError(missing, 'NOT_FOUND') ? error : missing
+    })
+    if (mine.siteSlug !== slug) throw error
     return mine
   }
 }
