@@ -75,7 +75,9 @@ async function pointing(
   if (aliases.values.includes(proxyHost)) return { verdict: THERE, found }
   const expected = await dns.addresses(proxyHost)
   const verdict = compared(domain, proxyHost, { aliases, addresses, expected: expected.values })
-  const ours = verdict.is !== 'there' && expected.values.length === 0
+  const isPartly = addresses.values.some((address) => expected.values.includes(address))
+  const isKnown = expected.values.length > 0 && (expected.trouble === undefined || !isPartly)
+  const ours = verdict.is !== 'there' && !isKnown
   return { verdict: ours ? notOurs(verdict.words, proxyHost, expected) : verdict, found }
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Dns } from '../../server/dns/dns.ts'
 import { resolverDns } from '../../server/dns/resolver.ts'
 import { Domains } from '../../server/domain.ts'
-import { holds } from '../../server/domain-proof.ts'
+import { holds, lookAt } from '../../server/domain-proof.ts'
 import { makeLog } from '../../server/log.ts'
 import { domainRow } from '../store/rows.ts'
 import { needs } from '../tools/part.ts'
@@ -23,6 +24,22 @@ test('a proof may have quotes and spaces around it, but not more of them than on
   assert.ok(
     process.cpuUsage(started).user < 1e6,
     'microseconds for a thousand of the longest values there are',
+  )
+})
+
+test('a domain is not blamed when only some of the service’s own addresses could be looked up', async () => {
+  const all = ['192.0.2.1', '2001:db8::1']
+  const dns: Dns = {
+    aliases: async () => ({ values: [] }),
+    addresses: async (name) =>
+      name === PROXY ? { values: all.slice(0, 1), trouble: 'nobody answers' } : { values: all },
+    texts: async () => ({ values: [] }),
+  }
+  const { pointing } = await lookAt(dns, { domain: 'root.test', proof: 'proof' }, PROXY)
+  assert.ok(pointing.is === 'unclear' && pointing.ours)
+  assert.match(
+    pointing.words,
+    /edge\.slipway\.test, where it has to lead, could not be looked up: nobody answers/,
   )
 })
 
