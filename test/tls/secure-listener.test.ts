@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createSecureContext } from 'node:tls'
+import { readInto } from '../../server/edge/lanes/read-into.ts'
+import { makeLog } from '../../server/log.ts'
+import { SecureListener } from '../../server/secure-listener.ts'
+import { selfSigned } from '../http2/self-signed.ts'
+import { shake } from './secure-service.ts'
+
+const NAME = 'www.example.test'
+
+test('clients that come before the service is ready wait for it, and may go away meanwhile', async () => {
+  const certificate = await selfSigned(NAME)
+  const listener = await SecureListener.open('127.0.0.1', 0)
+  const gone = connect(listener.port, '127.0.0.1')
+  await once(gone, 'connect')
+  const early = shake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
+  for (let round = 0; round < 100; round++) await turn()
+  gone.resetAndDestroy()
+  for (let round = 0; round < 100; round++) await turn()
+  const choice = { context: createSecureContext(certificate), protocols: ['h2', 'http/1.1'] }
+  listener.serve(
+    {
+      choose: () => choice,
+      http1: (socket) => void socket.end('one'),
+      http2: (socket) => void socket.end('two'),
+      read: readInto,
+    },
+    makeLog({ level: 'silent', text: false, write: () => undefined }),
+  )
+  const socket = await early
+  const [said] = await once(socket, 'data')
+  assert.equal(String(said), 'two')
+  socket.end()
+  await listener.drain(60)
+})
