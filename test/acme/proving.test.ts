@@ -126,6 +126,20 @@ describe('proofs', () => {
     assert.equal(ca.count('challenge'), 0)
   })
 
+  test('may take minutes until they can be seen in DNS: the patience with the CA is not used up by that', async (t) => {
+    const now = performance.now.bind(performance)
+    let gone = 0
+    t.mock.method(performance, 'now', () => now() + gone)
+    const proofs = new UnseenProofs('dns-01')
+    const present = proofs.present.bind(proofs)
+    proofs.present = async (proof) => {
+      gone += 90_000
+      await present(proof)
+    }
+    await obtain(service.acme, ['*.example.test', 'example.test'], { proofs })
+    assert.equal(gone, 180_000)
+  })
+
   test('that cannot be taken away are logged, and the order goes on', async () => {
     const proofs = new UnseenProofs('http-01')
     const reason = new Error('the store is away')

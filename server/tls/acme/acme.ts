@@ -47,7 +47,10 @@ export interface Order {
   problem?: string
 }
 
-/** Shows the CA what it looks for, from every node, before `present` resolves. Calls for the same proof may repeat. */
+/**
+ * Shows the CA what it looks for, from every node, before `present` resolves; how long that takes is not counted in a call's
+ * deadline. Calls for the same proof may repeat.
+ */
 export interface Proofs {
   /** Which types can be shown for a name, the preferred one first; of a wildcard (`*.`) only DNS-01 counts. */
   types(name: string): readonly ChallengeType[]

@@ -4,7 +4,7 @@ import { AcmeFailure } from './acme.ts'
 export class Patience {
   readonly #limit: number
   readonly #pause: (ms: number) => Promise<void>
-  readonly #start = performance.now()
+  #start = performance.now()
   #paused = 0
 
   constructor(limit: number, pause: (ms: number) => Promise<void>) {
@@ -24,6 +24,16 @@ export class Patience {
     if (ms >= this.#left()) throw slow(now + ms)
     this.#paused += ms
     await this.#pause(ms)
+  }
+
+  /** What is not up to the CA takes nothing of what is left. */
+  async beside<T>(work: () => Promise<T>): Promise<T> {
+    const start = performance.now()
+    try {
+      return await work()
+    } finally {
+      this.#start += performance.now() - start
+    }
   }
 
   #left(): number {

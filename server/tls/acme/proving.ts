@@ -39,12 +39,12 @@ export async function proveNames(options: ProvingOptions): Promise<void> {
       const chosen = choose(await ask(url, options), key, options)
       if (!chosen) continue
       shown.push(chosen)
-      await proofs.present(chosen.proof)
+      await patience.beside(() => proofs.present(chosen.proof))
     }
     for (const { challenge } of shown) if (challenge.status === 'waiting') await answer(challenge, options)
     for (const one of shown) await untilFound(one, options)
   } finally {
-    await Promise.all(shown.map(({ proof }) => remove(proof, options)))
+    await patience.beside(() => Promise.all(shown.map(({ proof }) => remove(proof, options))))
   }
 }
 
