@@ -61,6 +61,7 @@ export class Handshakes {
 
   /** Takes a connection whose errors are heard already. */
   accept(raw: Socket): void {
+    if (raw.destroyed) return
     const address = network(raw.remoteAddress ?? '')
     const ofAddress = this.#ofAddress.get(address) ?? 0
     if (this.#underWay.size >= MOST || ofAddress >= MOST_OF_ONE) {
@@ -89,7 +90,9 @@ export class Handshakes {
   /** Gathers the hello. */
   #listen(raw: Socket, done: () => void): void {
     let bytes: Buffer | undefined
-    const stop = this.#options.read(raw, (buffer, length) => {
+    const onEnd = () => raw.destroy()
+    raw.on('end', onEnd)
+    const take = (buffer: Buffer, length: number) => {
       const chunk = Buffer.from(buffer.subarray(0, length))
       bytes = bytes ? Buffer.concat([bytes, chunk]) : chunk
       const hello = readClientHello(bytes)
@@ -99,9 +102,11 @@ export class Handshakes {
       if (typeof hello === 'string') return this.#refuseOther(raw, bytes)
       raw.unshift(bytes)
       this.#choose(raw, hello, done)
-    })
-    const onEnd = () => raw.destroy()
-    raw.on('end', onEnd)
+    }
+    // What came while nobody could take it.
+    const early = raw.readableLength > 0 ? (raw.read() as Buffer) : undefined
+    const stop = this.#options.read(raw, take)
+    if (early) take(early, early.length)
   }
 
   #choose(raw: Socket, hello: ClientHello, done: () => void): void {
