@@ -23,7 +23,11 @@ const settings = {
   port: whole('SLIPWAY_PORT', 8080, [0, 65535], 'The port of HTTP; 0 takes a free one.'),
   baseUrl: origin('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
   siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
-  proxyHost: hostName('SLIPWAY_PROXY_HOST', '', 'What custom domains point to, {proxy_host}.'),
+  proxyHost: hostName(
+    'SLIPWAY_PROXY_HOST',
+    '',
+    'What custom domains point to, {proxy_host}; domains.{site_domain} without it.',
+  ),
   httpsPort: optional(
     whole('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'The port of HTTPS, usually 443; 0 takes a free one.'),
     'off',
