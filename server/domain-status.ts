@@ -11,6 +11,8 @@ export interface DomainCertificates {
   /** Within the write that ends that. */
   release(tx: Writing, name: string): Promise<void>
   records(names: readonly string[]): Promise<Map<string, DomainCertificate>>
+  /** The owner of an active name asks: what was given up is tried once more. */
+  retry(name: string): Promise<void>
 }
 
 /** The name is the row's account's from now on, and no longer that of whoever had it. */

@@ -46,6 +46,7 @@ export class Domains implements Disposable {
     if (!row) throw noSuchDomain()
     const checked = await this.#checks.asked(row)
     if (!checked) throw noSuchDomain()
+    if (checked.status === 'active') await this.#options.certificates?.retry(checked.domain)
     return this.#record(checked)
   }
 

@@ -206,6 +206,8 @@ class Ledger {
     return new Map(names.map((name) => [name, this.record]))
   }
 
+  async retry(): Promise<void> {}
+
   taken(): string[] {
     return this.calls.splice(0)
   }

@@ -56,6 +56,18 @@ export class Certificates implements AsyncDisposable {
     return release(tx, name, this.#parts.clock())
   }
 
+  /** Tries once more what was given up after too many failures; the limits of the CA hold for this too. */
+  async retry(name: string): Promise<void> {
+    const { store, clock } = this.#parts
+    const isGivenUp = (row: CertificateSummary | undefined) =>
+      row?.due_at === null && row.unused_since === null
+    if (!isGivenUp(await store.read.certificates.summary(name))) return
+    await store.write('soft', async (tx) => {
+      if (isGivenUp(await tx.certificates.summary(name)))
+        await tx.certificates.update(name, { due_at: clock() })
+    })
+  }
+
   /** How the certificates of names stand, one for each name. */
   async records(names: readonly string[]): Promise<Map<string, DomainCertificate>> {
     const { store, clock } = this.#parts

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { activate, NAME, startIssuing } from './fixture.ts'
+
+test('what was given up is tried once more when the owner of the name asks, and only then', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca } = issuing
+  const certificates = issuing.node()
+  let provable = false
+  ca.look = async () => {
+    if (!provable) throw ca.fails([NAME])
+  }
+  await activate(store, certificates)
+  await certificates.tend()
+  while ((await issuing.row()).due_at !== null) await issuing.next(certificates)
+  const failed = ca.asked.order
+  await certificates.retry(NAME)
+  assert.equal(await certificates.tend(), 0)
+  assert.equal(ca.asked.order, failed + 1)
+  assert.equal((await issuing.row()).due_at, null, 'and is given up again')
+  provable = true
+  assert.equal(await certificates.tend(), 0)
+  await certificates.retry(NAME)
+  assert.equal(await certificates.tend(), 1)
+  await certificates.retry(NAME)
+  await certificates.retry('nobody.example.test')
+  assert.equal(await certificates.tend(), 0)
+})
