@@ -85,6 +85,7 @@ const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key' | 'not_before' 
     information_at: null,
     order_url: null,
     order_key: null,
+    proof_type: null,
     failures: 0,
     problem: null,
     due_at: null,

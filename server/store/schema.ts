@@ -196,6 +196,8 @@ export interface CertificateRow {
   /** The order under way and the key it is for, kept before the CA is asked to issue; null when none is. */
   order_url: string | null
   order_key: string | null
+  /** How it is proven first: as it was last time, or in another way when the CA has looked in vain; null at first. */
+  proof_type: 'http-01' | 'tls-alpn-01' | 'dns-01' | null
   /** In a row, since the last certificate. */
   failures: number
   /** What went wrong last, in words; null after a success. */

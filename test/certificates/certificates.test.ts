@@ -155,6 +155,39 @@ test('a challenge is in the store before the CA looks, http-01 first and tls-alp
     assert.deepEqual(await store.read.authorities.challenge(type, NAME, time.now), [], 'and is taken away')
 })
 
+test('a name is proven as it was last time, and otherwise only after a CA has looked in vain', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const types: string[] = []
+  let provable = 'tls-alpn-01'
+  ca.look = async ({ type }) => {
+    types.push(type)
+    if (type !== provable) throw ca.fails([NAME])
+  }
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  const renewed = async () => {
+    types.length = 0
+    for (const before = ca.certificates; ca.certificates === before; ) await issuing.next(certificates)
+    return [...types]
+  }
+  assert.deepEqual(await renewed(), ['http-01', 'tls-alpn-01'])
+  assert.deepEqual(await renewed(), ['tls-alpn-01'])
+  let refusals = 3
+  ca.before = (step) => {
+    if (step === 'order' && refusals-- > 0) throw new AcmeFailure('refused', 'not now')
+    if (step === 'finalize' && refusals-- > -2) throw new AcmeFailure('slow', 'it takes its time')
+  }
+  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'whatever else went wrong')
+  await deactivate(store, certificates)
+  time.now += DAY
+  await activate(store, certificates)
+  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'although it was not wanted meanwhile')
+  provable = 'http-01'
+  assert.deepEqual(await renewed(), ['tls-alpn-01', 'http-01'])
+  assert.deepEqual(await renewed(), ['http-01'])
+})
+
 test('the wildcard of the site domain is proven in DNS by the hook, and goes when it is no longer set', async () => {
   await using issuing = await startIssuing()
   const { ca, time } = issuing

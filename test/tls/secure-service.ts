@@ -218,6 +218,7 @@ export const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key'> = {
   information_at: null,
   order_url: null,
   order_key: null,
+  proof_type: null,
   failures: 0,
   problem: null,
   due_at: null,

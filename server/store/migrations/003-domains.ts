@@ -55,6 +55,7 @@ async function certificates({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('information_at', 'bigint')
     .addColumn('order_url', 'text')
     .addColumn('order_key', 'text')
+    .addColumn('proof_type', 'text')
     .addColumn('failures', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('problem', 'text')
     .addColumn('due_at', 'bigint')

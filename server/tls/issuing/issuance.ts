@@ -3,10 +3,10 @@ import type { CertificateSummary } from '../../store/queries/certificates.ts'
 import type { CertificateRow } from '../../store/schema.ts'
 import type { Durability, Writing } from '../../store/store.ts'
 import { iso } from '../../time.ts'
-import { AcmeFailure, type Order } from '../acme/acme.ts'
+import { AcmeFailure, type ChallengeType, type Order } from '../acme/acme.ts'
 import { countCertificate, countFailure, leaveAlone, namesOf, takeRoom } from './budget.ts'
 import { type IssuingParts, LEASE, leaseOf, X509 } from './parts.ts'
-import { proofsOf } from './proofs.ts'
+import { proofsOf, typesFor } from './proofs.ts'
 import { firstPlan, lifeLeft, nextOf } from './renewal.ts'
 import { setbackOf } from './setback.ts'
 
@@ -25,6 +25,8 @@ interface Turn {
   /** The order under way and the key it is for. */
   order?: string
   key?: string
+  /** How the name was shown to the CA. */
+  shown?: ChallengeType
 }
 
 /** Thrown in a visit that goes on no more: the process stops, or was so slow that another one has taken over. */
@@ -148,7 +150,8 @@ export class Issuance {
       const row = await tx.certificates.summary(name)
       if (row?.order_url !== turn.order) return false
       const due_at = row!.unused_since === null ? change.due_at : null
-      await tx.certificates.update(name, { ...change, due_at })
+      const proof_type = turn.shown ?? turn.row.proof_type
+      await tx.certificates.update(name, { ...change, proof_type, due_at })
       await tx.leases.drop(leaseOf(name), turn.holder)
       await tx.changed(name)
       return true
@@ -200,7 +203,8 @@ export class Issuance {
       const setback = setbackOf(error, { row, now, caIsThere })
       const due_at = row.unused_since === null ? setback.change.due_at : null
       const informed = setback.change.order_url === null && turn.mayBeIssued ? 0 : row.informed
-      await tx.certificates.update(name, { ...setback.change, informed, due_at })
+      const proof_type = this.#nextProof(turn, error)
+      await tx.certificates.update(name, { ...setback.change, informed, proof_type, due_at })
       if (setback.counts) await countFailure(tx, name, turn.order ?? randomUUID(), now)
       if (setback.pauseUntil !== undefined) await leaveAlone(tx, setback.pauseUntil, now)
       await tx.leases.drop(leaseOf(name), turn.holder)
@@ -213,8 +217,23 @@ export class Issuance {
     return error instanceof AcmeFailure && error.trouble === 'away' ? 'away' : 'failed'
   }
 
-  #proofs({ name, row }: Turn) {
-    return proofsOf(this.#parts, { name, own: this.#parts.own.includes(name), failures: row.failures })
+  #proofs(turn: Turn) {
+    const shown = (type: ChallengeType) => {
+      turn.shown = type
+    }
+    return proofsOf(this.#parts, { types: this.#types(turn.name, turn.row.proof_type), shown })
+  }
+
+  /** Another way than before only when the CA has looked in vain. */
+  #nextProof({ name, row, shown }: Turn, error: unknown): ChallengeType | null {
+    if (!(error instanceof AcmeFailure && error.trouble === 'failed')) return row.proof_type
+    const [tried, next = tried] = this.#types(name, shown ?? row.proof_type)
+    return next!
+  }
+
+  #types(name: string, first: ChallengeType | null): ChallengeType[] {
+    const { own, hook } = this.#parts
+    return typesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
   async #roomOrRest(tx: Writing, turn: Turn): Promise<boolean> {

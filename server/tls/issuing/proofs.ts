@@ -25,17 +25,16 @@ export class ProofFailure extends Error {
 /** How long a challenge is answered, in milliseconds: longer than any CA takes to look. */
 const CHALLENGE_LIFE = 3_600_000
 
-/** What is shown for a name of the store, by whatever node the CA comes to. `failures` changes what is tried first. */
+/** What is shown for a name of the store, by whatever node the CA comes to; `shown` hears how. */
 export function proofsOf(
   { store, clock, log, hook }: ProofsOptions,
-  { name, own, failures }: { name: string; own: boolean; failures: number },
+  { types, shown }: { types: readonly ChallengeType[]; shown: (type: ChallengeType) => void },
 ): Proofs {
-  const types = typesFor(name, own && hook !== undefined)
-  const first = failures % types.length
   return {
-    types: () => [...types.slice(first), ...types.slice(0, first)],
+    types: () => types,
 
     async present(proof) {
+      shown(proof.type)
       if (proof.type === 'dns-01') return enter(hook, proof)
       const { type, name, token, keyAuthorization: key_authorization } = proof
       const expires_at = clock() + CHALLENGE_LIFE
@@ -55,9 +54,15 @@ export function proofsOf(
   }
 }
 
-function typesFor(name: string, byDns: boolean): ChallengeType[] {
+/** How a name can be proven; `first` is tried before the others, and these in the order in which they follow it. */
+export function typesFor(
+  name: string,
+  { byDns, first }: { byDns: boolean; first: ChallengeType | null },
+): ChallengeType[] {
   if (name.startsWith('*.')) return ['dns-01']
-  return byDns ? ['dns-01', 'http-01', 'tls-alpn-01'] : ['http-01', 'tls-alpn-01']
+  const types: ChallengeType[] = byDns ? ['dns-01', 'http-01', 'tls-alpn-01'] : ['http-01', 'tls-alpn-01']
+  const at = first === null ? 0 : Math.max(0, types.indexOf(first))
+  return [...types.slice(at), ...types.slice(0, at)]
 }
 
 async function enter(hook: DnsHook | undefined, proof: Proof): Promise<void> {

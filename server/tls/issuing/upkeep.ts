@@ -101,6 +101,7 @@ function newRow(name: string, due_at: number): CertificateRow {
     information_at: null,
     order_url: null,
     order_key: null,
+    proof_type: null,
     failures: 0,
     problem: null,
     due_at,
