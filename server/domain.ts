@@ -17,8 +17,11 @@ interface DomainsOptions extends DomainChecksOptions {
 /** Custom domains of each plan (spec 8.2); a root domain and its `www` on one site are one. */
 export const DOMAINS_ALLOWED = { free: 1, hobby: 5 }
 
-/** Names that can be kept for an account: each had a certificate, and the CA's limits are for all accounts together. */
-const MOST_KEPT = 10
+/**
+ * Names that can be kept for an account, for each domain of its plan: each had a certificate, and the CA's limits are for all
+ * accounts together.
+ */
+const KEPT_FOR_EACH = 10
 
 /** Custom domains of an account: from the records to enter to the name that is served (spec 4.11 and 5.3). */
 export class Domains implements Disposable {
@@ -135,8 +138,9 @@ async function refuseTooMany(tx: Queries, account: AccountRow): Promise<void> {
 }
 
 async function refuseTooOften(tx: Queries, account: AccountRow, now: number): Promise<void> {
-  if ((await tx.domains.heldBy(account.id, now)) < MOST_KEPT) return
-  const sentence = `${MOST_KEPT} removed domains are kept for you for 7 days each: until then, only these can be added again`
+  const most = KEPT_FOR_EACH * DOMAINS_ALLOWED[account.plan]
+  if ((await tx.domains.heldBy(account.id, now)) < most) return
+  const sentence = `${most} removed domains are kept for you for 7 days each: until then, only these can be added again`
   throw new Failure('DOMAIN_LIMIT_REACHED', sentence)
 }
 
