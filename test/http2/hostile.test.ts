@@ -363,3 +363,21 @@ test('a client that reads nothing is not answered without end', async () => {
 test('nothing of all this is a failure of the service', () => {
   assert.deepEqual([...fixture.logged, ...fixture.edge.logged.filter(({ level }) => level === 'error')], [])
 })
+
+describe('a client that goes without a word leaves nothing behind', () => {
+  const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
+    ['with its answer', () => [getFrame(1, host)], (client) => client.ended(1)],
+    ['in the middle of an answer', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
+    ['in the middle of a body', () => [post(1)], (client) => client.answered('12345678')],
+  ]
+  for (const [when, frames, until] of cases) {
+    test(when, async () => {
+      const client = await greeted(...frames())
+      const socket = fixture.sockets.at(-1)!
+      await until(client)
+      client.socket.end()
+      await client.closed
+      await comesTrue(() => socket.destroyed && fixture.lane.relayed === 0)
+    })
+  }
+})

@@ -40,7 +40,7 @@ export class Http2Fixture {
   /** The server's ends of all connections. */
   readonly sockets: TLSSocket[] = []
   port = 0
-  readonly #tls = createTlsServer({ ...certificate, ALPNProtocols: ['h2'] })
+  readonly #tls = createTlsServer({ ...certificate, ALPNProtocols: ['h2'], allowHalfOpen: true })
   readonly #stack = new AsyncDisposableStack()
 
   private constructor(edge: EdgeFixture, { read, parse }: FixtureOptions) {

@@ -77,6 +77,8 @@ export class Session {
     socket.setNoDelay(true)
     socket.on('drain', this.#onDrain)
     socket.on('error', () => socket.destroy())
+    // Who says nothing any more cannot make room for answers either.
+    socket.on('end', () => this.#end())
     socket.on('close', () => this.#frames.close())
     this.#outbox.add(OWN_SETTINGS)
     this.#frames.begin()
