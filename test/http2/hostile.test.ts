@@ -275,6 +275,7 @@ describe('a request is refused that says', () => {
     ['a host with a path', { ':authority': 'x.sites.test/a' }, 400],
     ['an empty host', { ':authority': '' }, 400],
     ['a path with a space', { ':path': '/a b' }, 400],
+    ['a method in small letters', { ':method': 'get' }, 400],
   ]
   for (const [what, more, status] of cases) {
     test(what, async () => {

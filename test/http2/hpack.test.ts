@@ -131,6 +131,17 @@ test('a short block that stands for much is read to its end and not gathered', (
   assert.deepEqual(decoded(decoder, '82'), [':method: GET'])
 })
 
+test('a short block that names a long name again and again is not looked through each time', (t) => {
+  const decoder = new FieldDecoder()
+  const name = Buffer.from(`\x40\x7f\x81\x1e${'x'.repeat(3968)}\x00`, 'latin1')
+  decoder.decode(name, 0, name.length)
+  const bomb = Buffer.from('\x0f\x2f\x00'.repeat(5000), 'latin1')
+  const { mock } = t.mock.method(RegExp.prototype, 'test')
+  const list = decoder.decode(bomb, 0, bomb.length)!
+  assert.ok(list.tooLong && list.fields.every(({ isWellFormed }) => isWellFormed))
+  assert.ok(mock.callCount() < 20, `${mock.callCount()}`)
+})
+
 test('an answer says its status and its lines in a way that needs no memory', () => {
   const lines = ['Content-Type', 'text/plain', 'Connection', 'close', 'X-Own', 'ä', 'Set-Cookie', 'a=b']
   for (const [status, date] of [

@@ -79,6 +79,8 @@ export function readRequestHead(fields: readonly Field[]): RequestHead | 'malfor
   if (method === 'CONNECT') {
     if (scheme !== undefined || path !== undefined || !pseudo[':authority']) return 'malformed'
   } else if (scheme === undefined || !path || !isOrigin(method, path)) return 'malformed'
+  // Node would make capitals of it, and another request (RFC 9110, 9.1).
+  if (method !== method.toUpperCase()) isUnclear = true
   if (isUnclear || authority === undefined || !HOST.test(authority)) return 'unclear'
   if (host !== undefined && hostName(host) !== hostName(authority)) return 'unclear'
   return { method, authority, path: path ?? '', lines, cookie, length }

@@ -17,8 +17,26 @@ const CAPITAL = /[A-Z]/
 const VALUE = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/
 
 export function field(name: string, value: string): Field {
-  const isWellFormed = NAME.test(name) && !CAPITAL.test(name) && VALUE.test(value)
-  return { name, value, size: name.length + value.length + OVERHEAD, isWellFormed }
+  return new Said(name, value)
+}
+
+/** Looked at only when somebody wants to know: a block of 16 KiB can name a long name of the table five thousand times. */
+class Said implements Field {
+  readonly name: string
+  readonly value: string
+  readonly size: number
+  #isWellFormed: boolean | undefined
+
+  constructor(name: string, value: string) {
+    this.name = name
+    this.value = value
+    this.size = name.length + value.length + OVERHEAD
+  }
+
+  get isWellFormed(): boolean {
+    this.#isWellFormed ??= NAME.test(this.name) && !CAPITAL.test(this.name) && VALUE.test(this.value)
+    return this.#isWellFormed
+  }
 }
 
 /** The fields that everyone knows, by their index less one (RFC 7541, appendix A). */
