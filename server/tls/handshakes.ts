@@ -24,6 +24,9 @@ export interface HandshakesOptions {
 const MOST = 1000
 const MOST_OF_ONE = 250
 
+/** An address that has so many times as much as another one gives way to it when all is taken. */
+const MUCH_MORE = 4
+
 /** Milliseconds that a handshake may take, and between two looks for those that take longer. */
 const PATIENCE = 10_000
 const LOOK = 1000
@@ -41,8 +44,8 @@ const NOT_HTTPS =
  */
 export class Handshakes {
   readonly #options: HandshakesOptions
-  /** What is under way, and the look at which it began. */
-  readonly #underWay = new Map<Socket, number>()
+  /** What is under way, the oldest first: from where, and the look at which it began. */
+  readonly #underWay = new Map<Socket, { address: string; began: number }>()
   readonly #ofAddress = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #looks = 0
@@ -64,14 +67,14 @@ export class Handshakes {
     if (raw.destroyed) return
     const address = network(raw.remoteAddress ?? '')
     const ofAddress = this.#ofAddress.get(address) ?? 0
-    if (this.#underWay.size >= MOST || ofAddress >= MOST_OF_ONE) {
+    if (ofAddress >= MOST_OF_ONE || !this.#hasRoom(ofAddress)) {
       this.refused.busy++
       return void raw.destroy()
     }
-    this.#underWay.set(raw, this.#looks)
+    this.#underWay.set(raw, { address, began: this.#looks })
     this.#ofAddress.set(address, ofAddress + 1)
-    raw.once('close', () => this.#done(raw, address))
-    this.#listen(raw, () => this.#done(raw, address))
+    raw.once('close', () => this.#done(raw))
+    this.#listen(raw, () => this.#done(raw))
   }
 
   /** Ends what is under way. */
@@ -80,8 +83,22 @@ export class Handshakes {
     for (const raw of this.#underWay.keys()) raw.destroy()
   }
 
-  #done(raw: Socket, address: string): void {
-    if (!this.#underWay.delete(raw)) return
+  /** Whether there is a place for an address with so many, be it one that another address has to give. */
+  #hasRoom(ofAddress: number): boolean {
+    if (this.#underWay.size < MOST) return true
+    const [fullest, most] = [...this.#ofAddress].reduce((one, other) => (other[1] > one[1] ? other : one))
+    if (most < MUCH_MORE * (ofAddress + 1)) return false
+    const [oldest] = this.#underWay.entries().find(([, { address }]) => address === fullest)!
+    this.refused.busy++
+    this.#done(oldest)
+    oldest.destroy()
+    return true
+  }
+
+  #done(raw: Socket): void {
+    const { address } = this.#underWay.get(raw) ?? {}
+    if (address === undefined) return
+    this.#underWay.delete(raw)
     const left = this.#ofAddress.get(address)! - 1
     if (left > 0) this.#ofAddress.set(address, left)
     else this.#ofAddress.delete(address)
@@ -159,7 +176,7 @@ export class Handshakes {
 
   #look(): void {
     this.#looks++
-    for (const [raw, began] of this.#underWay) {
+    for (const [raw, { began }] of this.#underWay) {
       if ((this.#looks - began) * LOOK <= PATIENCE) break
       this.refused.slow++
       raw.destroy()

@@ -200,6 +200,22 @@ test('all addresses together have so many handshakes at once', async () => {
   assert.equal(handshakes.count, MOST)
 })
 
+test('a few addresses that hold all of them make room for others', async () => {
+  const few = MOST / MOST_OF_ONE
+  addresses = Array.from({ length: MOST }, (_, index) => `192.0.2.${index % few}`)
+  for (let index = 0; index < MOST; index++) await client(Buffer.of(22))
+  await comesTrue(() => handshakes.count === MOST)
+  for (let index = 0; index < 20; index++) {
+    addresses = ['198.51.100.1']
+    await visit()
+    await comesTrue(() => secured.length === index + 1)
+    addresses = ['192.0.2.0']
+    await client(Buffer.of(22))
+    await comesTrue(() => handshakes.count === MOST)
+  }
+  assert.equal(handshakes.refused.busy, 20)
+})
+
 test('clients that go away in the middle leave nothing behind', async () => {
   const held = Promise.withResolvers<Choice>()
   choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
