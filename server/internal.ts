@@ -7,8 +7,8 @@ interface InternalOptions {
   port: number
   /** Whether several processes of this machine listen there. */
   shared: boolean
-  /** Whether the service has something at this host name; UNAVAILABLE when nobody can say. */
-  serves: (name: string) => Promise<boolean>
+  /** Whether this host name may have a certificate of its own; UNAVAILABLE when nobody can say. */
+  allows: (name: string) => Promise<boolean>
   log: Log
 }
 
@@ -73,7 +73,7 @@ async function answer(
 }
 
 async function decide(
-  { serves, log }: InternalOptions,
+  { allows, log }: InternalOptions,
   request: IncomingMessage,
 ): Promise<{ status: number; [header: string]: string | number }> {
   if (!isLocal(request)) return { status: 403 }
@@ -84,7 +84,7 @@ async function decide(
   const name = domain.toLowerCase().replace(/\.$/, '')
   if (more.length > 0 || !NAME.test(name)) return { status: 400 }
   try {
-    return { status: (await serves(name)) ? 200 : 404 }
+    return { status: (await allows(name)) ? 200 : 404 }
   } catch (error) {
     log[error instanceof Failure ? 'warn' : 'error']('a proxy could not be told about a name', {
       name,

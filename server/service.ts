@@ -162,7 +162,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   https?.serve({ edge, listener, budget })
   const internal = await openInternal(config.internalPort, {
     shared,
-    serves: (name) => edge.serves(name),
+    allows: (name) => edge.mayHaveCertificate(name),
     log,
   })
   if (internal) stack.use(internal)

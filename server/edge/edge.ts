@@ -81,18 +81,15 @@ export class Edge {
   }
 
   /**
-   * Whether there is something at a host name in lower case: the service itself, a site that is live or an active custom
-   * domain. Not at the hosts of single versions: certificates are public, and those names are not. UNAVAILABLE when it
-   * is not known and the store is away.
+   * Whether a host name in lower case may have a certificate of its own: the service itself or an active custom domain.
+   * The hosts of sites are covered by one wildcard. UNAVAILABLE when it is not known and the store is away.
    */
-  async serves(name: string): Promise<boolean> {
+  async mayHaveCertificate(name: string): Promise<boolean> {
     const host = this.#hosts.read(name)
     if (host.kind === 'service') return this.#hosts.isOwn(name)
-    if (host.kind === 'version') return false
+    if (host.kind !== 'domain') return false
     const place = await this.#places.find(host, true)
-    if (place.kind === 'elsewhere') return true
-    if (place.kind !== 'site' || this.#isOver(place)) return false
-    return host.kind === 'domain' || place.table !== undefined
+    return place.kind === 'elsewhere' || (place.kind === 'site' && !this.#isOver(place))
   }
 
   /** These sites or domains changed; undefined when anything may have. For `store.onChange`. */

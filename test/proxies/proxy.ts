@@ -15,7 +15,7 @@ export interface RunningProxy extends AsyncDisposable {
   service: RunningService
   httpPort: number
   httpsPort: number
-  /** PEM of the root that its certificates come from. */
+  /** PEM of the roots that its certificates come from. */
   root: string
 }
 
@@ -35,8 +35,8 @@ interface Recipe {
   isReady(line: string): boolean
   args(configuration: string): string[]
   changes(ports: Ports): Changes
-  /** Writes what its certificates are read from and answers the root; without it the proxy makes them. */
-  certificates?: (folder: string) => Promise<string>
+  /** Writes what its certificates are read from and answers the root. */
+  certificates(folder: string): Promise<string>
 }
 
 const RECIPES: Record<ProxyName, Recipe> = {
@@ -46,12 +46,15 @@ const RECIPES: Record<ProxyName, Recipe> = {
     args: (configuration) => ['run', '--config', configuration, '--adapter', 'caddyfile'],
     changes: ({ folder, http, https, service, internal }) => [
       ['127.0.0.1:8081', `127.0.0.1:${internal}`],
+      ['/etc/slipway/tls/sites.example', `${folder}/tls/sites.test`],
+      ['*.sites.example', '*.sites.test'],
       ['127.0.0.1:8080', `127.0.0.1:${service}`],
       [
         '{\n\ton_demand_tls',
         `{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port ${http}\n\thttps_port ${https}\n\tdefault_bind 127.0.0.1\n\tstorage file_system ${folder}/data\n\ton_demand_tls`,
       ],
     ],
+    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ crt: chain, key })),
   },
   nginx: {
     file: 'nginx.conf',
@@ -97,14 +100,14 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
   const recipe = RECIPES[name]
   await using started = new AsyncDisposableStack()
   let service!: RunningService
-  let root: string | undefined
+  let root!: string
   const daemon = started.use(
     await startDaemon({
       name,
       ports: 2,
       async prepare(folder, [http, https]) {
         service = started.use(await startService(https!, settings))
-        root = await recipe.certificates?.(folder)
+        root = await recipe.certificates(folder)
         const internal = service.service.internalPort!
         const changes = recipe.changes({
           folder,
@@ -121,7 +124,7 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
     }),
   )
   const [httpPort, httpsPort] = daemon.ports as [number, number]
-  root ??= await caddyRoot(daemon)
+  if (name === 'caddy') root += await caddyRoot(daemon)
   const owned = started.move()
   return { service, httpPort, httpsPort, root, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
