@@ -3,6 +3,7 @@ import { LOG_LEVELS } from './log.ts'
 import {
   address,
   base64url,
+  certificateFile,
   dnsServers,
   file,
   hostName,
@@ -48,7 +49,7 @@ const settings = {
     'https://acme-v02.api.letsencrypt.org/directory',
   ),
   acmeEmail: mailAddress('SLIPWAY_ACME_EMAIL', 'Where the CA may write to.'),
-  acmeCaFile: file('SLIPWAY_ACME_CA_FILE', 'PEM file of a root to trust when talking to the CA.'),
+  acmeCaFile: certificateFile('SLIPWAY_ACME_CA_FILE', 'PEM file of a root to trust when talking to the CA.'),
   acmeProfile: text('SLIPWAY_ACME_PROFILE', '', 'Profile of certificates to ask the CA for.'),
   acmeEabKeyId: text('SLIPWAY_ACME_EAB_KEY_ID', '', 'Key id of an external account, where the CA wants one.'),
   acmeEabHmacKey: base64url('SLIPWAY_ACME_EAB_HMAC_KEY', 'Its key, in base64url.'),

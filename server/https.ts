@@ -136,7 +136,8 @@ function openFiles(config: Config, log: Log, onChange: () => void): CertificateF
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config
   if (certFile === '' && keyFile === '') return undefined
   try {
-    return new CertificateFiles({ certFile, keyFile, log, onChange })
+    const covering = { host: `any.${config.siteDomain}`, name: `*.${config.siteDomain}` }
+    return new CertificateFiles({ certFile, keyFile, covering, log, onChange })
   } catch (error) {
     throw new ConfigError(
       `SLIPWAY_TLS_CERT_FILE=${JSON.stringify(certFile)} with SLIPWAY_TLS_KEY_FILE=${JSON.stringify(keyFile)} is not allowed: they must be a certificate and its key, PEM (${(error as Error).message})`,

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
 import { Failure } from './failure.ts'
@@ -163,6 +163,11 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
   const { openHouse } = await import('./service.ts')
   await using house = await openHouse(config, { log, version })
   const rows = await house.store.read.certificates.wanted()
+  const file = config.tlsCertFile
+  if (file !== '') {
+    const { subjectAltName, validToDate } = new X509Certificate(readFileSync(file))
+    say(`${file}: ${subjectAltName ?? 'no names'}, until ${iso(validToDate.getTime()).slice(0, 10)}\n`)
+  }
   if (rows.length === 0) {
     say(`There are no certificates in ${config.data}`)
     return 0
@@ -194,7 +199,7 @@ function announce(baseUrl: string, config: Config): void {
   Publish a folder:   npx slipway publish ./folder${baseUrl === 'http://localhost:8080' ? '' : ` --server ${baseUrl}`}
                       (in a second terminal, in this folder)
   API reference:      ${baseUrl}/docs
-  Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
+  ${config.httpsPort === undefined ? '' : `HTTPS:              ${config.tlsCertFile || 'certificates come by themselves, the first within some seconds'}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
 
   Ctrl-C stops it.
 `)

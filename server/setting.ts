@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto'
 import { Resolver } from 'node:dns'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 
 /** One row of the table of settings. `read` turns text into a value or throws what is allowed, in words. */
@@ -54,6 +55,7 @@ export function dnsServers(name: string, means: string): Setting<readonly string
       const servers = given.split(',').map((one) => one.trim())
       const resolver = new Resolver()
       try {
+        if (servers.some((server) => /:0+$/.test(server))) throw new Error('nobody listens there')
         resolver.setServers(servers)
       } catch {
         throw new Error(
@@ -178,6 +180,23 @@ export function file(name: string, means: string): Setting<string> {
     read(given) {
       if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
       return given
+    },
+  }
+}
+
+/** A file with a certificate in PEM, by its path. */
+export function certificateFile(name: string, means: string): Setting<string> {
+  const setting = file(name, means)
+  return {
+    ...setting,
+    read(given) {
+      const path = setting.read(given)
+      try {
+        new X509Certificate(readFileSync(path))
+      } catch {
+        throw new Error('it must be a file with a certificate in PEM')
+      }
+      return path
     },
   }
 }

@@ -11,6 +11,8 @@ export interface KeyPair {
 interface CertificateFilesOptions {
   certFile: string
   keyFile: string
+  /** A host that the certificate has to be for, and what to call it. */
+  covering: { host: string; name: string }
   log: Log
   /** Called when other files have taken their place. */
   onChange: () => void
@@ -83,11 +85,13 @@ export class CertificateFiles implements Disposable {
   }
 
   #read(): { pair: KeyPair; leaf: X509Certificate } {
-    const { certFile, keyFile } = this.#options
+    const { certFile, keyFile, covering } = this.#options
     const pair = { chain: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
     const leaf = new X509Certificate(pair.chain)
     if (!leaf.checkPrivateKey(createPrivateKey(pair.key)))
       throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
+    if (leaf.checkHost(covering.host, { subject: 'never' }) === undefined)
+      throw new Error(`the certificate in ${certFile} is not for ${covering.name}`)
     return { pair, leaf }
   }
 }

@@ -40,13 +40,16 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   INTERNAL_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
   ACME_URL: { values: ['ca.example', 'http://ca.example/directory', 'https://'], allowed: /https:\/\// },
   ACME_EMAIL: { values: ['operator', 'a@b, c@d', 'mailto:a b@c'], allowed: /a mail address/ },
-  ACME_CA_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
+  ACME_CA_FILE: {
+    values: [...NO_FILES, 'package.json'],
+    allowed: /a file that can be read|a certificate in PEM/,
+  },
   ACME_EAB_HMAC_KEY: { values: ['hush', 'hush hush hush hush hush'], allowed: /base64url/, secret: true },
   TLS_CERT_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   TLS_KEY_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   DNS_HOOK: { values: [...NO_FILES, 'package.json', 'sh'], allowed: /whole path of a program/ },
   DNS_SERVERS: {
-    values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000'],
+    values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,
   },
   SMTP_URL: {

@@ -83,17 +83,21 @@ describe('files that change', () => {
     for (let time = 0; time < 3; time++) look()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
     assert.equal(complaints(), 1)
+    await put(['nope.test'])
+    for (let time = 0; time < 3; time++) look()
+    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.equal(complaints(), 2)
     await writeFile(certFile, 'half a certif')
     for (let time = 0; time < 3; time++) look()
     await rm(certFile)
     for (let time = 0; time < 3; time++) look()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
-    assert.equal(complaints(), 3)
+    assert.equal(complaints(), 4)
 
     await put()
     look()
     assert.equal(await service.namesFor(name), shown)
-    assert.equal(complaints(), 3)
+    assert.equal(complaints(), 4)
   })
 })
 
@@ -106,6 +110,7 @@ describe('the service does not start, and names both settings, with', () => {
       await writeFile(keyFile, key)
     },
     'an empty file': () => writeFile(certFile, ''),
+    'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
   }
   for (const [what, spoil] of Object.entries(wrong)) {
     test(what, async () => {
