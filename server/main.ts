@@ -130,7 +130,7 @@ async function freePorts({ host, port, httpsPort, internalPort }: Config): Promi
 
 async function freePort(host: string, port: number, setting: string): Promise<number> {
   const { createServer } = await import('node:net')
-  const { listenOn, portOf } = await import('./ports.ts')
+  const { listenOn, portOf } = await import('./sockets/ports.ts')
   const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
   const free = portOf(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))

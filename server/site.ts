@@ -10,7 +10,7 @@ import type {
 } from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { type DomainCertificates, endDomainsOf } from './domain-status.ts'
+import { type DomainCertificates, endDomainsOf } from './domain/status.ts'
 import { Failure, invalid } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import { type Fronts, upToDate } from './front/fronts.ts'

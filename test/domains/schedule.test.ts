@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { activeLook, failingLook, pendingLook, revived } from '../../server/domain-schedule.ts'
+import { activeLook, failingLook, pendingLook, revived } from '../../server/domain/schedule.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { readInto } from '../../server/edge/lanes/read-into.ts'
 import { makeLog } from '../../server/log.ts'
-import { SecureListener } from '../../server/secure-listener.ts'
+import { SecureListener } from '../../server/sockets/secure-listener.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { shake } from './secure-service.ts'
 

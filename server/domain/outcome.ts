@@ -1,4 +1,6 @@
-import { holds, type Look, type Verdict } from './domain-proof.ts'
+import type { DomainRow, HeldDomainRow } from '../store/schema.ts'
+import { iso } from '../time.ts'
+import { holds, type Look, type Verdict } from './proof.ts'
 import {
   activeLook,
   failingLook,
@@ -7,9 +9,7 @@ import {
   pendingLook,
   secondProof,
   unclearLook,
-} from './domain-schedule.ts'
-import type { DomainRow, HeldDomainRow } from './store/schema.ts'
-import { iso } from './time.ts'
+} from './schedule.ts'
 
 /** What a look has to be judged with; times in milliseconds since 1970. */
 export interface Circumstances {

@@ -1,8 +1,8 @@
-import type { DomainCertificate, DomainRecord } from '../client/wire.ts'
-import { counterpartOf, partsOf } from './domain-name.ts'
-import type { Found } from './domain-proof.ts'
-import type { DomainRow } from './store/schema.ts'
-import { iso, isoOrNull } from './time.ts'
+import type { DomainCertificate, DomainRecord } from '../../client/wire.ts'
+import type { DomainRow } from '../store/schema.ts'
+import { iso, isoOrNull } from '../time.ts'
+import { counterpartOf, partsOf } from './name.ts'
+import type { Found } from './proof.ts'
 
 interface Around {
   proxyHost: string

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Log } from './log.ts'
+import type { Log } from '../log.ts'
+import type { ClientHello } from '../tls/client-hello.ts'
+import type { Choice } from '../tls/contexts.ts'
+import { Handshakes, type Read } from '../tls/handshakes.ts'
 import { listenOn, portOf } from './ports.ts'
-import type { ClientHello } from './tls/client-hello.ts'
-import type { Choice } from './tls/contexts.ts'
-import { Handshakes, type Read } from './tls/handshakes.ts'
 
 /** Who speaks with visitors once a connection is encrypted. */
 export interface SecureDoors {

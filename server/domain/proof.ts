@@ -1,6 +1,6 @@
-import type { Answered, Dns } from './dns/dns.ts'
-import { proofName } from './domain-name.ts'
-import type { DomainRow } from './store/schema.ts'
+import type { Answered, Dns } from '../dns/dns.ts'
+import type { DomainRow } from '../store/schema.ts'
+import { proofName } from './name.ts'
 
 /** What DNS answered, as it is kept and shown; null where nobody could say. */
 export interface Found {

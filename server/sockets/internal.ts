@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { Failure } from './failure.ts'
-import type { Log } from './log.ts'
+import { Failure } from '../failure.ts'
+import type { Log } from '../log.ts'
 import { listenOn, portOf } from './ports.ts'
 
 interface InternalOptions {

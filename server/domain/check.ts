@@ -1,13 +1,13 @@
-import { inParallel } from './blobs/in-parallel.ts'
-import type { Dns } from './dns/dns.ts'
-import { outcomeOf } from './domain-outcome.ts'
-import { holds, type Look, lookAt, textsOf } from './domain-proof.ts'
-import { ASKED_APART, BEYOND, revived } from './domain-schedule.ts'
-import { activate, type DomainCertificates, deactivate } from './domain-status.ts'
-import { busy } from './limits/turns.ts'
-import type { Log } from './log.ts'
-import type { DomainRow } from './store/schema.ts'
-import type { Durability, Store, Writing } from './store/store.ts'
+import { inParallel } from '../blobs/in-parallel.ts'
+import type { Dns } from '../dns/dns.ts'
+import { busy } from '../limits/turns.ts'
+import type { Log } from '../log.ts'
+import type { DomainRow } from '../store/schema.ts'
+import type { Durability, Store, Writing } from '../store/store.ts'
+import { outcomeOf } from './outcome.ts'
+import { holds, type Look, lookAt, textsOf } from './proof.ts'
+import { ASKED_APART, BEYOND, revived } from './schedule.ts'
+import { activate, type DomainCertificates, deactivate } from './status.ts'
 
 export interface DomainChecksOptions {
   store: Store

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { type Failure, invalid } from './failure.ts'
+import { type Failure, invalid } from '../failure.ts'
 
 const MOST_CHARACTERS = 253
 /** What stands before a name where its TXT record is (spec 5.3). */

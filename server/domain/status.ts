@@ -1,8 +1,8 @@
-import type { DomainCertificate } from '../client/wire.ts'
-import { waiting } from './domain-outcome.ts'
-import { HOLD } from './domain-schedule.ts'
-import type { DomainRow } from './store/schema.ts'
-import type { Writing } from './store/store.ts'
+import type { DomainCertificate } from '../../client/wire.ts'
+import type { DomainRow } from '../store/schema.ts'
+import type { Writing } from '../store/store.ts'
+import { waiting } from './outcome.ts'
+import { HOLD } from './schedule.ts'
 
 /** Who gets certificates for names; nobody does for a service without HTTPS. */
 export interface DomainCertificates {
