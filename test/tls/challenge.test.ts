@@ -36,6 +36,22 @@ test('a CA that looks by TLS-ALPN-01 finds the proof, and visitors of the same n
   assert.equal(await service.namesFor(NAME, CHALLENGE), UNKNOWN_NAME)
 })
 
+test('a proof that is looked at again and again is made once, and another one anew', async () => {
+  await using service = await SecureService.start()
+  const proof = { type: 'tls-alpn-01', name: NAME, token: 'a', key_authorization: 'a.b' } as const
+  const shown = async () => {
+    const socket = await service.shake(NAME, CHALLENGE)
+    const { raw } = socket.getPeerCertificate(true)
+    socket.destroy()
+    return raw.toString('hex')
+  }
+  await service.challenge(proof)
+  const all = await Promise.all([shown(), shown(), shown()])
+  assert.equal(new Set([...all, await shown()]).size, 1)
+  await service.challenge({ ...proof, key_authorization: 'a.c' })
+  assert.ok(!all.includes(await shown()))
+})
+
 test('any process on the store answers for what another one proves', async () => {
   await using service = await SecureService.start()
   await using other = await SecureService.start({ DATA: service.running.data })
