@@ -62,6 +62,7 @@ export class Https implements AsyncDisposable {
       baseHost: this.#base.hostname,
       own: ownNames(config, baseUrl),
       files: this.#files,
+      log,
     })
   }
 

@@ -1,5 +1,6 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Log } from '../log.ts'
 import { Budget } from '../memory/kept.ts'
 import { Remembered } from '../memory/remembered.ts'
 import type { CertificateRow } from '../store/schema.ts'
@@ -27,6 +28,7 @@ interface ContextsOptions {
   /** Names of rows that are for the service's own hosts; `*.{site_domain}` is for that domain too. */
   own: readonly string[]
   files: CertificateFiles | undefined
+  log: Log
 }
 
 /** A context as it is remembered; undefined when there is no certificate. */
@@ -79,6 +81,7 @@ export class Contexts {
   readonly #made: Remembered<Made>
   /** By name and what is proven. */
   readonly #proofs = new Map<string, Promise<Choice>>()
+  #hasComplained = false
   /** Which of the service's own names had a certificate when that was last known. */
   readonly #ready = new Map<string, boolean>()
 
@@ -155,7 +158,14 @@ export class Contexts {
   #opened({ name, chain, key }: CertificateRow): KeyPair | undefined {
     if (chain === null || key === null) return undefined
     const opened = this.#options.seal.open(key, `certificate ${name}`)
-    return opened === undefined ? undefined : { chain, key: opened }
+    if (opened !== undefined) return { chain, key: opened }
+    if (!this.#hasComplained)
+      this.#options.log.error(
+        'the key of a certificate cannot be opened: SLIPWAY_SECRET is not the one that it was kept with',
+        { name },
+      )
+    this.#hasComplained = true
+    return undefined
   }
 
   async #challenged(name: string): Promise<Choice | undefined> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Failure } from '../../server/failure.ts'
+import { makeLog } from '../../server/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { Contexts } from '../../server/tls/contexts.ts'
@@ -83,6 +84,7 @@ describe('while the store is away', () => {
       baseHost: 'slipway.test',
       own: [],
       files: undefined,
+      log: makeLog({ level: 'error', text: true, write: () => undefined }),
     })
     await work(contexts, store, clock)
     await rm(folder, { recursive: true })

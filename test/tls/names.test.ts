@@ -137,3 +137,17 @@ test('a certificate that cannot be used is named in the log, and nobody else fee
   assert.equal(line?.name, 'broken.test')
   assert.equal(await service.namesFor('sound.test'), 'DNS:sound.test')
 })
+
+test('a service that was given another secret says why it cannot show its certificates', async () => {
+  await service.addSecureDomain('sealed.test', slug)
+  const { data } = service.running
+  await using other = await SecureService.start({ DATA: data, SECRET: 'another one, that is long enough' })
+  assert.equal(await other.namesFor('sealed.test'), UNKNOWN_NAME)
+  const said = other.running.log.filter(({ message }) =>
+    /SLIPWAY_SECRET is not the one/.test(String(message)),
+  )
+  assert.deepEqual(
+    said.map(({ level, name }) => [level, name]),
+    [['error', 'sealed.test']],
+  )
+})
