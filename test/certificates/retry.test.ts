@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { activate, NAME, startIssuing } from './fixture.ts'
+import { activate, DAY, deactivate, MINUTE, NAME, startIssuing } from './fixture.ts'
 
 test('what was given up is tried once more when the owner of the name asks, and only then', async () => {
   await using issuing = await startIssuing()
@@ -25,4 +25,30 @@ test('what was given up is tried once more when the owner of the name asks, and 
   await certificates.retry(NAME)
   await certificates.retry('nobody.example.test')
   assert.equal(await certificates.tend(), 0)
+})
+
+test('to remove a name that fails and to add it again is no way around its wait', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  ca.look = async () => {
+    throw ca.fails([NAME])
+  }
+  const again = async () => {
+    await deactivate(store, certificates)
+    await activate(store, certificates)
+    await certificates.tend()
+  }
+  await activate(store, certificates)
+  await certificates.tend()
+  for (let time = 0; time < 5; time++) await again()
+  assert.equal(ca.asked.order, 1)
+  time.now += 2 * MINUTE
+  await certificates.tend()
+  assert.equal(ca.asked.order, 2)
+  await deactivate(store, certificates)
+  time.now += 2 * DAY
+  await activate(store, certificates)
+  await certificates.tend()
+  assert.equal(ca.asked.order, 3, 'what is long ago is forgiven')
 })

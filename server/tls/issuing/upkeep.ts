@@ -2,6 +2,7 @@ import type { CertificateRow } from '../../store/schema.ts'
 import type { Writing } from '../../store/store.ts'
 import { tidyRequests } from './budget.ts'
 import { type IssuingParts, LEASE, LEASES } from './parts.ts'
+import { retryTime } from './renewal.ts'
 
 const DAY = 86_400_000
 
@@ -17,14 +18,18 @@ const CLOCKS_APART = 3_600_000
 const BATCH = 100
 const MOST_BATCHES = 1000
 
-/** Plans a certificate for a name: now, unless it has a good one. */
+/** Plans a certificate for a name: now, unless it has a good one, or failed lately: to remove and add it is no way around a wait. */
 export async function want(tx: Writing, name: string, now: number): Promise<void> {
   const row = await tx.certificates.summary(name)
   if (!row) return tx.certificates.insert(newRow(name, now))
   const good = row.not_after !== null && row.not_after > now
   const next = Math.min(row.renew_at ?? now, row.information_at ?? Number.POSITIVE_INFINITY)
   const due_at = good && row.order_url === null ? Math.max(now, next) : now
-  await tx.certificates.update(name, { due_at, unused_since: null, failures: 0, problem: null })
+  const since = row.unused_since
+  if (good || row.failures === 0 || since === null || now - since > DAY)
+    return tx.certificates.update(name, { due_at, unused_since: null, failures: 0, problem: null })
+  const retry = Math.max(now, retryTime(row.failures, row.not_after, name, since))
+  await tx.certificates.update(name, { due_at: retry, unused_since: null })
 }
 
 /** Plans nothing for a name any more; what it has is kept for some days. */
