@@ -18,6 +18,30 @@ test('two nodes at once make one order for a name', async () => {
   for (const name of names) assert.ok((await issuing.served(name))!.fits)
 })
 
+test('a new name does not wait until a slow CA has renewed a hundred others', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 60 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  while (ca.certificates < names.length) {
+    await certificates.tend()
+    time.now += 10 * SECOND
+  }
+  time.now += 70 * DAY
+  const ordered: string[] = []
+  ca.before = async (step, [name]) => {
+    if (step !== 'order') return
+    time.now += 5 * SECOND
+    if (ordered.push(name!) === 5) await activate(store, certificates, 'new.test')
+  }
+  while (ordered.length < names.length + 1) {
+    await certificates.tend()
+    time.now += 10 * SECOND
+  }
+  assert.ok(ordered.indexOf('new.test') < 30, `${ordered.indexOf('new.test')}`)
+})
+
 test('what fails backs off, says why, and is over when it is mended', async () => {
   const troubles: [why: string, trouble: () => AcmeFailure, said: RegExp][] = [
     [

@@ -15,6 +15,9 @@ const MINUTE = 60 * SECOND
 const A_TURN = 100
 const AT_ONCE = 10
 
+/** How long after its beginning a turn begins with further names: what has come up meanwhile may be more urgent. */
+const TURN = 30 * SECOND
+
 const UPKEEP_EVERY = 60 * MINUTE
 
 /** How far back a clock may go without everything being looked at anew. */
@@ -129,10 +132,12 @@ export class Certificates implements AsyncDisposable {
 
   /** One name first when the CA was away, ten at a time when it is there, and no more when it wants no more. */
   async #visitAll(rows: readonly CertificateSummary[]): Promise<number> {
+    const { clock } = this.#parts
+    const began = clock()
     let issued = 0
     let goesOn = true
     const visit = async ({ name }: CertificateSummary) => {
-      if (!goesOn || this.#stopped) return
+      if (!goesOn || this.#stopped || clock() - began > TURN) return
       const outcome = await this.#visit(name)
       if (outcome === 'issued') issued++
       if (outcome === 'away' || outcome === 'paused') goesOn = false
