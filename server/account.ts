@@ -13,7 +13,7 @@ import { codeLetter, lockLetter } from './mail/letters.ts'
 import type { Mail } from './mail/mail.ts'
 import type { AccountRow, CodeRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
-import { iso } from './time.ts'
+import { inWords } from './time.ts'
 
 /** Spec 2.6. */
 const CODE_SECONDS = 600
@@ -247,6 +247,6 @@ async function isLocked(tx: Writing, email: string, now: number): Promise<boolea
 }
 
 function tooManyCodes(resetsAt: number, now: number): Failure {
-  const sentence = `At most ${CODES_AN_HOUR} codes an hour are mailed to one address; try again at ${iso(resetsAt)}`
+  const sentence = `At most ${CODES_AN_HOUR} codes an hour are mailed to one address; try again at ${inWords(resetsAt)}`
   return new Failure('RATE_LIMITED', sentence, { retryAfterSeconds: Math.ceil((resetsAt - now) / 1000) })
 }

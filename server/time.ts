@@ -6,3 +6,8 @@ export function iso(milliseconds: number): string {
 export function isoOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : iso(milliseconds)
 }
+
+/** The same for a sentence that people read. */
+export function inWords(milliseconds: number): string {
+  return `${iso(milliseconds).slice(0, 19).replace('T', ' ')} UTC`
+}

@@ -1,5 +1,5 @@
 import type { DomainRow, HeldDomainRow } from '../store/schema.ts'
-import { iso } from '../time.ts'
+import { inWords } from '../time.ts'
 import { holds, type Look, type Verdict } from './proof.ts'
 import {
   activeLook,
@@ -113,7 +113,7 @@ function whileActive(row: DomainRow, look: Look, { now, random }: Circumstances)
     return stays({ failing_since: null, reason: pointing.words, next_check_at: unclearLook(now) })
   const since = Math.min(row.failing_since ?? now, now)
   if (now - since >= GRACE) return { becomes: 'pending', change: waiting(now, pointing.words) }
-  const end = `if that is still so at ${iso(since + GRACE)}, it is no longer served`
+  const end = `if that is still so at ${inWords(since + GRACE)}, it is no longer served`
   return stays({
     failing_since: since,
     reason: `${pointing.words}; ${end}`,
@@ -128,7 +128,7 @@ function takenBy(domain: string): string {
 }
 
 function keptUntil(domain: string, { until }: HeldDomainRow): string {
-  return `${domain} was removed from another account and is kept for that one: here it can become active from ${iso(until)} on`
+  return `${domain} was removed from another account and is kept for that one: here it can become active from ${inWords(until)} on`
 }
 
 function wordsOf(verdict: Verdict): string | undefined {

@@ -1,6 +1,6 @@
 import type { DomainCertificate, DomainRecord } from '../../client/wire.ts'
 import type { DomainRow } from '../store/schema.ts'
-import { iso, isoOrNull } from '../time.ts'
+import { inWords, iso, isoOrNull } from '../time.ts'
 import { counterpartOf, partsOf } from './name.ts'
 import type { Found } from './proof.ts'
 
@@ -62,6 +62,6 @@ export async function recordOf(
 function reasonOf({ status, reason, next_check_at }: DomainRow): string | null {
   if (reason === null && status === 'active') return null
   const words = reason ?? 'Waiting for both DNS records to be entered'
-  if (next_check_at !== null) return `${words}. It is looked up again at ${iso(next_check_at)}.`
+  if (next_check_at !== null) return `${words}. It is looked up again at ${inWords(next_check_at)}.`
   return `${words}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { inWords } from '../../server/time.ts'
 import { needs } from '../tools/part.ts'
 import { DAY, type Internet, MINUTE, refused, SECOND, startInternet, Town } from './town.ts'
 
@@ -129,7 +130,7 @@ describe('a name that two accounts want', needs('knot', 'unbound'), () => {
       const until = town.clock.now + 7 * DAY
       const added = await town.add(other, 'www.dangling.test')
       await town.twoLooks()
-      const words = `www.dangling.test was removed from another account and is kept for that one: here it can become active from ${new Date(until).toISOString()} on`
+      const words = `www.dangling.test was removed from another account and is kept for that one: here it can become active from ${inWords(until)} on`
       const waiting = await town.record(other, 'www.dangling.test')
       assert.match(
         waiting.reason!,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { inWords } from '../../server/time.ts'
 import { needs } from '../tools/part.ts'
 import { DAY, HOUR, type Internet, MINUTE, PROXY, SECOND, showProxy, startInternet, Town } from './town.ts'
 
@@ -30,7 +31,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
     )
     assert.match(
       waiting.reason!,
-      /_slipway\.www\.story\.test has no TXT record, expected "slipway-[0-9a-f]{32}"\. It is looked up again at 2026-06-01T00:00:10/,
+      /_slipway\.www\.story\.test has no TXT record, expected "slipway-[0-9a-f]{32}"\. It is looked up again at 2026-06-01 00:00:10 UTC/,
     )
 
     await town.enter(added)
@@ -54,7 +55,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
     town.clock.now = Date.parse(active.nextCheckAt!)
     await town.sweep()
     const failing = await town.record(person, 'www.story.test')
-    const end = new Date(town.clock.now + DAY).toISOString()
+    const end = inWords(town.clock.now + DAY)
     assert.equal(failing.status, 'active')
     assert.match(
       failing.reason!,

@@ -30,7 +30,7 @@ export function finding(record: DomainRecord): string[] {
     '',
     ...(reason === null ? [] : [sentence(reason)]),
     ...(checkedAt === null ? [] : [`Looked up last: ${moment(checkedAt)}`]),
-    ...(nextCheckAt === null || reason?.includes(nextCheckAt)
+    ...(nextCheckAt === null || reason?.includes('It is looked up again')
       ? []
       : [`Looked up next: ${moment(nextCheckAt)}`]),
     ...certified(record),
