@@ -81,7 +81,7 @@ const settings = {
   ),
   secret: secret(
     'SLIPWAY_SECRET',
-    'Signs upload targets and cookies; made once in the data folder without it.',
+    'Signs upload targets and cookies, and seals the keys of certificates; made once in the data folder without it.',
   ),
   workers: whole('SLIPWAY_WORKERS', 1, [1, 256], 'Processes that share the port.'),
   rateAnonymous: whole(
