@@ -103,6 +103,7 @@ export class RateLimits {
 
 /** What counts as one caller: an IPv4 address, or the /64 of an IPv6 address. */
 export function network(address: string): string {
+  if (!address.includes(':')) return address
   const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*$/, '')
   if (!isIPv6(bare)) return bare
   const [head = '', tail] = bare.toLowerCase().split('::')

@@ -21,6 +21,8 @@ interface CertificateFilesOptions {
 /** Milliseconds between two looks at the files. */
 const LOOK = 10_000
 
+const MOST_COVERED = 10_000
+
 /**
  * The certificate that the operator keeps in two files. They are read again when they change; while the new ones cannot
  * be used, the old ones are.
@@ -30,6 +32,8 @@ export class CertificateFiles implements Disposable {
   readonly #timer: NodeJS.Timeout
   #stamp: string
   #complained = ''
+  /** Names that were asked for, so that each handshake need not read the certificate again. */
+  readonly #covered = new Map<string, boolean>()
   #pair: KeyPair
   #leaf: X509Certificate
 
@@ -52,7 +56,12 @@ export class CertificateFiles implements Disposable {
   }
 
   covers(name: string): boolean {
-    return this.#leaf.checkHost(name, { subject: 'never' }) !== undefined
+    const known = this.#covered.get(name)
+    if (known !== undefined) return known
+    const covered = this.#leaf.checkHost(name, { subject: 'never' }) !== undefined
+    if (this.#covered.size >= MOST_COVERED) this.#covered.clear()
+    this.#covered.set(name, covered)
+    return covered
   }
 
   /** Reads the files again if they changed. */
@@ -65,6 +74,7 @@ export class CertificateFiles implements Disposable {
       this.#stamp = stamp
       this.#pair = pair
       this.#leaf = leaf
+      this.#covered.clear()
       log.info('the certificate files were read again', { until: leaf.validTo })
       onChange()
     } catch (error) {

@@ -67,7 +67,7 @@ const MOST_PROOFS = 100
 
 /** A context takes this many bytes, measured with a leaf and one certificate above it (docs/performance.md). */
 const BYTES = 40 * 1024
-const MOST_BYTES = 48 * 2 ** 20
+const MOST_BYTES = 32 * 2 ** 20
 
 /** Under the name that no host has. */
 const FILES = ''
