@@ -40,7 +40,9 @@ export class Https implements AsyncDisposable {
   static async open(options: HttpsOptions, port: number): Promise<Https> {
     const listener = await SecureListener.open(options.config.host, port, { shared: options.shared })
     try {
-      return new Https(options, listener)
+      const https = new Https(options, listener)
+      await https.#contexts.look()
+      return https
     } catch (error) {
       listener.close()
       throw error
@@ -102,8 +104,8 @@ export class Https implements AsyncDisposable {
   }
 
   /** The certificates of these names may be others now; without names, all of them. */
-  forget(names: readonly string[] | undefined): void {
-    this.#contexts.forget(names)
+  forget(names: readonly string[] | undefined): Promise<void> {
+    return this.#contexts.forget(names)
   }
 
   /** Takes no more connections and resolves when the last one has ended; cuts those that are left after `seconds`. */

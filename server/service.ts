@@ -75,7 +75,7 @@ export interface Service extends AsyncDisposable {
   /** The work that goes on behind the answers. */
   encodings: Encodings
   /** Forgets what is cached of these sites and domains, because another process changed them. */
-  forget(names: readonly string[]): void
+  forget(names: readonly string[]): Promise<void> | undefined
 }
 
 interface Engines {
@@ -129,11 +129,12 @@ export async function startService(config: Config, surroundings: Surroundings): 
   })
   const forget = (names: readonly string[] | undefined) => {
     edge.forget(names)
-    https?.forget(names)
+    return https?.forget(names)
   }
-  store.onChange((names, own) => {
-    forget(names)
-    return own && names ? surroundings.tellSiblings?.(names) : undefined
+  store.onChange(async (names, own) => {
+    const known = forget(names)
+    if (own && names) await surroundings.tellSiblings?.(names)
+    await known
   })
   const api = await buildApi({
     ...rooms,

@@ -83,7 +83,9 @@ export class Contexts {
   readonly #proofs = new Map<string, Promise<Choice>>()
   #hasComplained = false
   /** Which of the service's own names had a certificate when that was last known. */
-  readonly #ready = new Map<string, boolean>()
+  readonly #ready = new Set<string>()
+  /** Which of them could not be looked for. */
+  readonly #unknown = new Set<string>()
 
   constructor(options: ContextsOptions) {
     this.#options = options
@@ -107,21 +109,32 @@ export class Contexts {
     return warm ? this.#choiceOf(warm) : this.#made.get(key).then((made) => this.#choiceOf(made))
   }
 
-  /** Whether the certificate of one of the service's own names is at hand, as far as is known; it is looked for if it is not. */
+  /** Whether the certificate of one of the service's own names is at hand, as far as is known. */
   isReady(name: string): boolean {
     const key = this.#keyOf(name)
-    if (key === undefined || key === FILES) return key === FILES
-    const warm = this.#made.warm(key)
-    if (warm) this.#ready.set(key, warm.context !== undefined)
-    // Whoever has to know gets the failure too.
-    else this.#made.get(key).catch(() => undefined)
-    return this.#ready.get(key) ?? false
+    if (key === FILES) return true
+    if (key !== undefined && this.#unknown.delete(key)) void this.look([key])
+    return key !== undefined && this.#ready.has(key)
   }
 
-  /** The certificates of these names may be others now; without names, all of them. */
-  forget(names: readonly string[] | undefined): void {
+  /** Looks which of the service's own names have a certificate by now. Never rejects. */
+  async look(names: readonly string[] = this.#options.own): Promise<void> {
+    const own = names.filter((name) => this.#options.own.includes(name))
+    // Whoever needs the certificate gets the failure too.
+    const looks = await Promise.allSettled(own.map((name) => this.#made.get(name)))
+    for (const [index, name] of own.entries()) {
+      const look = looks[index]!
+      if (look.status === 'rejected') this.#unknown.add(name)
+      else if (look.value.context) this.#ready.add(name)
+      else this.#ready.delete(name)
+    }
+  }
+
+  /** The certificates of these names may be others now; without names, all of them. Resolves when that is known of its own. */
+  forget(names: readonly string[] | undefined): Promise<void> {
     if (names === undefined) this.#made.doubt()
     else for (const name of names) this.#made.forget(name)
+    return this.look(names)
   }
 
   forgetFiles(): void {
