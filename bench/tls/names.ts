@@ -5,8 +5,8 @@ import { memoryOf } from '../server-process.ts'
 import type { Line } from '../serving/figures.ts'
 import type { SecureService } from './stage.ts'
 
-/** Handshakes before the first look at the memory: by then a service has grown to what it takes to make some. */
-const WARM_UP = 3000
+/** Handshakes of one name before the first look at the memory: as many as follow, since a service grows with them, whatever the names. */
+const WARM_UP = 10_000
 const PAIRS = 300
 const LANES = 8
 
