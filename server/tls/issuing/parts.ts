@@ -4,8 +4,8 @@ import type { Acme } from '../acme/acme.ts'
 import { certificateId } from '../acme/certificate-id.ts'
 import { certificateRequest, newKey } from '../acme/certificate-request.ts'
 import { type ChainExpectation, type CheckedChain, checkChain } from '../acme/chain.ts'
+import type { DnsHook } from '../dns-hook.ts'
 import type { Seal } from '../seal.ts'
-import type { DnsHook } from './proofs.ts'
 
 /** What it takes to get certificates. */
 export interface IssuingParts {

@@ -2,13 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Log } from '../../log.ts'
 import type { Store } from '../../store/store.ts'
 import type { ChallengeType, Proof, Proofs } from '../acme/acme.ts'
-
-/** Enters TXT records where the DNS of the site domain is kept. Calls for the same record may repeat. */
-export interface DnsHook {
-  /** Resolves when the record can be seen. */
-  present(name: string, value: string): Promise<void>
-  cleanup(name: string, value: string): Promise<void>
-}
+import type { DnsHook } from '../dns-hook.ts'
 
 export interface ProofsOptions {
   store: Store
