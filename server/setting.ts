@@ -37,6 +37,11 @@ export function whole(
   }
 }
 
+/** A setting of text that is empty unless it is given. */
+function words(name: string, means: string, read: (given: string) => string): Setting<string> {
+  return { name, fallback: '', means, read }
+}
+
 /** A setting that is undefined unless it is given. */
 export function optional<T>(
   { fallback: _, ...setting }: Setting<T>,
@@ -68,15 +73,10 @@ export function dnsServers(name: string, means: string): Setting<readonly string
 }
 
 export function mailAddress(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
-      return given
-    },
-  }
+  return words(name, means, (given) => {
+    if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
+    return given
+  })
 }
 
 /** The address of a service as a whole; without the slash at its end. */
@@ -93,16 +93,11 @@ export function origin(name: string, means: string): Setting<string> {
 }
 
 export function sender(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
-        throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
-      return given
-    },
-  }
+  return words(name, means, (given) => {
+    if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
+      throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
+    return given
+  })
 }
 
 export function address(name: string, means: string, schemes: string[], fallback = ''): Setting<string> {
@@ -173,15 +168,10 @@ export function oneOf<T extends string>(
 
 /** A file that can be read, by its path. */
 export function file(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
-      return given
-    },
-  }
+  return words(name, means, (given) => {
+    if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
+    return given
+  })
 }
 
 /** A file with a certificate in PEM, by its path. */
@@ -203,16 +193,11 @@ export function certificateFile(name: string, means: string): Setting<string> {
 
 /** A file that can be run, by its whole path. */
 export function program(name: string, means: string): Setting<string> {
-  return {
-    name,
-    fallback: '',
-    means,
-    read(given) {
-      if (!isAbsolute(given) || !isFile(given, constants.X_OK))
-        throw new Error('it must be the whole path of a program that can be run')
-      return given
-    },
-  }
+  return words(name, means, (given) => {
+    if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+      throw new Error('it must be the whole path of a program that can be run')
+    return given
+  })
 }
 
 export function base64url(name: string, means: string): Setting<string> {

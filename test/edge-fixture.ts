@@ -24,6 +24,7 @@ import type { EncodingRow, SiteRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
 import { dropVersions, makeLive } from '../server/version.ts'
 import { type Content, rulesOf, typed } from './edge-contents.ts'
+import { domainRow } from './store/rows.ts'
 import { WatchedStore } from './watched-store.ts'
 
 export interface Reply {
@@ -255,24 +256,9 @@ export class EdgeFixture {
 
   async domain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
     await this.store.real.write('durable', (tx) =>
-      tx.domains.insert({
-        domain,
-        slug,
-        status,
-        account_id: `owner of ${slug}`,
-        proof: 'proof',
-        reason: null,
-        created_at: this.clock.now,
-        verified_at: null,
-        checked_at: null,
-        pending_since: null,
-        primary_domain: null,
-        found: null,
-        proven_since: null,
-        failing_since: null,
-        next_check_at: null,
-        slow: 0,
-      }),
+      tx.domains.insert(
+        domainRow(domain, { slug, status, account_id: `owner of ${slug}`, created_at: this.clock.now }),
+      ),
     )
   }
 

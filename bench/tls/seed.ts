@@ -1,9 +1,9 @@
 import { readConfig } from '../../server/config.ts'
 import { makeLog } from '../../server/log.ts'
 import { openHouse } from '../../server/service.ts'
-import type { CertificateRow, DomainRow } from '../../server/store/schema.ts'
 import { Seal } from '../../server/tls/seal.ts'
 import { Issuer } from '../../test/acme/issuer.ts'
+import { certificateRow, domainRow } from '../../test/store/rows.ts'
 
 const DAY = 86_400_000
 const AT_ONCE = 250
@@ -44,50 +44,13 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
       for (const [index, name] of some.entries()) {
         const { chain, key } = issued[index]!
         const sealed = seal.seal(key, `certificate ${name}`)
-        await tx.domains.insert({ ...DOMAIN, domain: name, slug, created_at: now, verified_at: now })
-        await tx.certificates.insert({
-          ...CERTIFICATE,
-          name,
-          chain,
-          key: sealed,
-          issued_at: now,
-          not_before: life.notBefore,
-          not_after: life.notAfter,
-        })
+        await tx.domains.insert(
+          domainRow(name, { account_id: 'bench', slug, status: 'active', created_at: now, verified_at: now }),
+        )
+        const dates = { issued_at: now, not_before: life.notBefore, not_after: life.notAfter }
+        await tx.certificates.insert(certificateRow(name, { chain, key: sealed, ...dates }))
       }
     })
   }
   return first!
 }
-
-/** Never looked up again. */
-const DOMAIN: Omit<DomainRow, 'domain' | 'slug' | 'created_at' | 'verified_at'> = {
-  account_id: 'bench',
-  status: 'active',
-  proof: 'slipway-bench',
-  reason: null,
-  checked_at: null,
-  pending_since: null,
-  primary_domain: null,
-  found: null,
-  proven_since: null,
-  failing_since: null,
-  next_check_at: null,
-  slow: 0,
-}
-
-/** Never renewed. */
-const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key' | 'not_before' | 'not_after' | 'issued_at'> =
-  {
-    certificate_id: null,
-    informed: 0,
-    renew_at: null,
-    information_at: null,
-    order_url: null,
-    order_key: null,
-    proof_type: null,
-    failures: 0,
-    problem: null,
-    due_at: null,
-    unused_since: null,
-  }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../client/wire.ts'
 import type { DomainRow } from '../../server/store/schema.ts'
+import { domainRow } from '../store/rows.ts'
 import { type Account, Api, refused } from './api.ts'
 
 let api: Api
@@ -28,25 +29,16 @@ async function activate(domain: string, change: Partial<DomainRow> = {}): Promis
   const house = await api.inside()
   const now = api.clock.now
   await house.store.write('durable', async (tx) => {
-    await tx.domains.insert({
-      domain,
+    const row = domainRow(domain, {
       account_id: 'somebody else',
       slug: 'some-site-234567',
       status: 'active',
-      proof: 'x',
-      reason: null,
       created_at: now,
       verified_at: now,
       checked_at: now,
-      pending_since: null,
-      primary_domain: null,
-      found: null,
-      proven_since: null,
-      failing_since: null,
-      next_check_at: null,
-      slow: 0,
       ...change,
     })
+    await tx.domains.insert(row)
   })
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { RunningService } from '../service.ts'
+import { domainRow } from '../store/rows.ts'
 
 /** That a name is nobody's is believed for so many milliseconds. */
 const BELIEVED = 1000
@@ -16,24 +17,16 @@ export async function giveDomain(
   await using store = await sqliteStore({ file: join(service.data, 'slipway.db'), clock })
   const site = (await store.read.sites.bySlug(slug))!
   await store.write('durable', async (tx) => {
-    await tx.domains.insert({
-      domain,
+    const isActive = status === 'active'
+    const row = domainRow(domain, {
       account_id: site.owner_id ?? 'somebody',
       slug,
       status,
-      proof: 'slipway-proof',
-      reason: null,
       created_at: clock(),
-      verified_at: status === 'active' ? clock() : null,
-      checked_at: null,
-      pending_since: status === 'active' ? null : clock(),
-      primary_domain: null,
-      found: null,
-      proven_since: null,
-      failing_since: null,
-      next_check_at: null,
-      slow: 0,
+      verified_at: isActive ? clock() : null,
+      pending_since: isActive ? null : clock(),
     })
+    await tx.domains.insert(row)
     await tx.changed(slug)
   })
   service.clock.now += BELIEVED

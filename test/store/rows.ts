@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AccountRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
+import type { AccountRow, CertificateRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
 
 // Rows as the service writes them; a test names only the columns that it is about.
 
@@ -67,6 +67,30 @@ export function domainRow(domain: string, change: Partial<DomainRow> = {}): Doma
     failing_since: null,
     next_check_at: null,
     slow: 0,
+    ...change,
+  }
+}
+
+/** Of a name that was never looked after. */
+export function certificateRow(name: string, change: Partial<CertificateRow> = {}): CertificateRow {
+  return {
+    name,
+    chain: null,
+    key: null,
+    not_before: null,
+    not_after: null,
+    issued_at: null,
+    certificate_id: null,
+    informed: 0,
+    renew_at: null,
+    information_at: null,
+    order_url: null,
+    order_key: null,
+    proof_type: null,
+    failures: 0,
+    problem: null,
+    due_at: null,
+    unused_since: null,
     ...change,
   }
 }

@@ -12,10 +12,10 @@ import { Seal } from '../../server/tls/seal.ts'
 import { TicketKeys } from '../../server/tls/ticket-keys.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { anySeed, Random } from '../faults/random.ts'
-import { domainRow } from '../store/rows.ts'
+import { certificateRow, domainRow } from '../store/rows.ts'
 import { WatchedStore } from '../watched-store.ts'
 import { hello } from './hello.ts'
-import { CERTIFICATE, issuer, SecureService, untilClosed } from './secure-service.ts'
+import { issuer, LASTING, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 const SECRET = 'a secret that only this test knows of'
@@ -72,7 +72,7 @@ describe('while the store is away', () => {
     await real.write('durable', async (tx) => {
       await tx.domains.insert(domainRow(NAME, { status: 'active' }))
       const sealed = seal.seal(key, `certificate ${NAME}`)
-      await tx.certificates.insert({ ...CERTIFICATE, name: NAME, chain, key: sealed })
+      await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
     })
     const store = new WatchedStore(real)
     const contexts = new Contexts({

@@ -13,7 +13,7 @@ import { Seal } from '../../server/tls/seal.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { tar } from '../archive/tar-file.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { domainRow } from '../store/rows.ts'
+import { certificateRow, domainRow } from '../store/rows.ts'
 
 /** The base URL and the site domain of services in these tests. */
 export const BASE = 'slipway.test'
@@ -107,7 +107,9 @@ export class SecureService implements AsyncDisposable {
     row: Partial<CertificateRow> = {},
   ): Promise<void> {
     const pair = await this.#pairFor(name, names)
-    await this.change([name], (tx) => tx.certificates.insert({ ...CERTIFICATE, name, ...pair, ...row }))
+    await this.change([name], (tx) =>
+      tx.certificates.insert(certificateRow(name, { ...LASTING, ...pair, ...row })),
+    )
   }
 
   /** Another one in its place. */
@@ -207,20 +209,9 @@ async function replyTo(request: ReturnType<typeof requestPlain>, { body }: Ask):
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-/** Never renewed. */
-export const CERTIFICATE: Omit<CertificateRow, 'name' | 'chain' | 'key'> = {
+/** When its certificate was issued and how long it lasts; it is never renewed. */
+export const LASTING = {
   issued_at: FOREVER.notBefore,
   not_before: FOREVER.notBefore,
   not_after: FOREVER.notAfter,
-  certificate_id: null,
-  informed: 0,
-  renew_at: null,
-  information_at: null,
-  order_url: null,
-  order_key: null,
-  proof_type: null,
-  failures: 0,
-  problem: null,
-  due_at: null,
-  unused_since: null,
 }
