@@ -113,7 +113,7 @@ function stopped({ terminal, settings }: Workplace, { domain }: DomainRecord, wh
 function overLimit({ patience }: Workplace, { retryAfterSeconds }: SlipwayError): string {
   const until =
     retryAfterSeconds === undefined
-      ? 'for now'
+      ? 'at the moment'
       : `before ${moment(new Date(patience.now() + retryAfterSeconds * 1000).toISOString())}`
   return `The server takes no more requests of yours ${until}.`
 }
