@@ -5,6 +5,10 @@
  * Sizes are bytes, times are ISO 8601 UTC strings with milliseconds, unless a name says seconds.
  */
 
+export type * from './wire/account.ts'
+export type * from './wire/domains.ts'
+export type * from './wire/visits.ts'
+
 /** One manifest entry (spec 2.2). */
 export interface FileEntry {
   path: string
@@ -46,6 +50,8 @@ export interface UploadTarget {
 export interface UploadPlan {
   versionId: string
   uploads: UploadTarget[]
+  /** Takes several of the uploads in one request: a tar of them, each under its path. Absent when nothing is to upload. */
+  bundle?: BundleTarget
   skipped: { path: string; reason: 'hash_match' }[]
   finalizeUrl: string
   expiresInSeconds: number
@@ -70,11 +76,25 @@ export interface CreateAnswer extends UpdateAnswer, Partial<AnonymousExtras> {
   status: 'pending'
 }
 
+/** Where a tar with files of a pending version goes; any of them, in any number of requests. */
+export interface BundleTarget {
+  method: 'PUT'
+  url: string
+  headers: Record<string, string>
+  /** Of one request, in bytes, with the headers of the tar. */
+  maxBytes: number
+}
+
 /** Answer of `PUT /api/v1/_upload/…`. */
 export interface UploadReceipt {
   path: string
   size: number
   hash: string
+}
+
+/** Answer of a bundle: the files that arrived, in the order of the tar. */
+export interface BundleReceipt {
+  files: UploadReceipt[]
 }
 
 export interface FinalizeRequest {
@@ -141,6 +161,11 @@ export interface SiteSummary {
   siteUrl: string
   status: 'pending' | 'active'
   title: string | null
+  hasPassword: boolean
+  /** What the site mostly is, for an icon; `null` before the first version is live. */
+  kind: SiteKind | null
+  /** Address of a picture of it: its Open Graph image, its icon, or the one image that it is; `null` without any. */
+  imageUrl: string | null
   versionId: string
   currentVersionId: string | null
   pendingVersionId: string | null
@@ -150,6 +175,8 @@ export interface SiteSummary {
   updatedAt: string
   expiresAt: string | null
 }
+
+export type SiteKind = 'page' | 'image' | 'video' | 'audio' | 'document' | 'files'
 
 export interface SiteList {
   publishes: SiteSummary[]
@@ -200,123 +227,38 @@ export interface VersionSummary {
   createdAt: string
   /** When it was first live; `null` for a draft. */
   publishedAt: string | null
+  /** Who made it: the owner's address, `null` before the site had an owner. */
+  publishedBy: string | null
+  /** With what: an API key, the dashboard, neither; `null` when it was made before this was noted. */
+  publishedWith: PublishedWith | null
   fileCount: number
   totalBytes: number
   current: boolean
   previewUrl: string
+  /** How many files differ from the version made before it; `null` when no earlier one is kept. */
+  changes: { added: number; changed: number; removed: number } | null
 }
+
+export type PublishedWith = 'key' | 'dashboard' | 'anonymous'
 
 export interface VersionList {
   versions: VersionSummary[]
+}
+
+/** `GET …/versions/:versionId`. */
+export interface VersionDetails extends VersionSummary {
+  files: FileEntry[]
+  /** The version made before it that is still kept, which the paths below are compared with. */
+  comparedWith: string | null
+  added: string[]
+  changed: string[]
+  removed: string[]
 }
 
 export interface DeleteVersionAnswer {
   slug: string
   versionId: string
   deleted: true
-}
-
-export interface DomainRecord {
-  domain: string
-  siteSlug: string
-  status: 'pending' | 'active'
-  /** What to enter in DNS: who points here, and the proof. */
-  records: DomainDnsRecord[]
-  /** Why it is still pending, or what is wrong with an active one, in words. */
-  reason: string | null
-  /** Where visitors are sent (308): the root of this `www`, or the `www` of this root; `null` when it shows the site. */
-  redirectsTo: string | null
-  /** The `www` of this root, or the root of this `www`, when it can be added too: it then redirects here and is not counted. */
-  alternate: string | null
-  certificate: DomainCertificate
-  createdAt: string
-  verifiedAt: string | null
-  checkedAt: string | null
-  /** When the records are looked up next; `null` when only asking for this record makes that happen. */
-  nextCheckAt: string | null
-}
-
-export interface DomainDnsRecord {
-  type: 'CNAME' | 'ALIAS' | 'TXT'
-  /** As the zone's form wants it: `www`, `@`. */
-  name: string
-  value: string
-  /** What DNS answers now, or `null` before the first look. */
-  found: string[] | null
-  /** Whether that is as good as `value`, since an alias may show as addresses; `null` as above, or when DNS could not say. */
-  right: boolean | null
-}
-
-export interface DomainCertificate {
-  /** `none` for a name that is not active, or a service without HTTPS; `pending` until the first one is there. */
-  status: 'none' | 'pending' | 'active'
-  expiresAt: string | null
-  /** When it is renewed, or tried again. */
-  renewsAt: string | null
-  /** What went wrong at the last try, in words. */
-  problem: string | null
-}
-
-export interface DomainList {
-  domains: DomainRecord[]
-}
-
-export interface DeleteDomainAnswer {
-  domain: string
-  deleted: true
-}
-
-/** Spec 4.1. */
-export interface RequestCodeAnswer {
-  message: string
-  email: string
-  expiresInSeconds: number
-}
-
-/** Spec 4.2. */
-export interface VerifyCodeAnswer {
-  message: string
-  apiKey: string
-  email: string
-  plan: Plan
-  isNewUser: boolean
-  warning: string
-}
-
-/** `POST /api/auth/session`: the dashboard's sign-in; the cookie travels in a header. */
-export interface SessionAnswer {
-  email: string
-  plan: Plan
-  isNewUser: boolean
-}
-
-export interface NewKeyAnswer {
-  apiKey: string
-  warning: string
-}
-
-export type Plan = 'free' | 'hobby'
-
-export interface Me {
-  email: string
-  plan: Plan
-  createdAt: string
-  limits: {
-    requestsPerHour: number
-    domains: number
-    filesPerSite: number
-    fileBytes: number
-    siteBytes: number
-    versionsKept: number
-  }
-  usage: {
-    requestsThisHour: number
-    /** When the request counter starts again. */
-    resetsAt: string
-    sites: number
-    domains: number
-    totalBytes: number
-  }
 }
 
 /** Spec 2.8. `details` points at what is wrong, where there is something to point at. */

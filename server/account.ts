@@ -101,6 +101,7 @@ export class Accounts {
         account_id: account.id,
         created_at: now,
         expires_at: now + SESSION_SECONDS * 1000,
+        browser: null,
       })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
@@ -199,7 +200,7 @@ function readEmail(typed: string): string {
 }
 
 function newAccount(email: string, now: number): AccountRow {
-  return { id: randomUUID(), email, plan: 'free', key_hash: null, created_at: now }
+  return { id: randomUUID(), email, plan: 'free', key_hash: null, created_at: now, leaving_since: null }
 }
 
 /** A code that waits for its letter, and what it stands in place of. */

@@ -183,6 +183,9 @@ function pendingVersion(
     warnings: null,
     front: null,
     encoded: 0,
+    published_by: null,
+    published_with: null,
+    look: null,
   }
 }
 

@@ -137,6 +137,9 @@ const VERSION: Omit<VersionRow, 'id' | 'slug' | 'created_at' | 'published_at' | 
   warnings: null,
   front: null,
   encoded: 1,
+  published_by: null,
+  published_with: null,
+  look: null,
 }
 
 const SITE: Omit<SiteRow, 'slug' | 'live_version_id' | 'live_since' | 'created_at' | 'updated_at'> = {

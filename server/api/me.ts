@@ -20,6 +20,7 @@ export function show({
       email: account.email,
       plan: account.plan,
       createdAt: iso(account.created_at),
+      hasKey: account.key_hash !== null,
       limits: {
         requestsPerHour: limit,
         domains: DOMAINS_ALLOWED[account.plan],

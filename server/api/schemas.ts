@@ -331,6 +331,7 @@ export const meAnswer = object({
   email,
   plan,
   createdAt: time('Creation'),
+  hasKey: flag('There is an API key; it cannot be shown again'),
   limits: object({
     requestsPerHour: whole('Requests an hour'),
     domains: whole('Custom domains'),

@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts'
 import * as foundation from './migrations/001-foundation.ts'
 import * as serving from './migrations/002-serving.ts'
 import * as domains from './migrations/003-domains.ts'
+import * as webFace from './migrations/004-web-face.ts'
 import type { Schema } from './schema.ts'
 
 /** In order; a migration that was released is never changed, only followed. */
@@ -10,6 +11,7 @@ const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<
   { name: '001-foundation', up: foundation.up },
   { name: '002-serving', up: serving.up },
   { name: '003-domains', up: domains.up },
+  { name: '004-web-face', up: webFace.up },
 ]
 
 interface Applied {

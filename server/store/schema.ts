@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Plan } from '../../client/wire.ts'
+import type { Plan, PublishedWith } from '../../client/wire.ts'
 
 /**
  * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex.
@@ -25,6 +25,10 @@ export interface Schema {
   counters: CounterRow
   changes: ChangeRow
   leases: LeaseRow
+  visit_hours: VisitHourRow
+  visit_names: VisitNameRow
+  visitors: VisitorRow
+  visit_salts: VisitSaltRow
 }
 
 export interface AccountRow {
@@ -33,6 +37,8 @@ export interface AccountRow {
   plan: Plan
   key_hash: string | null
   created_at: number
+  /** Since when its owner is leaving: by then nobody can sign in to it, and what it has is being deleted; null usually. */
+  leaving_since: number | null
 }
 
 /** The one code that an address can sign in with. */
@@ -55,6 +61,8 @@ export interface SessionRow {
   account_id: string
   created_at: number
   expires_at: number
+  /** What signed in, in words; null when its User-Agent says nothing. */
+  browser: string | null
 }
 
 /**
@@ -102,6 +110,11 @@ export interface VersionRow {
   front: string | null
   /** 1 once the encodings of all its files were prepared. */
   encoded: 0 | 1
+  /** The account that staged it, and with what; null for versions from before these were noted. */
+  published_by: string | null
+  published_with: PublishedWith | null
+  /** JSON of `Look`: what lists of sites show of it; null before it is finalized, and for versions from before there was one. */
+  look: string | null
 }
 
 /** A file of a pending version whose bytes have come. */
@@ -258,4 +271,36 @@ export interface LeaseRow {
   holder: string
   fence: number
   until: number
+}
+
+/** Visits of a site in one hour (`hour`: its start). */
+export interface VisitHourRow {
+  slug: string
+  hour: number
+  requests: number
+  bytes: number
+  /** Who came in that hour for the first time on its day. */
+  visitors: number
+}
+
+/** How often a path was found or missing, or another host led to a site, on one day (`day`: its start, UTC). */
+export interface VisitNameRow {
+  slug: string
+  day: number
+  kind: 'path' | 'missing' | 'referrer'
+  name: string
+  requests: number
+}
+
+/** Who came to a site on a day, as a hash that nobody can make again once the day's salt is gone; deleted with it. */
+export interface VisitorRow {
+  slug: string
+  day: number
+  visitor: string
+}
+
+/** What a day's visitors are hashed with, on every node; deleted after that day. */
+export interface VisitSaltRow {
+  day: number
+  salt: string
 }

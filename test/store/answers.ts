@@ -335,7 +335,13 @@ function signIns(promises: Promises): void {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
-      await tx.signIns.addSession({ token_hash: 't', account_id: 'ann', created_at: 0, expires_at: 1000 })
+      await tx.signIns.addSession({
+        token_hash: 't',
+        account_id: 'ann',
+        created_at: 0,
+        expires_at: 1000,
+        browser: null,
+      })
     })
     const { session } = store.read.signIns
     assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
@@ -352,7 +358,13 @@ function signIns(promises: Promises): void {
         ['valid', 1001],
       ] as const) {
         await tx.signIns.putCode({ ...code, email: name, expires_at })
-        await tx.signIns.addSession({ token_hash: name, account_id: 'ann', created_at: 0, expires_at })
+        await tx.signIns.addSession({
+          token_hash: name,
+          account_id: 'ann',
+          created_at: 0,
+          expires_at,
+          browser: null,
+        })
         await tx.signIns.countFailure(name)
         await tx.signIns.lock(name, expires_at)
         await tx.counters.add(name, expires_at)

@@ -41,12 +41,23 @@ export function versionRow(id: string, slug: string, change: Partial<VersionRow>
     warnings: null,
     front: null,
     encoded: 0,
+    published_by: null,
+    published_with: null,
+    look: null,
     ...change,
   }
 }
 
 export function accountRow(id: string, change: Partial<AccountRow> = {}): AccountRow {
-  return { id, email: `${id}@example.test`, plan: 'free', key_hash: null, created_at: 1000, ...change }
+  return {
+    id,
+    email: `${id}@example.test`,
+    plan: 'free',
+    key_hash: null,
+    created_at: 1000,
+    leaving_since: null,
+    ...change,
+  }
 }
 
 export function domainRow(domain: string, change: Partial<DomainRow> = {}): DomainRow {
