@@ -28,6 +28,11 @@ export class Addresses {
     return this.site(`${versionId}--${slug}`)
   }
 
+  /** One file of a version, at the version's own address. */
+  previewFile(slug: string, versionId: string, path: string): string {
+    return this.file(`${versionId}--${slug}`, path)
+  }
+
   /** Scheme, host and port under which a proxy in front shows a custom domain: as it shows the service. */
   elsewhere(domain: string): string {
     return `${this.#scheme}//${domain}${this.#port}`

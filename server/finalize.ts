@@ -6,6 +6,7 @@ import { Failure, noSuchSite } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import { type Fronts, type MadeFront, upToDate } from './front/fronts.ts'
 import type { Log } from './log.ts'
+import { lookOf } from './look.ts'
 import { type Caller, ownedSite, signedIn, unexpired } from './ownership.ts'
 import { readRules } from './rules/version-rules.ts'
 import type { PendingFile } from './stage.ts'
@@ -29,7 +30,7 @@ interface FinalizingOptions {
 interface Settled {
   files: StoredFile[]
   /** The columns of its row. */
-  ready: Pick<VersionRow, 'state' | 'files' | 'rules' | 'warnings'>
+  ready: Pick<VersionRow, 'state' | 'files' | 'rules' | 'warnings' | 'look'>
   /** The hashes that the site does not name yet. */
   came: string[]
 }
@@ -115,6 +116,7 @@ export class Finalizing implements AsyncDisposable {
         files: JSON.stringify(whole),
         rules: rules && JSON.stringify(rules),
         warnings: warningsColumn(warnings),
+        look: JSON.stringify(lookOf(whole)),
       },
       came: arrived.map((row) => row.hash),
     }

@@ -1,3 +1,4 @@
+import type { PublishedWith } from '../client/wire.ts'
 import { Failure, noSuchSite } from './failure.ts'
 import { hashOfSecret, sameSecret } from './key.ts'
 import type { AccountRow, SiteRow } from './store/schema.ts'
@@ -6,6 +7,8 @@ import type { AccountRow, SiteRow } from './store/schema.ts'
 export interface Caller {
   account: AccountRow | undefined
   address: string
+  /** What the account showed, or that there is none. */
+  signedInWith: PublishedWith
 }
 
 /** The site when it is there and the account's; NOT_FOUND otherwise, SITE_EXPIRED when its time is over. */

@@ -15,8 +15,9 @@ import { Failure, invalid } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import { type Fronts, upToDate } from './front/fronts.ts'
 import { newId } from './key.ts'
+import type { Look } from './look.ts'
 import { releaseNames } from './named-blobs.ts'
-import { claimable, ownedSite } from './ownership.ts'
+import { type Caller, claimable, ownedSite, signedIn } from './ownership.ts'
 import { hashOfPassword } from './password.ts'
 import { newSlug } from './slug.ts'
 import type { SiteCursor } from './store/queries/sites.ts'
@@ -118,7 +119,8 @@ export class Sites {
   }
 
   /** Spec 4.8: a new site, live at once. SITE_PENDING when the source was never finalized. */
-  async duplicate(account: AccountRow, slug: string): Promise<DuplicateAnswer> {
+  async duplicate(caller: Caller, slug: string): Promise<DuplicateAnswer> {
+    const account = signedIn(caller)
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
     const copied = async (queries: Queries) => {
@@ -126,7 +128,11 @@ export class Sites {
       const live = site.live_version_id ? await queries.versions.byId(site.live_version_id) : undefined
       if (!live)
         throw new Failure('SITE_PENDING', 'The site was never finalized, so there is nothing to duplicate')
-      return { site: siteCopy(site, copy, versionId, now), version: versionCopy(live, copy, versionId, now) }
+      const made = { published_by: account.id, published_with: caller.signedInWith }
+      return {
+        site: siteCopy(site, copy, versionId, now),
+        version: { ...versionCopy(live, copy, versionId, now), ...made },
+      }
     }
     const { read } = this.#store
     await upToDate(async () => {
@@ -194,12 +200,15 @@ export class Sites {
     for (const version of await read.versions.heads(ids)) live.set(version.id, version)
     return sites.map((site) => {
       const waiting = pending.get(site.slug)
-      const shown = (site.live_version_id && live.get(site.live_version_id)) || waiting
+      const current = site.live_version_id ? live.get(site.live_version_id) : undefined
+      const shown = current ?? waiting
       return {
         slug: site.slug,
         siteUrl: this.#addresses.site(site.slug),
         status: statusOf(site),
         title: site.title,
+        hasPassword: site.password_hash !== null,
+        ...this.#look(site, current),
         versionId: shown?.id ?? '',
         currentVersionId: site.live_version_id,
         pendingVersionId: waiting?.id ?? null,
@@ -210,6 +219,16 @@ export class Sites {
         expiresAt: isoOrNull(site.expires_at),
       }
     })
+  }
+
+  /** Nobody's browser would get a picture from a site with a password. */
+  #look(site: SiteRow, live: VersionHead | undefined): Pick<SiteSummary, 'kind' | 'imageUrl'> {
+    const look = live?.look ? (JSON.parse(live.look) as Look) : undefined
+    const image = live && site.password_hash === null && (site.og_image_path ?? look?.image)
+    return {
+      kind: look?.kind ?? null,
+      imageUrl: live && image ? this.#addresses.previewFile(site.slug, live.id, image) : null,
+    }
   }
 }
 

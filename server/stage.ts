@@ -74,7 +74,7 @@ export class Staging {
     refuseUnknownImage(files, viewer)
     const [slug, claimToken] = [newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
-    const version = pendingVersion(slug, files, { viewer, now, id: versionId })
+    const version = pendingVersion(slug, files, { caller, viewer, now, id: versionId })
     await store.write('durable', async (tx) => {
       await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
       await tx.versions.insert(version)
@@ -110,7 +110,14 @@ export class Staging {
       refuseOtherBase(site, request.baseVersionId ?? null)
       const skipped = await alreadyLive(tx, site, files)
       const base = request.baseVersionId
-      const version = pendingVersion(slug, files, { viewer, now, id: versionId, base, known: skipped })
+      const version = pendingVersion(slug, files, {
+        caller,
+        viewer,
+        now,
+        id: versionId,
+        base,
+        known: skipped,
+      })
       await tx.versions.insert(version)
       return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined }
     })
@@ -151,6 +158,7 @@ function authorized(
 }
 
 interface NewVersion {
+  caller: Caller
   viewer: Viewer
   now: number
   id: string | undefined
@@ -162,7 +170,7 @@ interface NewVersion {
 function pendingVersion(
   slug: string,
   files: readonly FileEntry[],
-  { viewer, now, id, base, known }: NewVersion,
+  { caller, viewer, now, id, base, known }: NewVersion,
 ): VersionRow {
   return {
     id: id ?? newId(now),
@@ -183,8 +191,8 @@ function pendingVersion(
     warnings: null,
     front: null,
     encoded: 0,
-    published_by: null,
-    published_with: null,
+    published_by: caller.account?.id ?? null,
+    published_with: caller.signedInWith,
     look: null,
   }
 }

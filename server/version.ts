@@ -1,14 +1,24 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { DeleteVersionAnswer, FinalizeAnswer, VersionList, Viewer } from '../client/wire.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import type {
+  DeleteVersionAnswer,
+  FinalizeAnswer,
+  VersionDetails,
+  VersionList,
+  VersionSummary,
+  Viewer,
+} from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import type { Blobs } from './blobs/blobs.ts'
+import { type Difference, difference } from './difference.ts'
 import { Failure } from './failure.ts'
 import type { StoredFile } from './file.ts'
 import { saidWhenLive } from './front/front.ts'
 import { type Fronts, upToDate } from './front/fronts.ts'
 import { releaseNames } from './named-blobs.ts'
 import { ownedSite } from './ownership.ts'
+import type { VersionHead } from './store/queries/versions.ts'
 import type { AccountRow, SiteRow, VersionRow } from './store/schema.ts'
 import type { Queries, Store, Writing } from './store/store.ts'
 import { iso, isoOrNull } from './time.ts'
@@ -47,17 +57,59 @@ export class Versions {
   async list(account: AccountRow, slug: string): Promise<VersionList> {
     const { read } = this.#store
     const site = ownedSite(await read.sites.bySlug(slug), account, this.#clock())
-    const versions = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    const versions: VersionSummary[] = []
+    let earlier: StoredFile[] | undefined
+    for (const version of ready.reverse()) {
+      const files = await read.versions.filesOf(version.id)
+      if (files === undefined) continue
+      const own = JSON.parse(files) as StoredFile[]
+      versions.push(this.#summary({ site, account, version }, earlier && difference(earlier, own)))
+      earlier = own
+      // A thousand versions of a thousand files would keep visitors waiting.
+      await turn()
+    }
+    return { versions: versions.reverse() }
+  }
+
+  /** A finalized version with its files, and what is different in it than in the one made before it that is kept. */
+  async details(account: AccountRow, slug: string, versionId: string): Promise<VersionDetails> {
+    const { read } = this.#store
+    const site = ownedSite(await read.sites.bySlug(slug), account, this.#clock())
+    const version = finalized(versionOf(await read.versions.byId(versionId), slug))
+    const files = JSON.parse(version.files) as StoredFile[]
+    const earlier = await read.versions.before(slug, versionId)
+    const before = earlier && (await read.versions.filesOf(earlier.id))
+    const differs = before === undefined ? undefined : difference(JSON.parse(before) as StoredFile[], files)
     return {
-      versions: versions.map((version) => ({
-        versionId: version.id,
-        createdAt: iso(version.created_at),
-        publishedAt: isoOrNull(version.published_at),
-        fileCount: version.file_count,
-        totalBytes: version.total_bytes,
-        current: version.id === site.live_version_id,
-        previewUrl: this.#addresses.preview(slug, version.id),
-      })),
+      ...this.#summary({ site, account, version }, differs),
+      files,
+      comparedWith: (differs && earlier?.id) ?? null,
+      ...(differs ?? { added: [], changed: [], removed: [] }),
+    }
+  }
+
+  #summary(
+    { site, account, version }: { site: SiteRow; account: AccountRow; version: VersionHead },
+    differs: Difference | undefined,
+  ): VersionSummary {
+    return {
+      versionId: version.id,
+      createdAt: iso(version.created_at),
+      publishedAt: isoOrNull(version.published_at),
+      publishedBy: version.published_by === account.id ? account.email : null,
+      publishedWith: version.published_with,
+      fileCount: version.file_count,
+      totalBytes: version.total_bytes,
+      current: version.id === site.live_version_id,
+      previewUrl: this.#addresses.preview(site.slug, version.id),
+      changes: differs
+        ? {
+            added: differs.added.length,
+            changed: differs.changed.length,
+            removed: differs.removed.length,
+          }
+        : null,
     }
   }
 
@@ -155,8 +207,7 @@ export class Versions {
     const wanted = versionId ?? site.live_version_id
     if (wanted === null)
       throw new Failure('SITE_PENDING', 'The site was never finalized, so it has no files yet')
-    const version = versionOf(await read.versions.byId(wanted), slug)
-    if (version.state === 'pending') throw new Failure('SITE_PENDING', 'This version is not finalized yet')
+    const version = finalized(versionOf(await read.versions.byId(wanted), slug))
     return JSON.parse(version.files) as StoredFile[]
   }
 
@@ -185,6 +236,11 @@ async function restorable(
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
 export function versionOf<V extends { slug: string }>(version: V | undefined, slug: string): V {
   if (version?.slug !== slug) throw new Failure('NOT_FOUND', 'The site has no such version')
+  return version
+}
+
+function finalized<V extends { state: VersionRow['state'] }>(version: V): V {
+  if (version.state === 'pending') throw new Failure('SITE_PENDING', 'This version is not finalized yet')
   return version
 }
 

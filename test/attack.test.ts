@@ -166,7 +166,7 @@ test('who claims a site while an anonymous version is finalized owns what is liv
   const rooms = { ...house, blobs: claimedMeanwhile, versions, encodings, addresses, clock, log }
   const finalizing = new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
   const { versionId } = upload
-  const stranger = { account: undefined, address: '127.0.0.1' }
+  const stranger = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })
   assert.notEqual((await client.details(slug)).currentVersionId, versionId)
 })

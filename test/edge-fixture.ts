@@ -372,4 +372,7 @@ const emptyVersion = {
   warnings: null,
   front: null,
   encoded: 0 as const,
+  published_by: null,
+  published_with: null,
+  look: null,
 }

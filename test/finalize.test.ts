@@ -21,7 +21,7 @@ test('a finalize that is overtaken by another of the same version says that it i
   const fronts = new Fronts({ ...house, addresses, encodings, clock })
   const finalizing = (read: typeof store.read) =>
     new Finalizing({ store: { ...store, read }, blobs, versions, encodings, addresses, fronts, clock, log })
-  const caller = { account: undefined, address: '127.0.0.1' }
+  const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   const overtaken = finalizing({
     ...store.read,
     versions: {

@@ -42,7 +42,11 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
     const { charge = 'api', auth = 'required' } = request.routeOptions.config
-    const caller: Caller = { account: undefined, address: addressOf(request.raw) }
+    const caller: Caller = {
+      account: undefined,
+      address: addressOf(request.raw),
+      signedInWith: 'anonymous',
+    }
     request.caller = caller
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
@@ -55,6 +59,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         caller.account = await accounts.bySession(credential.value)
         request.sessionToken = caller.account && credential.value
       }
+      if (credential && caller.account) caller.signedInWith = credential.kind === 'key' ? 'key' : 'dashboard'
     } finally {
       const free = charge === 'none' || (charge === 'handler' && !refused())
       if (free) tell(reply, await limits.look(caller, kind))

@@ -28,7 +28,7 @@ export function describe({ sites }: Needs): RouteHandlerMethod {
 export function duplicate({ sites }: Needs): RouteHandlerMethod {
   return async (request, reply) => {
     reply.code(201)
-    return sites.duplicate(accountOf(request), slugOf(request))
+    return sites.duplicate(request.caller, slugOf(request))
   }
 }
 

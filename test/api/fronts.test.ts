@@ -275,7 +275,9 @@ describe('a front that is made', () => {
       return store.write('durable', work)
     })
     const account = (await store.read.accounts.byEmail(owner.email))!
-    await rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    await rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
+      versionId: upload.versionId,
+    })
     await collect()
     assert.equal((await head(siteUrl)).title, 'New')
   })
@@ -293,7 +295,9 @@ describe('a front that is made', () => {
       return store.write('durable', work)
     })
     const account = (await store.read.accounts.byEmail(owner.email))!
-    await rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    await rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
+      versionId: upload.versionId,
+    })
     assert.equal((await head(siteUrl)).title, 'Four')
     await collect()
     assert.equal((await head(siteUrl)).title, 'Four')
@@ -312,7 +316,9 @@ describe('a front that is made', () => {
       return new Promise(() => undefined)
     })
     const account = (await store.read.accounts.byEmail(owner.email))!
-    void rooms.finalize({ account, address: '::1' }, slug, { versionId: upload.versionId })
+    void rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
+      versionId: upload.versionId,
+    })
     await reached.promise
     assert.equal((await api.visit(siteUrl)).status, 404)
     await owner.client.finalize(slug, { versionId: upload.versionId })
@@ -362,7 +368,7 @@ test('publishing without rules and without anything said reads no file', async (
   }
   const rooms = { store: house.store, blobs, versions, encodings, addresses, clock, log }
   const account = (await house.store.read.accounts.byEmail(owner.email))!
-  const caller = { account, address: '::1' }
+  const caller = { account, address: '::1', signedInWith: 'key' as const }
   await new Finalizing({ ...rooms, fronts: new Fronts(rooms) }).finalize(caller, slug, upload)
   assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
 })

@@ -155,7 +155,7 @@ async function settle() {
     finalizing: (change: Partial<Blobs>) => finalizingOf(both, change),
     async caller() {
       const account = await both.house.store.read.accounts.byEmail('owner@example.test')
-      return { account, address: '127.0.0.1' }
+      return { account, address: '127.0.0.1', signedInWith: 'key' as const }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

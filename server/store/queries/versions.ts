@@ -17,6 +17,9 @@ const head = [
   'created_at',
   'published_at',
   'encoded',
+  'published_by',
+  'published_with',
+  'look',
 ] as const
 
 /** Rows a statement may insert at once: under every engine's limit of parameters. */
@@ -48,6 +51,21 @@ export function versionsOver(db: Kysely<Schema>) {
 
     /** Every version of a site, pending ones too, newest first. */
     bySlug: (slug: string) => heads().where('slug', '=', slug).orderBy('id', 'desc').execute(),
+
+    /** The files of a version, as JSON of `StoredFile[]`. */
+    async filesOf(id: string): Promise<string | undefined> {
+      const row = await db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
+      return row?.files
+    },
+
+    /** The newest finalized version of a site that was made before this one. */
+    before: (slug: string, id: string) =>
+      heads()
+        .where('slug', '=', slug)
+        .where('id', '<', id)
+        .where('state', '=', 'ready')
+        .orderBy('id', 'desc')
+        .executeTakeFirst(),
 
     /** The manifests of every version of a site, and the fronts. */
     manifestsOf: (slug: string) =>
