@@ -11,12 +11,15 @@ import type {
   DuplicateAnswer,
   FinalizeAnswer,
   FinalizeRequest,
+  LeaveAnswer,
   Me,
   MetadataRequest,
   NewKeyAnswer,
   PublishRequest,
   RequestCodeAnswer,
   SessionAnswer,
+  SessionList,
+  SessionsEndedAnswer,
   SiteDetails,
   SiteList,
   SiteSummary,
@@ -24,6 +27,7 @@ import type {
   UploadReceipt,
   UploadTarget,
   VerifyCodeAnswer,
+  VersionDetails,
   VersionList,
 } from '../wire.ts'
 import { jsonOf, reach } from './answer.ts'
@@ -153,6 +157,25 @@ export class Slipway {
     return this.#call('POST', '/api/v1/me/key')
   }
 
+  /** The browsers that are signed in, newest first. */
+  sessions(): Promise<SessionList> {
+    return this.#call('GET', '/api/v1/me/sessions')
+  }
+
+  endSession(id: string): Promise<SessionsEndedAnswer> {
+    return this.#call('DELETE', `/api/v1/me/sessions/${encodeURIComponent(id)}`)
+  }
+
+  /** Signs out every browser but the one that asks. */
+  endOtherSessions(): Promise<SessionsEndedAnswer> {
+    return this.#call('DELETE', '/api/v1/me/sessions')
+  }
+
+  /** Deletes the account for good, with every site and domain of it. `email` must be its address. */
+  leave(email: string): Promise<LeaveAnswer> {
+    return this.#call('DELETE', '/api/v1/me', { json: { email } })
+  }
+
   /** Stages the first version of a new site (spec 4.3). */
   create(request: PublishRequest): Promise<CreateAnswer> {
     return this.#call('POST', '/api/v1/publish', { json: request })
@@ -230,6 +253,11 @@ export class Slipway {
     return this.#call('GET', `${site(slug)}/versions`)
   }
 
+  /** A finalized version with its files and what is different in it. */
+  version(slug: string, versionId: string): Promise<VersionDetails> {
+    return this.#call('GET', version(slug, versionId))
+  }
+
   /** Makes a kept version live again. */
   restore(slug: string, versionId: string): Promise<FinalizeAnswer> {
     return this.#call('POST', `${version(slug, versionId)}/restore`)
@@ -239,14 +267,15 @@ export class Slipway {
     return this.#call('DELETE', version(slug, versionId))
   }
 
-  /** One file of the live version. */
-  file(slug: string, path: string): Promise<Download> {
-    return this.#download(`${site(slug)}/files/${path.split('/').map(encodeURIComponent).join('/')}`)
+  /** One file of the live version, or of another kept one. */
+  file(slug: string, path: string, versionId?: string): Promise<Download> {
+    const encoded = path.split('/').map(encodeURIComponent).join('/')
+    return this.#download(`${site(slug)}/files/${encoded}${queryOf({ versionId })}`)
   }
 
-  /** The live version as tar.gz. */
-  archive(slug: string): Promise<Download> {
-    return this.#download(`${site(slug)}/archive`)
+  /** The live version, or another kept one, as tar.gz. */
+  archive(slug: string, versionId?: string): Promise<Download> {
+    return this.#download(`${site(slug)}/archive${queryOf({ versionId })}`)
   }
 
   domains(): Promise<DomainList> {

@@ -4,7 +4,10 @@ import * as domains from './domains.ts'
 import * as me from './me.ts'
 import * as publish from './publish.ts'
 import type { Rooms } from './rooms.ts'
+import * as accountShape from './schemas/account.ts'
+import * as versionShape from './schemas/versions.ts'
 import * as shape from './schemas.ts'
+import * as bundles from './schemas/bundles.ts'
 import * as signIn from './sign-in.ts'
 import * as sites from './sites.ts'
 import * as uploads from './uploads.ts'
@@ -48,12 +51,12 @@ export function routes(rooms: Rooms): Route[] {
 function signInRoutes(rooms: Rooms): Route[] {
   const tag = 'Sign-in'
   return [
-    { method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Mail a verification code', body: shape.requestCodeRequest, answer: [200, shape.requestCodeAnswer], charge: 'sign-in', auth: 'none', handle: signIn.requestCode(rooms) },
-    { method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key; the earlier key ends', body: shape.verifyCodeRequest, answer: [200, shape.verifyCodeAnswer], charge: 'sign-in', auth: 'none', handle: signIn.verifyCode(rooms) },
-    { method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays', body: shape.verifyCodeRequest, answer: [200, shape.sessionAnswer], charge: 'sign-in', auth: 'none', handle: signIn.openSession(rooms) },
-    { method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, shape.signedOutAnswer], charge: 'sign-in', auth: 'optional', handle: signIn.closeSession(rooms) },
-    { method: 'GET', url: '/api/v1/me', tag, summary: 'The account, its limits and what is used', answer: [200, shape.meAnswer], handle: me.show(rooms) },
-    { method: 'POST', url: '/api/v1/me/key', tag, summary: 'Make a new API key; the earlier one ends', answer: [200, shape.newKeyAnswer], handle: me.renewKey(rooms) },
+    { method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Mail a verification code', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeAnswer], charge: 'sign-in', auth: 'none', handle: signIn.requestCode(rooms) },
+    { method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key; the earlier key ends', body: accountShape.verifyCodeRequest, answer: [200, accountShape.verifyCodeAnswer], charge: 'sign-in', auth: 'none', handle: signIn.verifyCode(rooms) },
+    { method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionAnswer], charge: 'sign-in', auth: 'none', handle: signIn.openSession(rooms) },
+    { method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutAnswer], charge: 'sign-in', auth: 'optional', handle: signIn.closeSession(rooms) },
+    { method: 'GET', url: '/api/v1/me', tag, summary: 'The account, its limits and what is used', answer: [200, accountShape.meAnswer], handle: me.show(rooms) },
+    { method: 'POST', url: '/api/v1/me/key', tag, summary: 'Make a new API key; the earlier one ends', answer: [200, accountShape.newKeyAnswer], handle: me.renewKey(rooms) },
   ]
 }
 
@@ -63,6 +66,7 @@ function publishRoutes(rooms: Rooms): Route[] {
   return [
     { method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, or at once from an archive', body: shape.publishRequest, query: shape.archiveQuery, answer: [201, shape.createAnswer], auth: 'optional', archives: true, handle: publish.create(rooms) },
     { method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: shape.publishRequest, query: shape.archiveQuery, answer: [200, shape.updateAnswer], auth: 'optional', archives: true, handle: publish.update(rooms) },
+    { method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload many files at once, as a tar of them', query: bundles.bundleQuery, answer: [200, bundles.bundleReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receiveBundle(rooms) },
     { method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed address', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receive(rooms) },
     { method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Fresh addresses for what is still missing', body: shape.refreshRequest, answer: [200, shape.refreshAnswer], auth: 'optional', handle: publish.refresh(rooms) },
     { method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, answer: [200, shape.finalizeAnswer], charge: 'handler', auth: 'optional', handle: publish.finalize(rooms) },
@@ -87,11 +91,12 @@ function siteRoutes(rooms: Rooms): Route[] {
 function versionRoutes(rooms: Rooms): Route[] {
   const tag = 'Versions'
   return [
-    { method: 'GET', url: `${SITE}/versions`, tag, summary: 'List the kept versions, newest first', answer: [200, shape.versionList], handle: versions.list(rooms) },
+    { method: 'GET', url: `${SITE}/versions`, tag, summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], handle: versions.list(rooms) },
+    { method: 'GET', url: `${SITE}/versions/:versionId`, tag, summary: 'A version with its files and what is different in it', answer: [200, versionShape.versionDetails], handle: versions.details(rooms) },
     { method: 'POST', url: `${SITE}/versions/:versionId/restore`, tag, summary: 'Make a kept version live again', answer: [200, shape.finalizeAnswer], handle: versions.restore(rooms) },
-    { method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version for good', answer: [200, shape.deleteVersionAnswer], handle: versions.remove(rooms) },
-    { method: 'GET', url: `${SITE}/files/*`, tag, summary: 'One file back', query: shape.versionQuery, answer: [200, 'bytes'], handle: versions.file(rooms) },
-    { method: 'GET', url: `${SITE}/archive`, tag, summary: 'A version back as tar.gz', query: shape.versionQuery, answer: [200, 'bytes'], handle: versions.archive(rooms) },
+    { method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version for good', answer: [200, versionShape.deleteVersionAnswer], handle: versions.remove(rooms) },
+    { method: 'GET', url: `${SITE}/files/*`, tag, summary: 'One file back', query: versionShape.versionQuery, answer: [200, 'bytes'], handle: versions.file(rooms) },
+    { method: 'GET', url: `${SITE}/archive`, tag, summary: 'A version back as tar.gz', query: versionShape.versionQuery, answer: [200, 'bytes'], handle: versions.archive(rooms) },
   ]
 }
 

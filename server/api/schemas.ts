@@ -1,53 +1,12 @@
-import { MOST_FILES, MOST_PATH_CHARACTERS, MOST_TYPE_CHARACTERS } from '../file.ts'
+import { MOST_FILES } from '../file.ts'
 import { MOST_DESCRIPTION_CHARACTERS, MOST_TITLE_CHARACTERS, TIME_TO_LIVE } from '../viewer.ts'
+import { bundleTarget } from './schemas/bundles.ts'
+import { flag, list, object, orNull, type Schema, text, time, whole } from './schemas/schema.ts'
+import { fileEntry, kind, siteUrl, slug, versionId } from './schemas/site.ts'
 
-/**
- * The API's shapes as JSON Schema 2020-12: they validate requests, serialise answers and make the OpenAPI
- * document. What they cannot say (limits of a plan, paths that collide) is in `file.ts` and `viewer.ts`.
- */
-export type Schema = Readonly<Record<string, unknown>>
+export type { Schema }
 
-const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more })
-const whole = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more })
-const flag = (description: string): Schema => ({ type: 'boolean', description })
-const list = (items: Schema, description: string, more: Schema = {}): Schema => ({
-  type: 'array',
-  description,
-  items,
-  ...more,
-})
-const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
-const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
-
-/** An object whose first fields are required and whose others are not. Unknown fields are ignored. */
-function object(
-  required: Record<string, Schema>,
-  optional: Record<string, Schema> = {},
-  more: Schema = {},
-): Schema {
-  return {
-    type: 'object',
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-    ...more,
-  }
-}
-
-const slug = text('The site’s name, for example amber-harbor-k7x3m2')
-const siteUrl = text('Where the site is served')
-const versionId = text('Identifier of a version')
 const status = { type: 'string', enum: ['pending', 'active'] }
-
-const fileEntry = object(
-  {
-    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: MOST_PATH_CHARACTERS }),
-    size: whole('Bytes', { minimum: 1 }),
-    contentType: text('MIME type', { maxLength: MOST_TYPE_CHARACTERS }),
-  },
-  {
-    hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),
-  },
-)
 
 const viewerFields = {
   title: orNull(text('Page title', { maxLength: MOST_TITLE_CHARACTERS })),
@@ -74,21 +33,24 @@ export const publishRequest = object(
   },
 )
 
-const uploadPlan = object({
-  versionId,
-  uploads: list(
-    object({
-      path: text('The file'),
-      method: text('PUT'),
-      url: text('Where to send the bytes'),
-      headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
-    }),
-    'What to upload',
-  ),
-  skipped: list(object({ path: text('The file'), reason: text('hash_match') }), 'What need not be uploaded'),
-  finalizeUrl: text('Call this once everything is uploaded'),
-  expiresInSeconds: whole('How long the upload addresses work'),
-})
+const uploadPlan = object(
+  {
+    versionId,
+    uploads: list(
+      object({
+        path: text('The file'),
+        method: text('PUT'),
+        url: text('Where to send the bytes'),
+        headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
+      }),
+      'What to upload',
+    ),
+    skipped: list(object({ path: text('The file'), reason: text('hash_match') }), 'What need not be uploaded'),
+    finalizeUrl: text('Call this once everything is uploaded'),
+    expiresInSeconds: whole('How long the upload addresses work'),
+  },
+  { bundle: bundleTarget },
+)
 
 const anonymousExtras = {
   claimToken: text('Shown once; needed to update or claim the site'),
@@ -201,6 +163,9 @@ export const siteList = object({
     object({
       ...siteFields,
       title: orNull(text('Page title')),
+      hasPassword: flag('Visitors need a password'),
+      kind,
+      imageUrl: orNull(text('Its Open Graph image, its icon, or the one image that it is; null without any')),
       fileCount: whole('Files'),
       totalBytes: whole('Bytes'),
     }),
@@ -245,23 +210,6 @@ export const claimPreview = object({
   claimed: flag('Somebody has claimed it'),
 })
 
-export const versionList = object({
-  versions: list(
-    object({
-      versionId,
-      createdAt: time('Creation'),
-      publishedAt: orNull(time('When it first went live; null for a draft')),
-      fileCount: whole('Files'),
-      totalBytes: whole('Bytes'),
-      current: flag('It is live'),
-      previewUrl: text('Its own address'),
-    }),
-    'Newest first',
-  ),
-})
-export const deleteVersionAnswer = object({ slug, versionId, deleted: flag('true') })
-export const versionQuery = object({}, { versionId: text('Another kept version than the live one') })
-
 const domainRecord = object({
   domain: text('Host name as IDNA A-labels'),
   siteSlug: slug,
@@ -304,50 +252,6 @@ export const domainRequest = object({
 export const domainAnswer = domainRecord
 export const domainList = object({ domains: list(domainRecord, 'Oldest first') })
 export const deleteDomainAnswer = object({ domain: text('The name'), deleted: flag('true') })
-
-const email = text('Email address', { maxLength: 320 })
-const code = text('The mailed code, XXXX-XXXX', { maxLength: 40 })
-const plan = { type: 'string', enum: ['free', 'hobby'] }
-
-export const requestCodeRequest = object({ email })
-export const requestCodeAnswer = object({
-  message: text('For a person'),
-  email,
-  expiresInSeconds: whole('600'),
-})
-export const verifyCodeRequest = object({ email, code })
-export const verifyCodeAnswer = object({
-  message: text('For a person'),
-  apiKey: text('Shown once'),
-  email,
-  plan,
-  isNewUser: flag('The account is new'),
-  warning: text('Says that the key is shown once'),
-})
-export const sessionAnswer = object({ email, plan, isNewUser: flag('The account is new') })
-export const signedOutAnswer = object({ success: flag('true') })
-export const newKeyAnswer = object({ apiKey: text('Shown once'), warning: text('Says so') })
-export const meAnswer = object({
-  email,
-  plan,
-  createdAt: time('Creation'),
-  hasKey: flag('There is an API key; it cannot be shown again'),
-  limits: object({
-    requestsPerHour: whole('Requests an hour'),
-    domains: whole('Custom domains'),
-    filesPerSite: whole('Files in a site'),
-    fileBytes: whole('Largest file'),
-    siteBytes: whole('Largest site'),
-    versionsKept: whole('Versions kept'),
-  }),
-  usage: object({
-    requestsThisHour: whole('Requests in this window'),
-    resetsAt: time('When the window ends'),
-    sites: whole('Sites'),
-    domains: whole('Custom domains'),
-    totalBytes: whole('Bytes of the live versions'),
-  }),
-})
 
 /** Spec 2.8. */
 export const errorAnswer = object(

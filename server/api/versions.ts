@@ -11,6 +11,10 @@ export function list({ versions }: Needs): RouteHandlerMethod {
   return (request) => versions.list(accountOf(request), slugOf(request))
 }
 
+export function details({ versions }: Needs): RouteHandlerMethod {
+  return (request) => versions.details(accountOf(request), slugOf(request), versionIdOf(request))
+}
+
 export function restore({ versions }: Needs): RouteHandlerMethod {
   return (request) => versions.restore(accountOf(request), slugOf(request), versionIdOf(request))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, HOUR, refused } from './api.ts'
+import { Api, HOUR, refused } from './api.ts'
+import { browser as browserOf } from './browser.ts'
 
 let api: Api
 before(async () => {
@@ -8,17 +9,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-/** Signs a browser in and answers what it sends from then on. */
-async function browser(account: Account): Promise<{ cookie: string; attributes: string }> {
-  await api.anonymous.requestCode(account.email)
-  const code = await api.running.mailedCode(account.email)
-  const answer = await api.ask('POST', '/api/auth/session', { json: { email: account.email, code } })
-  assert.equal(answer.status, 200)
-  const [cookie, ...others] = answer.headers['set-cookie']!
-  assert.equal(others.length, 0)
-  const [pair, ...attributes] = cookie!.split('; ')
-  return { cookie: pair!, attributes: attributes.sort().join('; ') }
-}
+const browser = (account: { email: string }) => browserOf(api, account)
 
 const me = (headers: Record<string, string>) => api.ask('GET', '/api/v1/me', { headers })
 

@@ -45,10 +45,13 @@ describe('the versions of a site', () => {
       versionId: ids[1],
       createdAt: now,
       publishedAt: now,
+      publishedBy: owner.email,
+      publishedWith: 'key',
       fileCount: 2,
       totalBytes: 5,
       current: true,
       previewUrl: siteUrl.replace('://', `://${ids[1]}--`),
+      changes: { added: 0, changed: 1, removed: 0 },
     })
     assert.deepEqual(
       versions.map(({ versionId, current }) => [versionId, current]),

@@ -1,0 +1,39 @@
+/**
+ * The API's shapes as JSON Schema 2020-12: they validate requests, serialise answers and make the OpenAPI
+ * document. What they cannot say (limits of a plan, paths that collide) is in `file.ts` and `viewer.ts`.
+ */
+export type Schema = Readonly<Record<string, unknown>>
+
+export const text = (description: string, more: Schema = {}): Schema => ({
+  type: 'string',
+  description,
+  ...more,
+})
+export const whole = (description: string, more: Schema = {}): Schema => ({
+  type: 'integer',
+  description,
+  ...more,
+})
+export const flag = (description: string): Schema => ({ type: 'boolean', description })
+export const list = (items: Schema, description: string, more: Schema = {}): Schema => ({
+  type: 'array',
+  description,
+  items,
+  ...more,
+})
+export const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
+export const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
+
+/** An object whose first fields are required and whose others are not. Unknown fields are ignored. */
+export function object(
+  required: Record<string, Schema>,
+  optional: Record<string, Schema> = {},
+  more: Schema = {},
+): Schema {
+  return {
+    type: 'object',
+    required: Object.keys(required),
+    properties: { ...required, ...optional },
+    ...more,
+  }
+}
