@@ -216,7 +216,7 @@ async function pending(size: number, client = api.anonymous): Promise<Pending> {
   const [target] = upload.uploads
   return {
     version: { slug, versionId: upload.versionId },
-    put: (bytes) => client.upload(target!, bytes, size),
+    put: (bytes) => client.upload(target!, bytes, { size }),
   }
 }
 

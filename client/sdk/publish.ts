@@ -1,5 +1,6 @@
 import type {
   AnonymousExtras,
+  BundleTarget,
   CreateAnswer,
   FileEntry,
   FinalizeAnswer,
@@ -8,6 +9,7 @@ import type {
   UploadPlan,
   Viewer,
 } from '../wire.ts'
+import { parcels, uploadBundle } from './bundle.ts'
 import { type Patience, persistently } from './retry.ts'
 import type { Slipway } from './slipway.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
@@ -57,6 +59,8 @@ export interface Published extends FinalizeAnswer, Partial<AnonymousExtras> {
 const PARALLEL = 16
 /** How often finalize may say that files are missing. */
 const ROUNDS = 3
+/** What is said of a target in place of which there may be a fresh one. */
+const STALE = ['UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN'] as const
 
 /** Publishes a whole site: stage, upload what is missing, finalize. See `Slipway.publish`. */
 export async function publish(
@@ -157,12 +161,15 @@ class Publication {
     return live === undefined ? { versionId } : { versionId, live }
   }
 
-  /** Uploads in parallel, the largest first; the first failure stops the rest. */
+  /** Uploads in parallel, the largest first, small files together; the first failure stops the rest. */
   async #uploadAll(targets: Targets): Promise<void> {
-    const queue = this.#bySize(targets.paths)
+    const queue = this.#parcels(targets)
     const failures: unknown[] = []
     const worker = async () => {
-      for (let file = queue.pop(); file !== undefined; file = queue.pop()) await this.#upload(file, targets)
+      for (let files = queue.pop(); files !== undefined; files = queue.pop()) {
+        if (files.length > 1) await this.#uploadTogether(files, targets)
+        else await this.#upload(files[0]!, targets)
+      }
     }
     const lane = () =>
       worker().catch((error) => {
@@ -176,13 +183,13 @@ class Publication {
   async #upload(file: PublishFile, targets: Targets): Promise<void> {
     const put = this.#client.upload.bind(this.#client)
     const count = (bytes: number) => this.#advance(0, bytes)
-    await this.#persistently(async () => {
+    await this.#uploading(async () => {
       const target = await targets.of(file.path)
       if (!target) return count(file.size)
       try {
         await upload(file, target, put, count)
       } catch (error) {
-        if (!isSlipwayError(error, 'UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN')) throw error
+        if (!isSlipwayError(error, ...STALE)) throw error
         const fresh = await targets.insteadOf(target)
         if (fresh) await upload(file, fresh, put, count)
       }
@@ -190,10 +197,52 @@ class Publication {
     this.#advance(1, 0)
   }
 
+  /** Each try after a failure sends fewer at once, so that a line that often breaks is got through too. */
+  async #uploadTogether(files: PublishFile[], targets: Targets): Promise<void> {
+    let left = files
+    let most = files.length
+    try {
+      await this.#uploading(async () => {
+        while (left.length > 0) {
+          const some = left.slice(0, most)
+          most = Math.ceil(some.length / 2)
+          if (!(await this.#uploadBundle(some, targets))) return
+          most = some.length
+          left = left.slice(some.length)
+        }
+      })
+    } catch (error) {
+      // A proxy on the way may allow less in one request than the server does.
+      if (!isSlipwayError(error, 'BAD_ANSWER') || error.status !== 413) throw error
+    }
+    for (const file of left) await this.#upload(file, targets)
+  }
+
+  /** False when there is no target for bundles any more. */
+  async #uploadBundle(files: PublishFile[], targets: Targets): Promise<boolean> {
+    const target = await targets.ofBundle()
+    if (!target) return false
+    try {
+      await this.#sendBundle(files, targets, target)
+    } catch (error) {
+      if (!isSlipwayError(error, ...STALE)) throw error
+      const fresh = await targets.insteadOfBundle(target)
+      if (!fresh) return false
+      await this.#sendBundle(files, targets, fresh)
+    }
+    return true
+  }
+
+  async #sendBundle(files: PublishFile[], targets: Targets, target: BundleTarget): Promise<void> {
+    const put = this.#client.uploadBundle.bind(this.#client)
+    const lacking = files.filter(({ path }) => targets.lacks(path))
+    if (lacking.length > 0) await uploadBundle(lacking, target, put, (bytes) => this.#advance(0, bytes))
+    this.#advance(files.length, total(files) - total(lacking))
+  }
+
   #start(plan: UploadPlan): Progress {
     const files = this.#bySize(plan.uploads.map(({ path }) => path))
-    const bytes = files.reduce((sum, { size }) => sum + size, 0)
-    return { files: files.length, filesDone: 0, bytes, bytesDone: 0 }
+    return { files: files.length, filesDone: 0, bytes: total(files), bytesDone: 0 }
   }
 
   #advance(files: number, bytes: number): void {
@@ -206,10 +255,27 @@ class Publication {
     return paths.flatMap((path) => this.#files.get(path) ?? []).sort((a, b) => a.size - b.size)
   }
 
-  #persistently<T>(work: () => Promise<T>): Promise<T> {
-    const { onRetry } = this.#options
-    return persistently(work, { patience: this.#patience, signal: this.#stop.signal, onRetry })
+  /** What goes out together, the most bytes last. */
+  #parcels(targets: Targets): PublishFile[][] {
+    const files = this.#bySize(targets.paths)
+    const { bundleBytes } = targets
+    if (bundleBytes === undefined) return files.map((file) => [file])
+    return parcels(files, bundleBytes).sort((a, b) => total(a) - total(b))
   }
+
+  /** Uploads may go on for as long as the page or program likes. */
+  #uploading(work: () => Promise<void>): Promise<void> {
+    return this.#persistently(work, this.#patience.tries)
+  }
+
+  #persistently<T>(work: () => Promise<T>, tries?: number): Promise<T> {
+    const { onRetry } = this.#options
+    return persistently(work, { patience: this.#patience, tries, signal: this.#stop.signal, onRetry })
+  }
+}
+
+function total(files: readonly PublishFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0)
 }
 
 function entryOf({ path, size, contentType, hash }: PublishFile): FileEntry {

@@ -2,16 +2,23 @@ import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 
 /** The clock and the dice of retrying, so that tests need neither. */
 export interface Patience {
-  /** Resolves after so many milliseconds; rejects with the signal's reason when it aborts first. */
+  /**
+   * Resolves after so many milliseconds, or later: this is where a page may wait for its network to come back. Rejects
+   * with the signal's reason when it aborts first.
+   */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void>
   /** A number from 0 up to 1. */
   random(): number
   /** Milliseconds since the epoch. */
   now(): number
+  /** How often an upload is tried: a page that goes on after hours without a network says `Infinity`. Six times by default. */
+  tries?: number
 }
 
 export interface Persistence {
   patience: Patience
+  /** Six by default. */
+  tries?: number | undefined
   signal?: AbortSignal | undefined
   /** Hears why a try failed that another one follows. */
   onRetry?: ((reason: SlipwayError) => void) | undefined
@@ -43,19 +50,19 @@ export const realPatience: Patience = {
 }
 
 /**
- * Does work that may safely be done twice, up to six times: after a broken connection or an answer that
+ * Does work that may safely be done twice, up to so many times: after a broken connection or an answer that
  * says "later", with pauses that double and vary, or as long as the server asks. Other failures pass through.
  */
 export async function persistently<T>(
   work: () => Promise<T>,
-  { patience, signal, onRetry }: Persistence,
+  { patience, tries = TRIES, signal, onRetry }: Persistence,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
       const pause = pauseAfter(error, attempt, patience.random())
-      if (attempt === TRIES || pause === undefined) throw error
+      if (attempt >= tries || pause === undefined) throw error
       onRetry?.(error as SlipwayError)
       await patience.wait(pause, signal)
     }

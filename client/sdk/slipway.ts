@@ -1,5 +1,7 @@
 import type {
   ArchiveAnswer,
+  BundleReceipt,
+  BundleTarget,
   ClaimAnswer,
   ClaimPreview,
   CreateAnswer,
@@ -34,12 +36,13 @@ import { jsonOf, reach } from './answer.ts'
 import { type Published, type PublishOptions, publish } from './publish.ts'
 import { type Patience, realPatience } from './retry.ts'
 import { type Bytes, fetchTransport, type Outgoing, type Payload, type Send } from './transport.ts'
+import type { Sending } from './upload.ts'
 
 export type * from '../wire.ts'
 export type { Progress, Published, PublishOptions, Staged } from './publish.ts'
 export { isSlipwayError, SlipwayError } from './slipway-error.ts'
 export type { Bytes, Incoming, Outgoing, Payload, Send } from './transport.ts'
-export type { PublishFile } from './upload.ts'
+export type { PublishFile, Sending } from './upload.ts'
 
 export interface SlipwayOptions {
   /** Address of the server; empty in a page that the server itself serves. */
@@ -80,10 +83,9 @@ export interface ArchiveOptions {
   live?: boolean
 }
 
-interface Call {
+interface Call extends Sending {
   json?: unknown
   body?: Bytes
-  size?: number | undefined
   contentType?: string
 }
 
@@ -121,7 +123,7 @@ export class Slipway {
   publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveAnswer> {
     const { contentType, size, slug, claimToken, ...wishes } = archive
     const query = queryOf({ ...wishes, claimToken })
-    const call = { body, contentType, size }
+    const call = { body, contentType, ...(size !== undefined && { size }) }
     const client = this.#bearing(claimToken)
     return slug === undefined
       ? client.#call('POST', `/api/v1/publish${query}`, call)
@@ -195,11 +197,14 @@ export class Slipway {
     return this.#bearing(request.claimToken).#call('POST', path, { json: request })
   }
 
-  /** Sends one file's bytes; `size` is the length of a stream. The key is never sent along (spec 4.6). */
-  async upload(target: UploadTarget, body: Bytes, size?: number): Promise<UploadReceipt> {
-    const { method, url, headers } = target
-    const request = this.#outgoing(method, url, headers, body, size)
-    return jsonOf(await reach(this.#send, request, this.#patience.now), request)
+  /** Sends one file's bytes. The key is never sent along (spec 4.6). */
+  upload(target: UploadTarget, body: Bytes, sending: Sending = {}): Promise<UploadReceipt> {
+    return this.#put(target, body, sending)
+  }
+
+  /** Sends many files as a tar of them. The key is not sent along here either. */
+  uploadBundle(target: BundleTarget, body: Bytes, sending: Sending = {}): Promise<BundleReceipt> {
+    return this.#put(target, body, sending)
   }
 
   /** Makes a version live, or keeps it as a draft with `live: false`. May be repeated. */
@@ -299,6 +304,15 @@ export class Slipway {
     return claimToken === undefined ? this : this.with({ key: undefined })
   }
 
+  async #put<T>(
+    { method, url, headers }: Pick<UploadTarget, 'method' | 'url' | 'headers'>,
+    body: Bytes,
+    sending: Sending,
+  ): Promise<T> {
+    const request = this.#outgoing(method, url, headers, { body, ...sending })
+    return jsonOf(await reach(this.#send, request, this.#patience.now), request)
+  }
+
   async #call<T>(method: string, path: string, call: Call = {}): Promise<T> {
     const request = this.#request(method, path, call)
     return jsonOf(await reach(this.#send, request, this.#patience.now), request)
@@ -318,31 +332,26 @@ export class Slipway {
     }
   }
 
-  #request(method: string, path: string, { json, body, size, contentType }: Call): Outgoing {
+  #request(method: string, path: string, { json, body, contentType, ...sending }: Call): Outgoing {
     const headers: Record<string, string> = { Accept: 'application/json' }
     if (this.#options.key !== undefined) headers.Authorization = `Bearer ${this.#options.key}`
     if (json !== undefined) headers['Content-Type'] = 'application/json'
     if (contentType !== undefined) headers['Content-Type'] = contentType
     const payload = json === undefined ? body : JSON.stringify(json)
-    return this.#outgoing(method, this.#baseUrl + path, headers, payload, size)
+    return this.#outgoing(method, this.#baseUrl + path, headers, {
+      ...(payload !== undefined && { body: payload }),
+      ...sending,
+    })
   }
 
   #outgoing(
     method: string,
     url: string,
     headers: Record<string, string>,
-    body?: Payload,
-    size?: number,
+    carried: { body?: Payload } & Sending,
   ): Outgoing {
     const { signal } = this.#options
-    return {
-      method,
-      url,
-      headers,
-      ...(body !== undefined && { body }),
-      ...(size !== undefined && { size }),
-      ...(signal && { signal }),
-    }
+    return { method, url, headers, ...carried, ...(signal && { signal }) }
   }
 }
 

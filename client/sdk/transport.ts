@@ -11,6 +11,8 @@ export interface Outgoing {
   body?: Payload
   /** Length of a streamed body in bytes. */
   size?: number
+  /** Hears how many bytes of a whole body have gone so far, from transports that can tell. */
+  onSent?: (bytes: number) => void
   signal?: AbortSignal
 }
 
