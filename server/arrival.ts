@@ -3,11 +3,15 @@ import { Failure } from './failure.ts'
 import type { ArrivalRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 
+/** What one upload or one bundle brought for a version: known altogether or not at all. */
 interface Waiting {
-  row: ArrivalRow
+  rows: readonly ArrivalRow[]
   resolve(): void
   reject(error: unknown): void
 }
+
+/** Rows of a transaction, unless one bundle alone has more. */
+const ROWS = 1000
 
 /** Milliseconds that a finished upload waits for others to share its transaction. */
 const GATHER = 2
@@ -41,12 +45,14 @@ export class Arrivals {
   }
 
   /**
-   * Resolves once every process knows that the bytes have come; from here on they are not collected, and those that
-   * they replace are gone. UPLOAD_EXPIRED when the version is finalized or gone by then; so are the bytes.
+   * Resolves once every process knows that the bytes of these files of one version have come; from here on they are not
+   * collected, and those that they replace are gone. UPLOAD_EXPIRED when the version is finalized or gone by then; so
+   * are the bytes.
    */
-  add(row: ArrivalRow): Promise<void> {
+  add(rows: readonly ArrivalRow[]): Promise<void> {
+    if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ row, resolve, reject })
+      this.#waiting.push({ rows, resolve, reject })
       this.#plan()
     })
   }
@@ -63,12 +69,12 @@ export class Arrivals {
     if (this.#writing) return
     this.#writing = true
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, 200)
+      const batch = this.#next()
       try {
         const { pending, again } = await this.#record(batch)
         await this.#tidy(again)
-        for (const { row, resolve, reject } of batch) {
-          if (pending.has(row.version_id)) resolve()
+        for (const { rows, resolve, reject } of batch) {
+          if (pending.has(rows[0]!.version_id)) resolve()
           else
             reject(
               new Failure('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone'),
@@ -81,9 +87,18 @@ export class Arrivals {
     this.#writing = false
   }
 
+  #next(): Waiting[] {
+    let rows = 0
+    const end = this.#waiting.findIndex((one) => {
+      rows += one.rows.length
+      return rows > ROWS
+    })
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : Math.max(end, 1))
+  }
+
   /** `again` are the rows of files that had come before, and of versions that wait for none. */
   #record(batch: readonly Waiting[]): Promise<{ pending: Set<string>; again: ArrivalRow[] }> {
-    const rows = batch.map(({ row }) => row)
+    const rows = batch.flatMap((one) => one.rows)
     return this.#store.write('soft', async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.version_id))])
       const kept = rows.filter((row) => pending.has(row.version_id))

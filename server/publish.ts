@@ -1,13 +1,28 @@
 import type { Readable } from 'node:stream'
-import type { CreateAnswer, PublishRequest, UpdateAnswer, UploadPlan, UploadReceipt } from '../client/wire.ts'
+import type {
+  BundleReceipt,
+  CreateAnswer,
+  PublishRequest,
+  UpdateAnswer,
+  UploadPlan,
+  UploadReceipt,
+} from '../client/wire.ts'
 import type { Addresses } from './address.ts'
 import { Arrivals } from './arrival.ts'
 import type { Blobs } from './blobs/blobs.ts'
+import { Bundles } from './bundle.ts'
 import { Failure } from './failure.ts'
 import type { Caller } from './ownership.ts'
 import type { PendingFile, Staged, Staging } from './stage.ts'
 import type { Store } from './store/store.ts'
-import { UPLOAD_SECONDS, type UploadTargets } from './upload.ts'
+import {
+  BUNDLE_BYTES,
+  BUNDLE_TYPE,
+  type Bundle,
+  UPLOAD_SECONDS,
+  type UploadQuery,
+  type UploadTargets,
+} from './upload.ts'
 import { versionOf } from './version.ts'
 
 interface PublishingOptions {
@@ -16,16 +31,25 @@ interface PublishingOptions {
   staging: Staging
   targets: UploadTargets
   addresses: Addresses
+  clock: () => number
+}
+
+/** What the headers of an upload say of its body. */
+interface Said {
+  contentType: string | undefined
+  length: number | undefined
 }
 
 /** From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizing` goes on from there. */
 export class Publishing {
   readonly #options: PublishingOptions
   readonly #arrivals: Arrivals
+  readonly #bundles: Bundles
 
   constructor(options: PublishingOptions) {
     this.#options = options
     this.#arrivals = new Arrivals(options)
+    this.#bundles = new Bundles({ ...options, arrivals: this.#arrivals })
   }
 
   /** Spec 4.3: a new site with its first version, pending. */
@@ -60,12 +84,7 @@ export class Publishing {
   }
 
   /** Spec 4.6: takes one file's bytes. `key` and `query` are the signed address, which alone gates this. */
-  async upload(
-    key: string,
-    query: { token?: string; ct?: string; exp?: string },
-    body: Readable,
-    said: { contentType: string | undefined; length: number | undefined },
-  ): Promise<UploadReceipt> {
+  async upload(key: string, query: UploadQuery, body: Readable, said: Said): Promise<UploadReceipt> {
     const { targets, blobs } = this.#options
     const upload = targets.read(key, query)
     if (!sameType(said.contentType, upload.contentType)) {
@@ -78,13 +97,20 @@ export class Publishing {
     }
     const expected = { size: upload.size, ...(upload.hash === undefined ? {} : { hash: upload.hash }) }
     const { hash, size } = await this.#arrivals.during(() => blobs.receive(upload.versionId, body, expected))
-    await this.#arrivals.add({
-      version_id: upload.versionId,
-      file_number: upload.fileNumber,
-      hash,
-      size,
-    })
+    await this.#arrivals.add([{ version_id: upload.versionId, file_number: upload.fileNumber, hash, size }])
     return { path: upload.path, size, hash }
+  }
+
+  /** Takes many files at once, as `Bundles` does; the signed address alone gates this too. */
+  async bundle(bundle: Bundle, query: UploadQuery, body: Readable, said: Said): Promise<BundleReceipt> {
+    this.#options.targets.readBundle(bundle, query)
+    if (!sameType(said.contentType, BUNDLE_TYPE)) {
+      throw new Failure('CONTENT_TYPE_MISMATCH', `A bundle must carry Content-Type: ${BUNDLE_TYPE}`)
+    }
+    if (said.length !== undefined && said.length > BUNDLE_BYTES) {
+      throw new Failure('PAYLOAD_TOO_LARGE', `A bundle may have at most ${BUNDLE_BYTES} bytes`)
+    }
+    return this.#bundles.receive(bundle, body)
   }
 
   #answer(staged: Staged, arrived = new Set<number>()): UpdateAnswer {
@@ -101,6 +127,7 @@ export class Publishing {
       upload: {
         versionId,
         uploads,
+        ...(uploads.length > 0 && { bundle: targets.bundle({ slug, versionId }) }),
         skipped: [...skipped].map((index) => ({ path: files[index]!.path, reason: 'hash_match' as const })),
         finalizeUrl: addresses.finalize(slug),
         expiresInSeconds: UPLOAD_SECONDS,

@@ -274,7 +274,7 @@ function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Da
     accounts: new Accounts({ store, mail, baseUrl, secret, clock }),
     versions,
     staging,
-    publishing: new Publishing({ store, blobs, staging, targets, addresses }),
+    publishing: new Publishing({ store, blobs, staging, targets, addresses, clock }),
     finalizing,
     encodings,
     archives: new Archives({ store, blobs, staging, finalizing, spoolFolder: folder.spool, clock }),
