@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Budget, type Limits } from './budget.ts'
 import { deliver } from './delivery.ts'
-import type { ArchiveFile } from './file.ts'
+import type { ArchiveFile, Found } from './file.ts'
 import { Incoming } from './incoming.ts'
 import { gunzipped, tarFiles } from './tar.ts'
 import { zipFiles } from './zip.ts'
@@ -10,11 +10,14 @@ export type { ArchiveFile, Limits }
 
 export type ArchiveKind = 'zip' | 'tar' | 'tar.gz'
 
-interface Options {
+interface TarOptions {
   /** The archive. It is never destroyed, so that a caller can still answer; a refusal leaves it partly unread. */
   body: Readable
-  kind: ArchiveKind
   limits: Limits
+}
+
+interface Options extends TarOptions {
+  kind: ArchiveKind
   /** An existing folder for the bytes of a zip that is too large for memory; nothing stays in it. */
   spoolFolder: string
 }
@@ -52,19 +55,34 @@ export function archiveKind(contentType: string | undefined): ArchiveKind | unde
  * - Paths are handed on as the archive has them, but for a leading `./`. They may be absolute, climb with `..`
  *   or come twice: to refuse them is up to `each`. Folders are ignored.
  */
-export async function readArchive(
+export function readArchive(
   { body, kind, limits, spoolFolder }: Options,
   each: (file: ArchiveFile) => Promise<void>,
 ): Promise<{ skipped: Skipped[] }> {
+  if (kind === 'tar') return readTar({ body, limits }, each)
+  return read(body, limits, each, (chunks, budget) =>
+    kind === 'zip' ? zipFiles(chunks, budget, spoolFolder) : tarFiles(gunzipped(chunks), budget),
+  )
+}
+
+/** The same for what can only be a tar. */
+export function readTar(
+  { body, limits }: TarOptions,
+  each: (file: ArchiveFile) => Promise<void>,
+): Promise<{ skipped: Skipped[] }> {
+  return read(body, limits, each, tarFiles)
+}
+
+async function read(
+  body: Readable,
+  limits: Limits,
+  each: (file: ArchiveFile) => Promise<void>,
+  filesIn: (chunks: AsyncIterable<Buffer>, budget: Budget) => AsyncIterable<Found>,
+): Promise<{ skipped: Skipped[] }> {
   const budget = new Budget(limits)
   const incoming = new Incoming(body, budget)
-  const chunks = incoming.chunks()
   try {
-    const files =
-      kind === 'zip'
-        ? zipFiles(chunks, budget, spoolFolder)
-        : tarFiles(kind === 'tar' ? chunks : gunzipped(chunks), budget)
-    await deliver(files, each, (reason) => incoming.stop(reason))
+    await deliver(filesIn(incoming.chunks(), budget), each, (reason) => incoming.stop(reason))
   } finally {
     incoming.stop(new Error('The archive is not read any more'))
   }

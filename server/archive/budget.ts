@@ -1,4 +1,5 @@
 import { Failure, invalid } from '../failure.ts'
+import { isJunk } from './file.ts'
 
 /** What an archive may hold. Sizes are bytes of files as they come out of it, never what it takes on the wire. */
 export interface Limits {
@@ -6,6 +7,10 @@ export interface Limits {
   fileBytes: number
   totalBytes: number
   pathCharacters: number
+  /** Most bytes on the wire; else as many as such files and the headers of any archiver may take. */
+  wireBytes?: number
+  /** Files that archivers add by themselves are given like all others, not left out. */
+  withLitter?: true
 }
 
 /** Room for what is not contents: headers, padding, names. Archivers need about 1 KiB a file. */
@@ -36,7 +41,12 @@ export class Budget {
 
   /** Most bytes that an archive within the limits can have on the wire: contents that do not compress, and overhead. */
   get wireBytes(): number {
-    return Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
+    return this.#limits.wireBytes ?? Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
+  }
+
+  /** Whether a file is to be left out because nobody meant to send it. */
+  isLitter(path: string): boolean {
+    return !this.#limits.withLitter && isJunk(path)
   }
 
   /** Counts a file that is about to be read. */

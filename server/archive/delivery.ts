@@ -1,10 +1,13 @@
 import type { ArchiveFile, Found } from './file.ts'
 
+/** Most bytes of whole files at once, so that many slow archives beside one another take little memory. */
+const PARALLEL_BYTES = 2 ** 20
+
 /** As many small files at once as there are threads for their writes (`UV_THREADPOOL_SIZE`, see design.md). */
 const PARALLEL = 16
 
 /**
- * Gives every file to `each`: small ones at most PARALLEL at a time, a streamed one before the next is looked at.
+ * Gives every file to `each`: small ones some at a time, a streamed one before the next is looked at.
  * The first failure is passed to `stop`, which must end `files`; rejects with it once no `each` runs any more.
  */
 export async function deliver(
@@ -13,6 +16,7 @@ export async function deliver(
   stop: (reason: unknown) => void,
 ): Promise<void> {
   const running = new Set<Promise<void>>()
+  let bytes = 0
   let failed: { reason: unknown } | undefined
 
   function fail(reason: unknown): void {
@@ -21,9 +25,13 @@ export async function deliver(
   }
 
   function start(file: Found): void {
+    bytes += file.size
     const run = give(file, each)
       .catch(fail)
-      .finally(() => running.delete(run))
+      .finally(() => {
+        bytes -= file.size
+        running.delete(run)
+      })
     running.add(run)
   }
 
@@ -31,7 +39,7 @@ export async function deliver(
     for await (const file of files) {
       if (!file.whole) await give(file, each).catch(fail)
       else start(file)
-      if (running.size >= PARALLEL) await Promise.race(running)
+      while (running.size >= PARALLEL || bytes >= PARALLEL_BYTES) await Promise.race(running)
       if (failed) break
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import { Failure, invalid } from '../failure.ts'
 import { type Budget, shown } from './budget.ts'
 import { Chunks } from './chunks.ts'
 import { decompressed } from './decompressed.ts'
-import { closed, type Found, isFolder, isJunk, SMALL, sitePath, streamedFile, wholeFile } from './file.ts'
+import { closed, type Found, isFolder, SMALL, sitePath, streamedFile, wholeFile } from './file.ts'
 import {
   BLOCK,
   type Extension,
@@ -95,7 +95,7 @@ async function* fileOf(
     ])
   }
   if (isFolder(path)) budget.record(size)
-  else if (isJunk(path)) budget.leaveOut(path, size)
+  else if (budget.isLitter(path)) budget.leaveOut(path, size)
   else {
     budget.admit(path, size)
     return yield* size <= SMALL ? small(path, size, chunks) : large(path, size, chunks)

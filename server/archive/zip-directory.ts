@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import { Failure, invalid, type Problem } from '../failure.ts'
 import { type Budget, shown } from './budget.ts'
-import { isFolder, isJunk, sitePath } from './file.ts'
+import { isFolder, sitePath } from './file.ts'
 import type { Spool } from './spool.ts'
 
 export const LOCAL_HEADER_BYTES = 30
@@ -43,7 +43,7 @@ export async function readDirectory(spool: Spool, budget: Budget): Promise<ZipEn
       const path = pathOf(entry)
       budget.record(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
       if (isFolder(path)) continue
-      if (isJunk(path)) budget.leaveOut(path, entry.uncompressedSize)
+      if (budget.isLitter(path)) budget.leaveOut(path, entry.uncompressedSize)
       else {
         budget.admit(path, entry.uncompressedSize)
         const message = unfit(entry)
