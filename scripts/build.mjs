@@ -6,31 +6,77 @@ import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
 import { Unprepared } from './unprepared.mjs'
 
-const dist = join(root, 'client', 'dist')
-const builtFrom = join(root, 'node_modules', '.client-built-from')
+/**
+ * What is built of sources: the client for any Node and for npm, the dashboard for browsers.
+ *
+ * @typedef {{ name: string, from: string[], make: (folder: string) => string[] }} Part
+ * @type {Part[]}
+ */
+const parts = [
+  {
+    name: 'client',
+    from: ['tsconfig.json', 'client'],
+    // Types are for `npm test`: a wrong one must not keep the service from starting.
+    make: (folder) => [
+      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+      ...['-p', 'client/tsconfig.build.json', '--outDir', folder, '--noCheck'],
+    ],
+  },
+  {
+    name: 'dashboard',
+    from: ['tsconfig.json', 'package-lock.json', 'client/sdk', 'client/wire', 'client/words.ts', 'dashboard'],
+    make: (folder) => [
+      join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
+      ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],
+    ],
+  },
+]
 
-/** Whether client/dist is what the client's sources make now. */
+/** Whether everything that is built is what its sources make now. */
 export function isBuilt() {
-  return existsSync(dist) && existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === digestOfClient()
+  return parts.every(isCurrent)
 }
 
-/** Builds the client. Types are for `npm test`: a wrong one must not keep the service from starting. */
+/** Builds what is stale. */
 export async function build() {
-  const digest = digestOfClient()
-  const fresh = join(root, 'node_modules', '.client-dist')
+  await Promise.all(parts.filter((part) => !isCurrent(part)).map(make))
+}
+
+/** @param {Part} part */
+function isCurrent(part) {
+  const { dist, builtFrom } = placesOf(part)
+  return existsSync(dist) && existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === digestOf(part)
+}
+
+/** Beside its place first, so that a build that fails leaves what there was. @param {Part} part */
+async function make(part) {
+  const { dist, builtFrom, fresh } = placesOf(part)
+  const digest = digestOf(part)
   rmSync(fresh, { recursive: true, force: true })
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const args = [tsc, '-p', 'client/tsconfig.build.json', '--outDir', fresh, '--noCheck']
-  const { code } = await run(findNode(), args, { cwd: root, stdio: ['ignore', 2, 2] })
-  if (code !== 0) throw new Unprepared('The client could not be built; the reason is above.')
+  const { code } = await run(findNode(), part.make(fresh), { cwd: root, stdio: ['ignore', 2, 2] })
+  if (code !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    throw new Unprepared(`The ${part.name} could not be built; the reason is above.`)
+  }
   rmSync(dist, { recursive: true, force: true })
   renameSync(fresh, dist)
   writeFileSync(builtFrom, digest)
 }
 
-function digestOfClient() {
+/** @param {Part} part */
+function placesOf({ name }) {
+  const modules = join(root, 'node_modules')
+  return {
+    dist: join(root, name, 'dist'),
+    fresh: join(modules, `.${name}-dist-${process.pid}`),
+    builtFrom: join(modules, `.${name}-built-from`),
+  }
+}
+
+/** @param {Part} part */
+function digestOf({ from }) {
   const hash = createHash('sha256')
-  for (const path of ['tsconfig.json', 'client/tsconfig.build.json', ...sourcesUnder('client')]) {
+  for (const path of from.flatMap(sourcesAt)) {
     hash
       .update(path)
       .update('\0')
@@ -41,16 +87,16 @@ function digestOfClient() {
 }
 
 /**
- * @param {string} folder
+ * @param {string} path a file or a folder
  * @returns {string[]}
  */
-function sourcesUnder(folder) {
-  return readdirSync(join(root, folder), { withFileTypes: true })
+function sourcesAt(path) {
+  if (/\.\w+$/.test(path)) return [path]
+  return readdirSync(join(root, path), { withFileTypes: true })
     .filter((entry) => entry.name !== 'dist' && entry.name !== 'node_modules')
-    .flatMap((entry) => {
-      const path = `${folder}/${entry.name}`
-      if (entry.isDirectory()) return sourcesUnder(path)
-      return path.endsWith('.ts') ? [path] : []
-    })
+    .flatMap((entry) =>
+      entry.isDirectory() ? sourcesAt(`${path}/${entry.name}`) : [`${path}/${entry.name}`],
+    )
+    .filter((name) => /\.(ts|tsx|json|css|html|svg)$/.test(name))
     .sort()
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { PageSettings } from '../client/wire/page-settings.ts'
 import { Accounts } from './account.ts'
 import { Addresses } from './address.ts'
 import { buildApi } from './api/app.ts'
@@ -22,6 +23,7 @@ import { MOST_FILES } from './file.ts'
 import { Finalizing } from './finalize.ts'
 import { Fronts } from './front/fronts.ts'
 import type { Https, HttpsOptions } from './https.ts'
+import { Leaving } from './leaving.ts'
 import { RateLimits } from './limits/limits.ts'
 import { Shares } from './limits/shares.ts'
 import type { Log } from './log.ts'
@@ -30,6 +32,7 @@ import type { Mail } from './mail/mail.ts'
 import { smtpMail } from './mail/smtp.ts'
 import { Budget } from './memory/kept.ts'
 import { Publishing } from './publish.ts'
+import { Sessions } from './session.ts'
 import { Sites } from './site.ts'
 import { InternalDoor } from './sockets/internal.ts'
 import { Listener } from './sockets/listener.ts'
@@ -141,6 +144,9 @@ export async function startService(config: Config, surroundings: Surroundings): 
     baseUrl,
     version: surroundings.version,
     manifestBytes: config.manifestBytes,
+    page: pageSettings(config, baseUrl),
+    sitesAddress: rooms.addresses.site('*').slice(0, -1),
+    clock,
     uploads: new Shares({ all: config.uploadsAtOnce, each: Math.ceil(config.uploadsAtOnce / 4) }),
     addressOf,
     log,
@@ -198,6 +204,26 @@ export async function openHouse(
   return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
+/** What the pages for people know before they ask. */
+function pageSettings(config: Config, baseUrl: string): PageSettings {
+  return {
+    baseUrl,
+    siteDomain: `.${config.siteDomain}`,
+    ...publishLimits(config),
+    anonymousLifetime: config.anonymousLifetime,
+    visits: true,
+  }
+}
+
+/** How much may be published without an account, and with one. */
+function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+  const { anonymousFileBytes, anonymousSiteBytes, ownedFileBytes, ownedSiteBytes } = config
+  return {
+    anonymous: { files: MOST_FILES, fileBytes: anonymousFileBytes, siteBytes: anonymousSiteBytes },
+    owned: { files: MOST_FILES, fileBytes: ownedFileBytes, siteBytes: ownedSiteBytes },
+  }
+}
+
 async function openInternal(
   port: number | undefined,
   options: Omit<Parameters<typeof InternalDoor.open>[0], 'port'>,
@@ -239,14 +265,7 @@ function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Da
     addresses,
     clock,
     anonymousLifetime: config.anonymousLifetime,
-    limits: {
-      anonymous: {
-        files: MOST_FILES,
-        fileBytes: config.anonymousFileBytes,
-        siteBytes: config.anonymousSiteBytes,
-      },
-      owned: { files: MOST_FILES, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-    },
+    limits: publishLimits(config),
   })
   const encodings = new Encodings({ store, blobs, clock, log })
   const targets = new UploadTargets({ baseUrl, secret, clock })
@@ -263,6 +282,8 @@ function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Da
     siteDomain: config.siteDomain,
     baseUrl,
   })
+  const sessions = new Sessions({ store, clock })
+  const leaving = new Leaving({ store, blobs, clock, certificates })
   const rates = {
     anonymous: config.rateAnonymous,
     free: config.rateFree,
@@ -271,7 +292,9 @@ function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Da
   }
   return {
     addresses,
-    accounts: new Accounts({ store, mail, baseUrl, secret, clock }),
+    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    sessions,
+    leaving,
     versions,
     staging,
     publishing: new Publishing({ store, blobs, staging, targets, addresses, clock }),
@@ -289,6 +312,7 @@ function furnish(config: Config, baseUrl: string, engines: Engines, { clock = Da
       versions,
       encodings,
       domains,
+      leaving,
       certificates,
       clock,
       log,

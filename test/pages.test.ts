@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions } from 'playwright-core'
 import type { CreateAnswer } from '../client/wire.ts'
-import { referencePage } from '../server/api/reference.ts'
+import { referenceContent } from '../server/api/reference.ts'
 import { type RunningService, startTestService } from './service.ts'
 import { type Browser, openBrowser } from './tools/chromium.ts'
 import { needs } from './tools/part.ts'
@@ -112,7 +112,7 @@ describe('the API reference', () => {
   })
 
   test('puts a schema into words', () => {
-    const page = referencePage({
+    const page = referenceContent({
       paths: {
         '/things/{id}': {
           put: {

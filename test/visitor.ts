@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
 /** The windows in which every page must look right. */
@@ -40,9 +42,43 @@ export class Visitor implements AsyncDisposable {
     assert.deepEqual(await this.page.evaluate(faults), [])
   }
 
+  /** WCAG 2.2, level AA, as far as axe can tell; with what `assertReadable` looks for. */
+  async assertAccessible(): Promise<void> {
+    await this.assertReadable()
+    await this.page.evaluate(axe)
+    const violations = await this.page.evaluate(violationsOf, [
+      'wcag2a',
+      'wcag2aa',
+      'wcag21a',
+      'wcag21aa',
+      'wcag22aa',
+      'best-practice',
+    ])
+    const found = violations.map(
+      ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`,
+    )
+    assert.deepEqual(found, [])
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.context.close()
   }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Runs in the page, where axe is by then. */
+async function violationsOf(tags: string[]) {
+  const { axe } = globalThis as unknown as {
+    axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> }
+  }
+  return (await axe.run(document, { runOnly: tags })).violations
+}
+
+interface Violation {
+  id: string
+  help: string
+  nodes: { html: string }[]
 }
 
 /** Runs in the page, so that everything it uses stands inside it. */

@@ -1,5 +1,6 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { DomainRecord } from '../wire.ts'
+import { harmless } from '../words.ts'
 import { asAccount, serverOf } from './account.ts'
 import {
   type Command,
@@ -12,7 +13,6 @@ import {
 import { nearest } from './command-line.ts'
 import { add } from './domain/add.ts'
 import { finding, listing } from './domain/record.ts'
-import { harmless } from './terminal/words.ts'
 import { Trouble, UsageTrouble } from './trouble.ts'
 
 type Action = (work: Workplace, options: Values, domain: string | undefined) => Promise<void>

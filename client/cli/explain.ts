@@ -1,6 +1,6 @@
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
+import { harmless, moment, span } from '../words.ts'
 import type { Workplace } from './command.ts'
-import { harmless, moment, span } from './terminal/words.ts'
 import { Trouble } from './trouble.ts'
 
 /** How the program spoke to a server last. */

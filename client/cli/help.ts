@@ -1,6 +1,6 @@
+import { table } from '../words.ts'
 import type { Command, Option } from './command.ts'
 import { COMMANDS, commandNamed } from './command-line.ts'
-import { table } from './terminal/words.ts'
 
 /** `slipway help [command]` */
 export const help: Command = {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { parse, resolve } from 'node:path'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { Viewer } from '../wire.ts'
+import { harmless } from '../words.ts'
 import { keyOf, loginCommand } from './account.ts'
 import { type Command, SERVER_OPTION, text, type Values, type Workplace } from './command.ts'
 import { deliver, type Order, type Outcome } from './destination.ts'
@@ -10,7 +11,6 @@ import { amount, exceptions, lookThrough, readFiles, remarks } from './folder/re
 import type { Scan } from './folder/scan.ts'
 import { report, watching } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
-import { harmless } from './terminal/words.ts'
 import { Trouble, UsageTrouble } from './trouble.ts'
 
 /** `slipway publish [folder]` */

@@ -1,11 +1,11 @@
 import type { FinalizeAnswer, PublishWarning } from '../wire.ts'
+import { count, figure, harmless, moment, size, span } from '../words.ts'
 import type { Values, Workplace } from './command.ts'
 import type { Order, Outcome, Watch } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { amount, total } from './folder/read-site.ts'
 import { ProgressView } from './terminal/progress.ts'
 import type { Terminal } from './terminal/terminal.ts'
-import { count, figure, harmless, moment, size, span } from './terminal/words.ts'
 
 type Setting = Pick<Workplace, 'terminal' | 'patience' | 'settings'>
 

@@ -1,9 +1,9 @@
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { VerifyCodeAnswer } from '../wire.ts'
+import { harmless, span } from '../words.ts'
 import { loginCommand } from './account.ts'
 import type { Workplace } from './command.ts'
-import { harmless, span } from './terminal/words.ts'
 import { UsageTrouble } from './trouble.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */

@@ -1,7 +1,7 @@
 import type { SiteSummary } from '../wire.ts'
+import { figure, moment, size, table } from '../words.ts'
 import { asAccount, serverOf } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION } from './command.ts'
-import { figure, moment, size, table } from './terminal/words.ts'
 
 /** `slipway sites` */
 export const sites: Command = {

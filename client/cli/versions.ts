@@ -1,7 +1,7 @@
 import type { VersionSummary } from '../wire.ts'
+import { figure, moment, size, table } from '../words.ts'
 import { asOwner, chooseSite } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
-import { figure, moment, size, table } from './terminal/words.ts'
 
 /** `slipway versions` */
 export const versions: Command = {

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
+import type { PageSettings } from '../../client/wire/page-settings.ts'
 import { archiveKind } from '../archive/archive.ts'
 import { Failure } from '../failure.ts'
 import type { Log } from '../log.ts'
 import { admit } from './admission.ts'
+import { cspReports } from './csp-reports.ts'
 import { answerFailures } from './failures.ts'
 import { notFoundPage, pages } from './pages.ts'
 import { refuseTooMany } from './publish.ts'
@@ -20,6 +22,11 @@ export interface ApiOptions extends Rooms {
   /** Largest JSON body in bytes. */
   manifestBytes: number
   addressOf: (request: IncomingMessage) => string
+  /** What the pages know before they ask. */
+  page: PageSettings
+  /** Where sites are: see `PagesOptions`. */
+  sitesAddress: string
+  clock: () => number
   log: Log
   /** Rejects while the service cannot do its work. */
   healthy: () => Promise<void>
@@ -57,7 +64,9 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   answerFailures(app, options.log)
   logRequests(app, options.log)
   app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
-  await app.register(pages, { baseUrl: options.baseUrl, openapi: () => app.swagger() })
+  const { page: settings, sitesAddress: sites } = options
+  await app.register(pages, { settings, sites, openapi: () => app.swagger() })
+  await app.register(cspReports, options)
   await app.register(async (api) => {
     parsers(api)
     admit(api, options)
@@ -72,7 +81,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     )
     answerUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
-  app.setNotFoundHandler((_, reply) => notFoundPage(reply))
+  app.setNotFoundHandler(notFoundPage({ sites }))
   await app.ready()
   return app
 }

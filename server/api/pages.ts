@@ -1,93 +1,157 @@
-import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { PageSettings } from '../../client/wire/page-settings.ts'
+import { Failure } from '../failure.ts'
 import { escapeHtml } from '../html.ts'
+import { type Page, pageOf, send } from './page.ts'
+import { PAGE_PATHS } from './page-paths.ts'
 
-interface PagesOptions {
-  baseUrl: string
+export interface PagesOptions {
+  settings: PageSettings
+  /** Where sites are, as a Content-Security-Policy names them: `https://*.{site_domain}`. */
+  sites: string
   /** The document that `/docs` is made of; asked for when somebody reads it first. */
   openapi: () => object
 }
 
-const FOLDER = new URL('../../dashboard/', import.meta.url)
+/** What `npm run build` makes of `dashboard/`. */
+const FOLDER = join(import.meta.dirname, '../../dashboard/dist')
 
 const HTML = 'text/html; charset=utf-8'
 
-/** Nothing but our own files, nothing inline. No referrer: the address of the claim page holds a secret. */
-const HEADERS = {
-  'Cache-Control': 'no-cache',
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
+const ASSET_TYPES: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 }
 
+const FOREVER = 'public, max-age=31536000, immutable'
+
 /** The pages for people. Each is read or made when it is first asked for, so that the start does not wait for it. */
-export async function pages(app: FastifyInstance, { baseUrl, openapi }: PagesOptions): Promise<void> {
-  serve(app, '/', HTML, async () => (await file('index.html')).replaceAll('{base_url}', escapeHtml(baseUrl)))
-  serve(app, '/claim', HTML, () => file('claim.html'))
-  serve(app, '/claim.js', 'text/javascript; charset=utf-8', () => file('claim.js'))
-  serve(app, '/style.css', 'text/css; charset=utf-8', () => file('style.css'))
-  serve(app, '/favicon.svg', 'image/svg+xml', () => file('favicon.svg'))
-  serve(app, '/docs', HTML, async () => (await import('./reference.ts')).referencePage(openapi()))
+export async function pages(app: FastifyInstance, options: PagesOptions): Promise<void> {
+  const headers = headersFor(options.sites)
+  const dashboard = remembered(async () =>
+    pageOf(HTML, withSettings(await text('index.html'), options.settings)),
+  )
+  for (const url of PAGE_PATHS) serve(app, url, headers, dashboard)
+  serve(
+    app,
+    '/docs',
+    headers,
+    remembered(async () => pageOf(HTML, await reference(options.openapi()))),
+  )
+  serve(app, '/favicon.svg', headers, asset('favicon.svg'))
+  await assets(app, headers)
 }
 
 /** Answers an address that leads nowhere, for people. */
-export async function notFoundPage(reply: FastifyReply): Promise<FastifyReply> {
-  return reply
-    .code(404)
-    .headers(HEADERS)
-    .type(HTML)
-    .send(await file('not-found.html'))
+export function notFoundPage({ sites }: Pick<PagesOptions, 'sites'>): RouteHandlerMethod {
+  const headers = headersFor(sites)
+  const page = remembered(async () => pageOf(HTML, await text('not-found.html')))
+  return async (request, reply) => send(request, reply.code(404).headers(headers), await page())
 }
 
-function serve(app: FastifyInstance, url: string, type: string, make: () => Promise<string>): void {
-  let made: Promise<Page> | undefined
-  const page = () => {
-    made ??= make().then(pageOf)
-    made.catch(() => {
-      made = undefined
-    })
-    return made
+/** Nothing but our own files, nothing inline, and sites in frames. No referrer: the address of the claim page holds a secret. */
+function headersFor(sites: string): Record<string, string> {
+  return {
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `img-src 'self' data: blob: ${sites}`,
+      "connect-src 'self'",
+      "worker-src 'self'",
+      `frame-src ${sites}`,
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      'report-uri /_reports/csp',
+    ].join('; '),
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
   }
+}
+
+/** What a page has to know before it asks anything, in its head: it costs no request. */
+function withSettings(html: string, settings: PageSettings): string {
+  const tag = `<meta name="slipway" content="${escapeHtml(JSON.stringify(settings))}">`
+  return html
+    .replaceAll('{base_url}', () => escapeHtml(settings.baseUrl))
+    .replace('</head>', () => `${tag}</head>`)
+}
+
+async function reference(openapi: object): Promise<string> {
+  const { referenceContent } = await import('./reference.ts')
+  const html = await text('reference.html')
+  return html.replace('<!-- reference -->', () => referenceContent(openapi))
+}
+
+/** Files whose names change with what is in them. */
+async function assets(app: FastifyInstance, headers: Record<string, string>): Promise<void> {
+  const pages = new Map<string, () => Promise<Page>>()
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/assets/:name',
+    schema: { hide: true },
+    handler: async (request, reply) => {
+      const name = `assets/${(request.params as { name: string }).name}`
+      if (!(await built()).has(name)) return reply.callNotFound()
+      const page = pages.get(name) ?? asset(name)
+      pages.set(name, page)
+      return send(request, reply.headers(headers).header('Cache-Control', FOREVER), await page())
+    },
+  })
+}
+
+function serve(
+  app: FastifyInstance,
+  url: string,
+  headers: Record<string, string>,
+  page: () => Promise<Page>,
+): void {
   app.route({
     method: ['GET', 'HEAD'],
     url,
     schema: { hide: true },
-    handler: async (request, reply) => answer(request, reply.type(type), await page()),
+    handler: async (request: FastifyRequest, reply: FastifyReply) =>
+      send(request, reply.headers(headers), await page()),
   })
 }
 
-interface Page {
-  body: Buffer
-  etag: string
+function asset(name: string): () => Promise<Page> {
+  return remembered(async () => {
+    const body = (await built()).get(name)!
+    return pageOf(ASSET_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream', body)
+  })
 }
 
-function pageOf(text: string): Page {
-  const body = Buffer.from(text)
-  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 22)}"` }
+async function text(name: string): Promise<string> {
+  return String((await built()).get(name))
 }
 
-function answer(request: FastifyRequest, reply: FastifyReply, { body, etag }: Page): FastifyReply {
-  reply.headers(HEADERS).header('ETag', etag)
-  return knows(request, etag) ? reply.code(304).send() : reply.send(body)
-}
+/** All that was built, read at once: another build, of another version, must not be mixed with it. */
+const built = remembered(async () => {
+  if (!existsSync(FOLDER))
+    throw new Failure('UNAVAILABLE', 'The web pages are not built; npm run build makes them')
+  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true })
+  const names = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const files = names.map(async (name) => [name.slice(FOLDER.length + 1), await readFile(name)] as const)
+  return new Map(await Promise.all(files))
+})
 
-/** RFC 9110, 13.1.2. */
-function knows({ headers }: FastifyRequest, etag: string): boolean {
-  const tags = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags?.some((tag) => tag === etag || tag === '*') ?? false
-}
-
-function file(name: string): Promise<string> {
-  return readFile(new URL(name, FOLDER), 'utf8')
+/** Made once; tried again after a failure. */
+function remembered<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
 }

@@ -45,28 +45,13 @@ interface Call extends Operation {
   security: object[]
 }
 
-/** The API reference as a page, made of an OpenAPI 3.1 document whose schemas stand where they are used. */
-export function referencePage(document: object): string {
+/** What the page of the API reference holds, made of an OpenAPI 3.1 document whose schemas stand where they are used. */
+export function referenceContent(document: object): string {
   const { info = {}, ...api } = document as ApiDocument
   const base = api.servers?.[0]?.url ?? ''
   const calls = callsOf(api, base)
   const sections = [...Map.groupBy(calls, (call) => call.tags?.[0] ?? 'Other')]
-  return html`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>API reference · Slipway</title>
-    <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="/style.css">
-  </head>
-  <body class="reference">
-    <a class="skip" href="#reference">Skip to the reference</a>
-    <header class="top">
-      <a class="home" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Slipway</a>
-      <nav aria-label="Documents"><a href="/api/openapi.json">OpenAPI document</a></nav>
-    </header>
-    <div class="with-contents">
+  return html`<div class="with-contents">
       ${contents(sections)}
       <main id="reference" tabindex="-1" class="stack wide">
         <div class="stack">
@@ -77,10 +62,7 @@ export function referencePage(document: object): string {
         ${sections.map(section)}
         ${errors()}
       </main>
-    </div>
-  </body>
-</html>
-`.text
+    </div>`.text
 }
 
 function callsOf({ paths = {}, security = [] }: ApiDocument, base: string): Call[] {

@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
-import { count, harmless, moment, names, size, span, table } from '../../client/cli/terminal/words.ts'
+import { count, harmless, moment, names, size, span, table } from '../../client/words.ts'
 
 describe('figures in words', () => {
   it('counts', () => {

@@ -1,9 +1,9 @@
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import type { DomainRecord } from '../../wire.ts'
+import { harmless } from '../../words.ts'
 import { asOwner, chooseSite } from '../account.ts'
 import type { Values, Workplace } from '../command.ts'
-import { harmless } from '../terminal/words.ts'
 import { addressOf, entries, zoneOf } from './record.ts'
 import { waitFor } from './wait.ts'
 

@@ -1,5 +1,5 @@
 import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../wire.ts'
-import { moment, table } from '../terminal/words.ts'
+import { moment, table } from '../../words.ts'
 
 /** A line a domain, for a list. */
 export function listing(found: readonly DomainRecord[]): string[] {

@@ -1,8 +1,8 @@
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import type { DomainRecord } from '../../wire.ts'
+import { harmless, moment, span } from '../../words.ts'
 import type { Workplace } from '../command.ts'
-import { harmless, moment, span } from '../terminal/words.ts'
 import { Trouble } from '../trouble.ts'
 import { answered, nameOf } from './record.ts'
 

@@ -1,4 +1,4 @@
-import { figure } from '../terminal/words.ts'
+import { figure } from '../../words.ts'
 import type { FoundFile } from './scan.ts'
 
 /** Limits of the service (spec 8.2). */

@@ -1,6 +1,6 @@
 import type { Progress } from '../../sdk/publish.ts'
+import { figure, size, span } from '../../words.ts'
 import type { Terminal } from './terminal.ts'
-import { figure, size, span } from './words.ts'
 
 /** A bar is drawn at most this often, in milliseconds. */
 const FRAME_MS = 80

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { harmless } from '../../words.ts'
 import { Trouble } from '../trouble.ts'
-import { harmless } from './words.ts'
 
 /** The three streams of a program. */
 export interface Streams {

@@ -1,0 +1,53 @@
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { fetchTransport, type Incoming, type Outgoing } from '../../client/sdk/transport.ts'
+import { setClock } from './server-clock.ts'
+import { rememberSignedIn, signedInAs } from './session.ts'
+import { settings } from './settings.ts'
+import { notice } from './standing.ts'
+
+/** Milliseconds that a call of the API may take; uploads take as long as they take. */
+const PATIENCE = 30_000
+
+const UPLOADS = '/api/v1/_upload/'
+
+/** Asks the person to sign in once more; whether they did. The frame of the page sets it. */
+let signInAgain: () => Promise<boolean> = async () => false
+
+export function askToSignIn(ask: () => Promise<boolean>): void {
+  signInAgain = ask
+}
+
+/**
+ * The SDK over this page's session. A session that ended meanwhile is not the end of what somebody was doing: they are asked
+ * to sign in again, and then the call is made once more.
+ */
+export const slipway = new Slipway({ baseUrl: '', send: carry })
+
+/** Carries calls of the API as this page does; for those who bring a way of their own for uploads. */
+export async function carry(request: Outgoing): Promise<Incoming> {
+  const incoming = await carryOnce(request)
+  const wasSignedIn = incoming.status === 401 && signedInAs.value !== null
+  if (!wasSignedIn || typeof (request.body ?? '') !== 'string') return incoming
+  if (await signInAgain()) return carryOnce(request)
+  rememberSignedIn(null)
+  return incoming
+}
+
+async function carryOnce(request: Outgoing): Promise<Incoming> {
+  const url = here(request.url)
+  const incoming = await fetchTransport({ ...request, url, ...limited(request) })
+  setClock(incoming.header)
+  if (!url.startsWith(UPLOADS)) notice(incoming.header)
+  return incoming
+}
+
+/** An address of this service, whatever name this page was opened by. */
+export function here(url: string): string {
+  return url.startsWith(`${settings.baseUrl}/`) ? url.slice(settings.baseUrl.length) : url
+}
+
+function limited({ url, signal }: Outgoing): Pick<Outgoing, 'signal'> {
+  if (here(url).startsWith(UPLOADS)) return signal ? { signal } : {}
+  const late = AbortSignal.timeout(PATIENCE)
+  return { signal: signal ? AbortSignal.any([signal, late]) : late }
+}

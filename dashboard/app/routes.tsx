@@ -1,0 +1,38 @@
+import type { ComponentChildren } from 'preact'
+import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso'
+import { FrontPage } from '../front/front-page.tsx'
+import { arrive } from './arrival.ts'
+import { NowherePage } from './nowhere-page.tsx'
+
+// Every address here has to be in server/api/page-paths.ts, too. All but the front page are loaded when they are first opened.
+const ClaimPage = lazy(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
+const SignInPage = lazy(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
+const SitesPage = lazy(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
+const SitePage = lazy(() => import('../site/site-page.tsx').then((it) => it.SitePage))
+const DomainsPage = lazy(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
+const AccountPage = lazy(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
+
+/** What is not ours to show: links there leave the page. */
+const OURS = /^\/(?!docs|api\/|assets\/)/
+
+export function Locations({ children }: { children: ComponentChildren }) {
+  return <LocationProvider scope={OURS}>{children}</LocationProvider>
+}
+
+/** The table of pages. */
+export function Pages() {
+  return (
+    <ErrorBoundary>
+      <Router onRouteChange={arrive}>
+        <Route path="/" component={FrontPage} />
+        <Route path="/claim" component={ClaimPage} />
+        <Route path="/sign-in" component={SignInPage} />
+        <Route path="/sites" component={SitesPage} />
+        <Route path="/sites/:slug/:view?" component={SitePage} />
+        <Route path="/domains" component={DomainsPage} />
+        <Route path="/account" component={AccountPage} />
+        <Route default component={NowherePage} />
+      </Router>
+    </ErrorBoundary>
+  )
+}

@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from './button.tsx'
+
+/** Milliseconds for which a button says that it has copied. */
+const SAID = 2000
+
+/** Copies a text. `of` says of what it is, for those who do not see where it stands. */
+export function CopyButton({
+  text,
+  of,
+  look = 'plain',
+}: {
+  text: string
+  of: string
+  look?: 'plain' | 'main'
+}) {
+  const [copied, say] = useState<boolean | undefined>(undefined)
+  useEffect(() => {
+    if (copied === undefined) return
+    const timer = setTimeout(() => say(undefined), SAID)
+    return () => clearTimeout(timer)
+  }, [copied])
+  const copy = async () => say(await copyText(text))
+  return (
+    <Button look={look} icon={copied ? 'check' : 'copy'} label={`Copy ${of}`} onClick={copy}>
+      <span aria-live="polite">{copied === undefined ? 'Copy' : copied ? 'Copied' : 'Press Ctrl+C'}</span>
+    </Button>
+  )
+}
+
+/** A line to copy, whole: an address, a record, a key. */
+export function CopyLine({ text, of }: { text: string; of: string }) {
+  return (
+    <div class="copy-line">
+      <code>{text}</code>
+      <CopyButton text={text} of={of} />
+    </div>
+  )
+}
+
+/** Commands to copy. */
+export function CopyBlock({ text, of }: { text: string; of: string }) {
+  return (
+    <div class="copy-block">
+      <pre>
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} of={of} />
+    </div>
+  )
+}
+
+/** Whether it is in the clipboard; without HTTPS browsers know only the old way. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyBySelection(text)
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const before = document.activeElement
+  const area = document.createElement('textarea')
+  area.value = text
+  area.className = 'unseen'
+  document.body.append(area)
+  area.select()
+  const copied = document.execCommand('copy')
+  area.remove()
+  if (before instanceof HTMLElement) before.focus()
+  return copied
+}

@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Action } from '../api/action.ts'
+import { Button } from './button.tsx'
+import { Trouble } from './notice.tsx'
+
+interface DialogProps {
+  title: string
+  /** Called when it is left in whatever way. */
+  onClose: () => void
+  children: ComponentChildren
+}
+
+/** A question over the page; the keyboard stays in it, and Escape leaves it. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const id = useId()
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = box.current!
+    dialog.showModal()
+    return () => dialog.close()
+  }, [])
+  return (
+    <dialog ref={box} class="dialog" aria-labelledby={id} onClose={onClose} onCancel={onClose}>
+      <div class="stack">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+interface ConfirmProps {
+  title: string
+  /** The word on the button that does it. */
+  verb: string
+  action: Action<[]>
+  /** Whether it may be done now; for what asks to be typed first. */
+  ready?: boolean
+  onClose: () => void
+  children: ComponentChildren
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, verb, action, ready = true, onClose, children }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (ready) void action()
+        }}
+      >
+        {children}
+        <Trouble failing={action.failing} />
+        <div class="choices">
+          <Button look="danger" busy={action.busy || !ready}>
+            {verb}
+          </Button>
+          <Button onClick={onClose}>Keep it</Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
