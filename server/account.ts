@@ -7,10 +7,13 @@ import type {
   SessionAnswer,
   VerifyCodeAnswer,
 } from '../client/wire.ts'
+import { browserOf } from './browser.ts'
 import { Failure, invalid } from './failure.ts'
 import { hashOfSecret, newApiKey, newCode, newSessionToken, readCode, Signer, sameSecret } from './key.ts'
 import { codeLetter, lockLetter } from './mail/letters.ts'
 import type { Mail } from './mail/mail.ts'
+import { refuseLeaver } from './ownership.ts'
+import type { Sessions } from './session.ts'
 import type { AccountRow, CodeRow } from './store/schema.ts'
 import type { Store, Writing } from './store/store.ts'
 import { inWords } from './time.ts'
@@ -22,9 +25,6 @@ const TRIES_A_CODE = 5
 const TRIES_IN_A_ROW = 100
 const LOCK_SECONDS = 86_400
 
-/** How long a browser stays signed in. */
-export const SESSION_SECONDS = 30 * 86_400
-
 const HOUR = 3_600_000
 
 const KEEP_THE_KEY = 'Save this key now: it is shown only once. Any earlier key no longer works.'
@@ -32,15 +32,17 @@ const KEEP_THE_KEY = 'Save this key now: it is shown only once. Any earlier key 
 interface AccountsOptions {
   store: Store
   mail: Mail
+  sessions: Sessions
   baseUrl: string
   secret: string
   clock: () => number
 }
 
-/** Sign-in by mailed code, keys and sessions (spec 4.1, 4.2 and 5, contract "Sign-in"). */
+/** Sign-in by mailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
 export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
+  readonly #sessions: Sessions
   readonly #baseUrl: string
   readonly #codes: Signer
   readonly #clock: () => number
@@ -48,6 +50,7 @@ export class Accounts {
   constructor(options: AccountsOptions) {
     this.#store = options.store
     this.#mail = options.mail
+    this.#sessions = options.sessions
     this.#baseUrl = options.baseUrl
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#clock = options.clock
@@ -92,23 +95,17 @@ export class Accounts {
   }
 
   /** Signs a browser in by the same code without ending the key; `token` goes into its cookie. */
-  async openSession(typed: string, code: string): Promise<SessionAnswer & { token: string }> {
+  async openSession(
+    typed: string,
+    code: string,
+    userAgent: string | undefined,
+  ): Promise<SessionAnswer & { token: string }> {
     const token = newSessionToken()
-    const { account, isNewUser } = await this.#redeem(typed, code, async (tx, account) => {
-      const now = this.#clock()
-      await tx.signIns.addSession({
-        token_hash: hashOfSecret(token),
-        account_id: account.id,
-        created_at: now,
-        expires_at: now + SESSION_SECONDS * 1000,
-        browser: null,
-      })
-    })
+    const browser = browserOf(userAgent)
+    const { account, isNewUser } = await this.#redeem(typed, code, (tx, account) =>
+      this.#sessions.open(tx, account, { token, browser }),
+    )
     return { email: account.email, plan: account.plan, isNewUser, token }
-  }
-
-  async closeSession(token: string): Promise<void> {
-    await this.#store.write('durable', (tx) => tx.signIns.dropSession(hashOfSecret(token)))
   }
 
   /** The account of a key, or undefined. */
@@ -116,15 +113,13 @@ export class Accounts {
     return this.#store.read.accounts.byKeyHash(hashOfSecret(key))
   }
 
-  /** The account of a session's token, or undefined. */
-  bySession(token: string): Promise<AccountRow | undefined> {
-    return this.#store.read.signIns.session(hashOfSecret(token), this.#clock())
-  }
-
   /** A new key for a signed-in account; the earlier one ends, as after verifying again. */
   async renewKey(account: AccountRow): Promise<NewKeyAnswer> {
     const apiKey = newApiKey()
-    await this.#store.write('durable', (tx) => tx.accounts.setKey(account.id, hashOfSecret(apiKey)))
+    await this.#store.write('durable', async (tx) => {
+      await refuseLeaver(tx, account)
+      await tx.accounts.setKey(account.id, hashOfSecret(apiKey))
+    })
     return { apiKey, warning: KEEP_THE_KEY }
   }
 
@@ -163,9 +158,10 @@ export class Accounts {
         sameSecret(this.#hashOfCode(email, code), row.code_hash)
       if (!right) return { locked: row !== undefined && (await countWrongTry(tx, email, now)) }
       if (await isLocked(tx, email, now)) return { locked: false }
+      const known = await tx.accounts.byEmail(email)
+      if (known && known.leaving_since !== null) throw stillLeaving()
       await tx.signIns.dropCode(email)
       await tx.signIns.forgetFailures(email)
-      const known = await tx.accounts.byEmail(email)
       const account = known ?? newAccount(email, now)
       if (!known) await tx.accounts.insert(account)
       await grant(tx, account)
@@ -188,7 +184,7 @@ export class Accounts {
 }
 
 /** An address as it is stored and compared: trimmed and lower-cased. VALIDATION_ERROR when it cannot be one. */
-function readEmail(typed: string): string {
+export function readEmail(typed: string): string {
   const email = typed.trim().toLowerCase()
   if (
     email.length > 254 ||
@@ -245,6 +241,11 @@ async function countWrongTry(tx: Writing, email: string, now: number): Promise<b
 async function isLocked(tx: Writing, email: string, now: number): Promise<boolean> {
   const failures = await tx.signIns.failures(email)
   return (failures?.locked_until ?? 0) > now
+}
+
+function stillLeaving(): Failure {
+  const sentence = 'The account of this address is still being deleted; the same code works again in a minute'
+  return new Failure('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
 }
 
 function tooManyCodes(resetsAt: number, now: number): Failure {

@@ -2,6 +2,7 @@ import type { PublishedWith } from '../client/wire.ts'
 import { Failure, noSuchSite } from './failure.ts'
 import { hashOfSecret, sameSecret } from './key.ts'
 import type { AccountRow, SiteRow } from './store/schema.ts'
+import type { Queries } from './store/store.ts'
 
 /** Who asks: an account when a valid key or session came, and the address in any case. */
 export interface Caller {
@@ -32,6 +33,13 @@ export function unexpired(site: SiteRow, now: number): SiteRow {
     throw new Failure('SITE_EXPIRED', 'The site has expired')
   }
   return site
+}
+
+/** Within a write that gives an account something new: UNAUTHORIZED when it was deleted since the call began. */
+export async function refuseLeaver(tx: Queries, account: AccountRow): Promise<void> {
+  const current = await tx.accounts.byId(account.id)
+  if (current?.leaving_since === null) return
+  throw new Failure('UNAUTHORIZED', 'This account was deleted')
 }
 
 /** The account of a call that needs one; UNAUTHORIZED without. */

@@ -17,7 +17,7 @@ import { type Fronts, upToDate } from './front/fronts.ts'
 import { newId } from './key.ts'
 import type { Look } from './look.ts'
 import { releaseNames } from './named-blobs.ts'
-import { type Caller, claimable, ownedSite, signedIn } from './ownership.ts'
+import { type Caller, claimable, ownedSite, refuseLeaver, signedIn } from './ownership.ts'
 import { hashOfPassword } from './password.ts'
 import { newSlug } from './slug.ts'
 import type { SiteCursor } from './store/queries/sites.ts'
@@ -174,6 +174,7 @@ export class Sites {
       if (site.owner_id === account.id) return { ...answer, alreadyOwned: true as const }
       if (site.owner_id !== null)
         throw new Failure('ALREADY_CLAIMED', 'The site was claimed by another account')
+      await refuseLeaver(tx, account)
       await tx.sites.update(slug, { owner_id: account.id, expires_at: null, updated_at: now })
       await tx.changed(slug)
       return answer

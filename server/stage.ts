@@ -3,7 +3,7 @@ import type { Addresses } from './address.ts'
 import { invalid, noSuchSite, type Problem } from './failure.ts'
 import { type FileLimits, manifestProblems, type StoredFile, totalBytes } from './file.ts'
 import { hashOfSecret, newClaimToken, newId } from './key.ts'
-import { type Caller, claimable, ownedSite, signedIn } from './ownership.ts'
+import { type Caller, claimable, ownedSite, refuseLeaver, signedIn } from './ownership.ts'
 import { endSite } from './site.ts'
 import { newSlug } from './slug.ts'
 import type { SiteRow, VersionRow } from './store/schema.ts'
@@ -76,6 +76,7 @@ export class Staging {
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
     const version = pendingVersion(slug, files, { caller, viewer, now, id: versionId })
     await store.write('durable', async (tx) => {
+      if (caller.account) await refuseLeaver(tx, caller.account)
       await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
       await tx.versions.insert(version)
     })

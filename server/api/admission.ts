@@ -4,6 +4,7 @@ import type { Accounts } from '../account.ts'
 import { Failure } from '../failure.ts'
 import type { LimitKind, RateLimits, Standing } from '../limits/limits.ts'
 import { type Caller, signedIn } from '../ownership.ts'
+import type { Sessions } from '../session.ts'
 import type { AccountRow } from '../store/schema.ts'
 
 declare module 'fastify' {
@@ -22,6 +23,7 @@ declare module 'fastify' {
 
 interface AdmissionOptions {
   accounts: Accounts
+  sessions: Sessions
   limits: RateLimits
   baseUrl: string
   addressOf: (request: IncomingMessage) => string
@@ -34,7 +36,7 @@ export const SESSION_COOKIE = '__Host-slipway'
  * under /api/ carries the three headers of spec 8.1.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
-  const { accounts, limits, addressOf } = options
+  const { accounts, sessions, limits, addressOf } = options
   const origin = new URL(options.baseUrl).origin
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
@@ -56,7 +58,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     try {
       if (credential?.kind === 'key') caller.account = await accounts.byKey(credential.value)
       if (credential?.kind === 'session') {
-        caller.account = await accounts.bySession(credential.value)
+        caller.account = await sessions.account(credential.value)
         request.sessionToken = caller.account && credential.value
       }
       if (credential && caller.account) caller.signedInWith = credential.kind === 'key' ? 'key' : 'dashboard'

@@ -1,9 +1,11 @@
 import type { RouteHandlerMethod } from 'fastify'
 import type { Me } from '../../client/wire.ts'
 import { DOMAINS_ALLOWED } from '../domain.ts'
+import { sessionId } from '../session.ts'
 import { iso } from '../time.ts'
 import { accountOf } from './admission.ts'
 import type { Rooms } from './rooms.ts'
+import { endCookie } from './sign-in.ts'
 
 /** Contract, "Sign-in": the account, its limits and what is used of them. */
 export function show({
@@ -40,4 +42,30 @@ export function show({
 
 export function renewKey({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerMethod {
   return (request) => accounts.renewKey(accountOf(request))
+}
+
+/** Everything of the account goes, and with it the session that asks. */
+export function leave({ leaving }: Pick<Rooms, 'leaving'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const answer = await leaving.leave(accountOf(request), (request.body as { email: string }).email)
+    if (request.sessionToken) endCookie(reply)
+    return answer
+  }
+}
+
+export function sessions({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
+  return (request) => sessions.list(accountOf(request), request.sessionToken)
+}
+
+export function endSession({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const { id } = request.params as { id: string }
+    const answer = await sessions.end(accountOf(request), id)
+    if (request.sessionToken && sessionId(request.sessionToken) === id) endCookie(reply)
+    return answer
+  }
+}
+
+export function endOtherSessions({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
+  return (request) => sessions.endOthers(accountOf(request), request.sessionToken)
 }

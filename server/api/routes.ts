@@ -5,13 +5,15 @@ import * as me from './me.ts'
 import * as publish from './publish.ts'
 import type { Rooms } from './rooms.ts'
 import * as accountShape from './schemas/account.ts'
+import * as bundleShape from './schemas/bundles.ts'
 import * as versionShape from './schemas/versions.ts'
+import * as visitShape from './schemas/visits.ts'
 import * as shape from './schemas.ts'
-import * as bundles from './schemas/bundles.ts'
 import * as signIn from './sign-in.ts'
 import * as sites from './sites.ts'
 import * as uploads from './uploads.ts'
 import * as versions from './versions.ts'
+import * as visits from './visits.ts'
 
 /** A row of the table: what a request looks like, what it may cost, who may send it, who answers. */
 export interface Route {
@@ -56,6 +58,10 @@ function signInRoutes(rooms: Rooms): Route[] {
     { method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionAnswer], charge: 'sign-in', auth: 'none', handle: signIn.openSession(rooms) },
     { method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutAnswer], charge: 'sign-in', auth: 'optional', handle: signIn.closeSession(rooms) },
     { method: 'GET', url: '/api/v1/me', tag, summary: 'The account, its limits and what is used', answer: [200, accountShape.meAnswer], handle: me.show(rooms) },
+    { method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains, for good', body: accountShape.leaveRequest, answer: [200, accountShape.leaveAnswer], handle: me.leave(rooms) },
+    { method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'The browsers that are signed in, newest first', answer: [200, accountShape.sessionList], handle: me.sessions(rooms) },
+    { method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every browser but the one that asks', answer: [200, accountShape.sessionsEndedAnswer], handle: me.endOtherSessions(rooms) },
+    { method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedAnswer], handle: me.endSession(rooms) },
     { method: 'POST', url: '/api/v1/me/key', tag, summary: 'Make a new API key; the earlier one ends', answer: [200, accountShape.newKeyAnswer], handle: me.renewKey(rooms) },
   ]
 }
@@ -66,7 +72,7 @@ function publishRoutes(rooms: Rooms): Route[] {
   return [
     { method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, or at once from an archive', body: shape.publishRequest, query: shape.archiveQuery, answer: [201, shape.createAnswer], auth: 'optional', archives: true, handle: publish.create(rooms) },
     { method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: shape.publishRequest, query: shape.archiveQuery, answer: [200, shape.updateAnswer], auth: 'optional', archives: true, handle: publish.update(rooms) },
-    { method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload many files at once, as a tar of them', query: bundles.bundleQuery, answer: [200, bundles.bundleReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receiveBundle(rooms) },
+    { method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload many files at once, as a tar of them', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receiveBundle(rooms) },
     { method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed address', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: true, handle: uploads.receive(rooms) },
     { method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Fresh addresses for what is still missing', body: shape.refreshRequest, answer: [200, shape.refreshAnswer], auth: 'optional', handle: publish.refresh(rooms) },
     { method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, answer: [200, shape.finalizeAnswer], charge: 'handler', auth: 'optional', handle: publish.finalize(rooms) },
@@ -80,6 +86,7 @@ function siteRoutes(rooms: Rooms): Route[] {
     { method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites, newest first', query: shape.listQuery, answer: [200, shape.siteList], handle: sites.list(rooms) },
     { method: 'GET', url: SITE, tag, summary: 'Details of a site', answer: [200, shape.siteDetails], handle: sites.details(rooms) },
     { method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change title, password and the like', body: shape.metadataRequest, answer: [200, shape.siteDetails], handle: sites.describe(rooms) },
+    { method: 'GET', url: `${SITE}/analytics`, tag, summary: 'How often a site was visited, and what was asked for', query: visitShape.visitsQuery, answer: [200, visitShape.visitsAnswer], handle: visits.show(rooms) },
     { method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new one, live at once', answer: [201, shape.duplicateAnswer], handle: sites.duplicate(rooms) },
     { method: 'DELETE', url: SITE, tag, summary: 'Delete a site for good', answer: [200, shape.deleteAnswer], handle: sites.remove(rooms) },
     { method: 'POST', url: `${SITE}/claim`, tag, summary: 'Make an anonymous site yours', body: shape.claimRequest, answer: [200, shape.claimAnswer], handle: sites.claim(rooms) },

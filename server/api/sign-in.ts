@@ -1,5 +1,5 @@
-import type { RouteHandlerMethod } from 'fastify'
-import { SESSION_SECONDS } from '../account.ts'
+import type { FastifyReply, RouteHandlerMethod } from 'fastify'
+import { SESSION_SECONDS } from '../session.ts'
 import { SESSION_COOKIE } from './admission.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -20,18 +20,23 @@ export function verifyCode({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerM
 export function openSession({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerMethod {
   return async (request, reply) => {
     const { email, code } = request.body as { email: string; code: string }
-    const { token, ...answer } = await accounts.openSession(email, code)
+    const { token, ...answer } = await accounts.openSession(email, code, request.headers['user-agent'])
     reply.header('Set-Cookie', cookie(token, SESSION_SECONDS))
     return answer
   }
 }
 
-export function closeSession({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerMethod {
+export function closeSession({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
   return async (request, reply) => {
-    if (request.sessionToken) await accounts.closeSession(request.sessionToken)
-    reply.header('Set-Cookie', cookie('', 0))
+    if (request.sessionToken) await sessions.close(request.sessionToken)
+    endCookie(reply)
     return { success: true }
   }
+}
+
+/** The browser is to forget that it was signed in. */
+export function endCookie(reply: FastifyReply): void {
+  reply.header('Set-Cookie', cookie('', 0))
 }
 
 function cookie(value: string, seconds: number): string {

@@ -96,9 +96,14 @@ export class RateLimits {
     }
     if (kind === 'sign-in') return { key: `sign-in:${network(caller.address)}`, limit: rates.signIn, window }
     if (caller.account)
-      return { key: `account:${caller.account.id}`, limit: rates[caller.account.plan], window }
+      return { key: callerOfAccount(caller.account.id), limit: rates[caller.account.plan], window }
     return { key: `address:${network(caller.address)}`, limit: rates.anonymous, window }
   }
+}
+
+/** Under what name an account's requests are counted. */
+export function callerOfAccount(accountId: string): string {
+  return `account:${accountId}`
 }
 
 /** What counts as one caller: an IPv4 address, or the /64 of an IPv6 address. */

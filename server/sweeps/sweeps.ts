@@ -2,12 +2,14 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Domains } from '../domain.ts'
 import type { Encodings } from '../encodings/encodings.ts'
 import { firstIdOf } from '../key.ts'
+import type { Leaving } from '../leaving.ts'
 import type { Log } from '../log.ts'
 import { endSite } from '../site.ts'
 import type { SiteRow } from '../store/schema.ts'
 import type { Store, Writing } from '../store/store.ts'
 import type { Certificates } from '../tls/issuing/certificates.ts'
 import { dropVersions, type Versions } from '../version.ts'
+import { forgetVisits } from './visits.ts'
 
 /** What sweeps work with; all times in seconds. */
 export interface SweepOptions {
@@ -16,6 +18,7 @@ export interface SweepOptions {
   versions: Versions
   encodings: Encodings
   domains: Domains
+  leaving: Leaving
   certificates?: Certificates | undefined
   clock: () => number
   log: Log
@@ -45,6 +48,12 @@ const BATCH = 100
 /** Every sweep, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
   { name: 'expired-sites', every: 60, means: 'ends sites whose time is over', run: endExpiredSites },
+  {
+    name: 'leaving',
+    every: 60,
+    means: 'goes on with accounts that were being deleted when a process died',
+    run: ({ leaving }) => leaving.finish(),
+  },
   {
     name: 'abandoned',
     every: 600,
@@ -98,6 +107,12 @@ export const sweeps: readonly Sweep[] = [
     every: 3600,
     means: 'lets go of deleted domains that were kept for their accounts',
     run: letGoOfDomains,
+  },
+  {
+    name: 'visits',
+    every: 3600,
+    means: 'forgets who visited and, after 91 days, how often',
+    run: forgetVisits,
   },
   {
     name: 'certificates',

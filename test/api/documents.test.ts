@@ -20,7 +20,11 @@ POST /api/auth/agent/verify-code
 POST /api/auth/session
 DELETE /api/auth/session
 GET /api/v1/me
+DELETE /api/v1/me
 POST /api/v1/me/key
+GET /api/v1/me/sessions
+DELETE /api/v1/me/sessions
+DELETE /api/v1/me/sessions/{id}
 POST /api/v1/publish
 PUT /api/v1/publish/{slug}
 GET /api/v1/publish/{slug}
@@ -31,6 +35,7 @@ PATCH /api/v1/publish/{slug}/metadata
 POST /api/v1/publish/{slug}/duplicate
 POST /api/v1/publish/{slug}/claim
 GET /api/v1/publish/{slug}/versions
+GET /api/v1/publish/{slug}/versions/{versionId}
 POST /api/v1/publish/{slug}/versions/{versionId}/restore
 DELETE /api/v1/publish/{slug}/versions/{versionId}
 GET /api/v1/publish/{slug}/files/{*}
@@ -189,6 +194,7 @@ async function everyCall(): Promise<void> {
   await client.details(slug)
   await client.setMetadata(slug, { title: 'T' })
   await client.versions(slug)
+  await client.version(slug, versionId)
   await client.restore(slug, versionId)
   await client.deleteVersion(slug, upload.versionId)
   for (const what of ['files/a.txt', 'archive'])
@@ -202,9 +208,13 @@ async function everyCall(): Promise<void> {
   const anonymous = await api.publish(api.anonymous, contents)
   await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
   await client.claim(anonymous.slug, anonymous.claimToken!)
-  await client.newKey()
+  const { apiKey } = await client.newKey()
   await api.anonymous.requestCode(email)
   await api.anonymous.signIn(email, await api.running.mailedCode(email))
+  const renewed = api.client(apiKey)
+  await renewed.endSession((await renewed.sessions()).sessions[0]!.id)
+  await renewed.endOtherSessions()
+  await renewed.leave(email)
   await api.anonymous.signOut()
 }
 

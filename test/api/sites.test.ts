@@ -187,13 +187,12 @@ describe('the list of sites', () => {
     await api.update(client, slug, { 'index.html': 'two' })
     const { publishes } = await client.list()
     assert.equal(publishes.length, 2)
-    for (const { fileCount, totalBytes, ...summary } of publishes) {
+    for (const { fileCount, totalBytes, kind: _, imageUrl: __, ...summary } of publishes) {
       const {
         files,
-        description: _,
-        ogImagePath: __,
-        spaMode: ___,
-        hasPassword: ____,
+        description: ___,
+        ogImagePath: ____,
+        spaMode: _____,
         ...details
       } = await client.details(summary.slug)
       assert.deepEqual(summary, details)

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 /** What the dashboard shows beside what publishing needs: who made a version, browsers that are signed in, visits. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -8,6 +8,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await schema.alterTable('sessions').addColumn('browser', 'text').execute()
   await schema.createIndex('sessions_by_account').on('sessions').column('account_id').execute()
   await schema.alterTable('accounts').addColumn('leaving_since', 'bigint').execute()
+  await schema
+    .createIndex('accounts_leaving')
+    .on('accounts')
+    .column('leaving_since')
+    .where(sql<boolean>`leaving_since is not null`)
+    .execute()
   await visits(db)
 }
 
@@ -43,6 +49,6 @@ async function visits({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('salt', 'text', (c) => c.notNull())
     .execute()
   await schema.createIndex('visit_hours_by_time').on('visit_hours').column('hour').execute()
-  await schema.createIndex('visit_names_by_time').on('visit_names').column('day').execute()
+  await schema.createIndex('visit_names_by_time').on('visit_names').columns(['day', 'slug']).execute()
   await schema.createIndex('visitors_by_time').on('visitors').column('day').execute()
 }

@@ -23,5 +23,23 @@ export function accountsOver(db: Kysely<Schema>) {
     async setPlan(id: string, plan: AccountRow['plan']): Promise<void> {
       await db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
     },
+
+    /** Takes its key from an account that is being deleted; the time when that began stays. */
+    async leave(id: string, now: number): Promise<void> {
+      await db
+        .updateTable('accounts')
+        .set({ key_hash: null, leaving_since: now })
+        .where('id', '=', id)
+        .where('leaving_since', 'is', null)
+        .execute()
+    },
+
+    /** Accounts that are being deleted, the longest waiting first. */
+    leaving: (limit: number) =>
+      all().where('leaving_since', 'is not', null).orderBy('leaving_since').limit(limit).execute(),
+
+    async remove(id: string): Promise<void> {
+      await db.deleteFrom('accounts').where('id', '=', id).execute()
+    },
   }
 }

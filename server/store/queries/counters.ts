@@ -40,6 +40,11 @@ export function countersOver(db: Kysely<Schema>) {
       return row?.requests ?? 0
     },
 
+    /** Forgets every window of a caller. */
+    async drop(caller: string): Promise<void> {
+      await db.deleteFrom('counters').where('caller', '=', caller).execute()
+    },
+
     async dropBefore(windowStart: number): Promise<number> {
       const gone = await db.deleteFrom('counters').where('window_start', '<', windowStart).executeTakeFirst()
       return Number(gone.numDeletedRows)

@@ -105,6 +105,11 @@ export function domainsOver(db: Kysely<Schema>) {
       await db.deleteFrom('held_domains').where('domain', '=', domain).execute()
     },
 
+    /** Keeps no name for that account any longer. */
+    async letGoOf(accountId: string): Promise<void> {
+      await db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
+    },
+
     async dropHeld(now: number): Promise<number> {
       const gone = await db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
       return Number(gone.numDeletedRows)

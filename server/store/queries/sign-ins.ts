@@ -73,6 +73,47 @@ export function signInsOver(db: Kysely<Schema>) {
       await db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
     },
 
+    /** Newest first. */
+    sessionsOf: (accountId: string, now: number) =>
+      db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('expires_at', '>', now)
+        .orderBy('created_at', 'desc')
+        .orderBy('token_hash')
+        .execute(),
+
+    /** Ends all but so many of an account's sessions, the oldest first. */
+    async keepSessions(accountId: string, most: number): Promise<void> {
+      const kept = db
+        .selectFrom('sessions')
+        .select('token_hash')
+        .where('account_id', '=', accountId)
+        .orderBy('created_at', 'desc')
+        .orderBy('token_hash')
+        .limit(most)
+      await db
+        .deleteFrom('sessions')
+        .where('account_id', '=', accountId)
+        .where('token_hash', 'not in', kept)
+        .execute()
+    },
+
+    /** Ends an account's sessions, or those besides one; answers how many of them were valid at `now`. */
+    async dropSessionsOf(
+      accountId: string,
+      { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
+    ): Promise<number> {
+      const gone = await db
+        .deleteFrom('sessions')
+        .where('account_id', '=', accountId)
+        .where('token_hash', '!=', besides)
+        .returning('expires_at')
+        .execute()
+      return gone.filter((row) => row.expires_at > now).length
+    },
+
     /** Removes codes, sessions and locks whose time is over; answers how many codes and sessions went. */
     async dropExpired(now: number): Promise<number> {
       const codes = await db.deleteFrom('codes').where('expires_at', '<=', now).executeTakeFirst()

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Addresses } from '../../server/address.ts'
+import { readConfig } from '../../server/config.ts'
+import { Leaving } from '../../server/leaving.ts'
+import { makeLog } from '../../server/log.ts'
+import { openHouse } from '../../server/service.ts'
+import { Sites } from '../../server/site.ts'
+import type { AccountRow } from '../../server/store/schema.ts'
+import type { Store } from '../../server/store/store.ts'
+import { domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { type Account, Api, DAY, refused } from './api.ts'
+import { filesIn, make } from './archive-requests.ts'
+import { browser } from './browser.ts'
+import { sha256 } from './content.ts'
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const rowOf = async ({ email }: Pick<Account, 'email'>): Promise<AccountRow | undefined> =>
+  (await api.inside()).store.read.accounts.byEmail(email)
+
+/** Gives an account so many live sites of one file, as the store has them. */
+async function giveSites({ email }: Account, count: number, prefix: string): Promise<string[]> {
+  const { store } = await api.inside()
+  const { id } = (await rowOf({ email }))!
+  const slugs = Array.from({ length: count }, (_, number) => `${prefix}-${number}`)
+  const file = { path: 'index.html', size: 4, contentType: 'text/html', hash: sha256(prefix) }
+  await store.write('soft', async (tx) => {
+    for (const slug of slugs) {
+      await tx.sites.insert(siteRow(slug, { owner_id: id, live_version_id: `v-${slug}` }))
+      await tx.versions.insert(
+        versionRow(`v-${slug}`, slug, { files: JSON.stringify([file]), file_count: 1 }),
+      )
+      await tx.blobNames.name(slug, [file.hash])
+    }
+  })
+  return slugs
+}
+
+async function goneAmong(slugs: readonly string[]): Promise<number> {
+  const { read } = (await api.inside()).store
+  const rows = await Promise.all(slugs.map((slug) => read.sites.bySlug(slug)))
+  return rows.filter((row) => row?.gone_reason === 'deleted').length
+}
+
+describe('leaving', () => {
+  test('takes everything of an account: sites, versions, drafts, sessions, the key and the account itself', async () => {
+    const account = await api.account()
+    const { client, email } = account
+    const site = await api.publish(client, { 'index.html': 'left behind' })
+    const draft = await api.publish(client, { 'index.html': 'a draft' }, { live: false })
+    const pending = await api.create(client, { 'index.html': 'never uploaded' })
+    const signedIn = await browser(api, account)
+    const { id } = (await rowOf(account))!
+
+    assert.deepEqual(await client.leave(email), { email, deleted: true })
+
+    for (const url of [site.siteUrl, site.previewUrl, draft.previewUrl])
+      assert.equal((await api.visit(url)).status, 404)
+    await refused(client.me(), 'UNAUTHORIZED')
+    assert.equal((await api.ask('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
+    assert.equal(await rowOf(account), undefined)
+    const { store, blobs } = await api.inside()
+    const { sites, versions, counters } = store.read
+    assert.deepEqual(await sites.byOwner(id, 10), [])
+    for (const { slug } of [site, draft, pending]) {
+      assert.equal((await sites.bySlug(slug))?.gone_reason, 'deleted', 'the slug is never given out again')
+      assert.deepEqual(await versions.bySlug(slug), [])
+    }
+    const hour = Math.floor(api.clock.now / 3_600_000) * 3_600_000
+    assert.equal(await counters.value(`account:${id}`, hour), 0)
+    api.pass(DAY)
+    await api.sweep('blobs')
+    assert.equal(await blobs.bytes(sha256('left behind')), undefined)
+  })
+
+  test('takes nothing of anybody else, nor bytes that others have too', async () => {
+    const [one, other] = [await api.account(), await api.account()]
+    await api.publish(one.client, { 'index.html': 'both have this' })
+    const theirs = await api.publish(other.client, { 'index.html': 'both have this' })
+    const stays = await browser(api, other)
+    await one.client.leave(one.email)
+    api.pass(DAY)
+    await api.sweep('blobs')
+    assert.equal((await api.visit(theirs.siteUrl)).text, 'both have this')
+    assert.equal((await other.client.me()).usage.sites, 1)
+    assert.equal((await api.ask('GET', '/api/v1/me', { headers: stays.headers })).status, 200)
+  })
+
+  const addresses: [typed: unknown, how: string][] = [
+    ['somebody.else@example.com', 'that of somebody else'],
+    ['', 'nothing'],
+    ['me', 'no address'],
+    [undefined, 'left out'],
+    [7, 'a number'],
+  ]
+  for (const [typed, how] of addresses)
+    test(`deletes nothing while the address is ${how}`, async () => {
+      const { key, client } = await api.account()
+      const { siteUrl } = await api.publish(client, { 'index.html': 'stays' })
+      const { status, json } = await api.ask('DELETE', '/api/v1/me', { key, json: { email: typed } })
+      assert.equal(status, 400)
+      assert.equal(json.code, 'VALIDATION_ERROR')
+      assert.equal(json.details[0].field, 'email')
+      assert.equal((await api.visit(siteUrl)).text, 'stays')
+      await client.me()
+    })
+
+  test('deletes nothing without a body', async () => {
+    const { key, client } = await api.account()
+    const { json } = await api.ask('DELETE', '/api/v1/me', { key })
+    assert.equal(json.code, 'VALIDATION_ERROR')
+    await client.me()
+  })
+
+  test('takes the address as people write it', async () => {
+    const { email, client } = await api.account()
+    assert.deepEqual(await client.leave(` ${email.toUpperCase()} `), { email, deleted: true })
+  })
+
+  test('is possible in the dashboard, whose cookie ends, and from no other page', async () => {
+    const { headers, cookie } = await browser(api, { email: 'leaves-by-browser@example.com' })
+    const json = { email: 'leaves-by-browser@example.com' }
+    const evil = { cookie, origin: 'https://evil.example' }
+    assert.equal((await api.ask('DELETE', '/api/v1/me', { headers: evil, json })).status, 401)
+    const answer = await api.ask('DELETE', '/api/v1/me', { headers, json })
+    assert.deepEqual(answer.json, { ...json, deleted: true })
+    assert.match(answer.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
+    assert.equal((await api.ask('GET', '/api/v1/me', { headers })).status, 401)
+  })
+
+  test('lets whoever has the address begin anew, with nothing of what was', async () => {
+    const { email, client } = await api.account()
+    await api.setPlan(email, 'hobby')
+    await api.publish(client, { 'index.html': 'x' })
+    await client.leave(email)
+    await api.anonymous.requestCode(email)
+    const { apiKey, isNewUser, plan } = await api.anonymous.verifyCode(
+      email,
+      await api.running.mailedCode(email),
+    )
+    assert.deepEqual([isNewUser, plan], [true, 'free'])
+    assert.equal((await api.client(apiKey).me()).usage.sites, 0)
+  })
+
+  test('ends domains at once and keeps none of them for the account: somebody else can have them', async () => {
+    const [account, other] = [await api.account(), await api.account()]
+    const { slug } = await api.publish(account.client, { 'index.html': 'mine' })
+    const { id } = (await rowOf(account))!
+    const { store } = await api.inside()
+    await store.write('durable', async (tx) => {
+      await tx.domains.insert(domainRow('left.example.com', { account_id: id, slug, status: 'active' }))
+      await tx.domains.hold({
+        domain: 'removed.example.com',
+        account_id: id,
+        proof: 'p',
+        until: api.clock.now + DAY,
+      })
+    })
+    await store.catchUp()
+    const host = { host: 'left.example.com' }
+    assert.equal((await api.visit('http://left.example.com/', '/', host)).text, 'mine')
+    await account.client.leave(account.email)
+    assert.notEqual((await api.visit('http://left.example.com/', '/', host)).text, 'mine')
+    assert.equal(await store.read.domains.active('left.example.com'), undefined)
+    assert.equal(await store.read.domains.heldBy(id, api.clock.now), 0)
+    const theirs = await api.publish(other.client, { 'index.html': 'theirs' })
+    const record = await other.client.addDomain('left.example.com', theirs.slug)
+    assert.equal(record.status, 'pending')
+  })
+
+  test('answers when 250 sites are gone', async () => {
+    const account = await api.account()
+    const slugs = await giveSites(account, 250, 'many')
+    await account.client.leave(account.email)
+    assert.equal(await goneAmong(slugs), 250)
+    assert.equal(await rowOf(account), undefined)
+  })
+
+  test('holds the store for some sites at a time', async () => {
+    const account = await api.account()
+    const slugs = await giveSites(account, 60, 'some')
+    const { store, blobs } = await api.inside()
+    const gone: number[] = []
+    const watched: Store = {
+      ...store,
+      write: async (durability, work) => {
+        const result = await store.write(durability, work)
+        gone.push(await goneAmong(slugs))
+        return result
+      },
+    }
+    const leaving = new Leaving({ store: watched, blobs, clock: () => api.clock.now })
+    await leaving.leave((await rowOf(account))!, account.email)
+    assert.deepEqual(gone, [0, 25, 50, 60, 60])
+  })
+})
+
+describe('leaving that a power cut interrupts', () => {
+  /** Lets an account begin to leave in a process whose store closes in the middle. */
+  async function interrupted(account: Account): Promise<void> {
+    const row = (await rowOf(account))!
+    const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+    const config = readConfig({ SLIPWAY_DATA: api.data, SLIPWAY_BASE_URL: api.baseUrl })
+    await using house = await openHouse(config, { log, version: 'test', clock: () => api.clock.now })
+    let writes = 0
+    const store: Store = {
+      ...house.store,
+      write: async (durability, work) => {
+        if (++writes === 3) await house.store[Symbol.asyncDispose]()
+        return house.store.write(durability, work)
+      },
+    }
+    const leaving = new Leaving({ store, blobs: house.blobs, clock: () => api.clock.now })
+    const { message } = await refusal(leaving.leave(row, account.email))
+    assert.match(message, /is closed, .* will be deleted/)
+  }
+
+  test('has ended every way in, and goes on with the next sweep until nothing is left', async () => {
+    const account = await api.account()
+    const signedIn = await browser(api, account)
+    const slugs = await giveSites(account, 60, 'cut')
+    await interrupted(account)
+    assert.equal(await goneAmong(slugs), 25)
+    assert.ok((await rowOf(account))!.leaving_since)
+    await refused(account.client.me(), 'UNAUTHORIZED')
+    assert.equal((await api.ask('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
+
+    assert.equal(await api.sweep('leaving'), 1)
+    assert.equal(await goneAmong(slugs), 60)
+    assert.equal(await rowOf(account), undefined)
+    assert.equal(await api.sweep('leaving'), 0)
+  })
+
+  test('lets nobody sign in to what is left, and takes the same code once it is gone', async () => {
+    const account = await api.account()
+    await giveSites(account, 30, 'again')
+    await interrupted(account)
+    const { email } = account
+    const before = await api.anonymous.requestCode('somebody-new@example.com')
+    const { email: _, ...usual } = before
+    const { email: __, ...asked } = await api.anonymous.requestCode(email)
+    assert.deepEqual(asked, usual)
+    const code = await api.running.mailedCode(email)
+    await refused(api.anonymous.verifyCode(email, 'WRNG-CDEE'), 'INVALID_CODE')
+    const { message } = await refused(api.anonymous.verifyCode(email, code), 'UNAVAILABLE')
+    assert.match(message, /still being deleted/)
+    await refused(api.anonymous.signIn(email, code), 'UNAVAILABLE')
+    await api.sweep('leaving')
+    assert.equal((await api.anonymous.verifyCode(email, code)).isNewUser, true)
+  })
+
+  test('is finished once, however many go on with it', async () => {
+    const account = await api.account()
+    const slugs = await giveSites(account, 60, 'race')
+    await interrupted(account)
+    await Promise.all([api.sweep('leaving'), api.sweep('leaving'), api.sweep('leaving')])
+    assert.equal(await goneAmong(slugs), 60)
+    assert.equal(await rowOf(account), undefined)
+  })
+})
+
+describe('a call that was under way when its account left', () => {
+  test('leaves no site behind', async () => {
+    const account = await api.account()
+    const archive = make('tar', { 'index.html': 'x'.repeat(3_000_000), 'b.txt': 'b' })
+    const rest = Promise.withResolvers<void>()
+    const body = Readable.from(
+      (async function* () {
+        yield archive.subarray(0, 2_900_000)
+        await rest.promise
+        yield archive.subarray(2_900_000)
+      })(),
+    )
+    const headers = { 'content-type': 'application/x-tar' }
+    const publishing = api.ask('POST', '/api/v1/publish', { key: account.key, headers, body })
+    while ((await filesIn(api, 'blobs/staged')).length === 0) await turn()
+    const { id } = (await rowOf(account))!
+    await account.client.leave(account.email)
+    rest.resolve()
+    const { json } = await publishing
+    assert.equal(json.code, 'UNAUTHORIZED')
+    assert.deepEqual(await (await api.inside()).store.read.sites.byOwner(id, 10), [])
+  })
+
+  test('gets neither a key nor a site that waited to be claimed', async () => {
+    const account = await api.account()
+    const row = (await rowOf(account))!
+    const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
+    const { accounts, store, blobs } = await api.inside()
+    const sites = new Sites({
+      store,
+      blobs,
+      addresses: new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
+      fronts: undefined as never,
+      clock: () => api.clock.now,
+    })
+    await account.client.leave(account.email)
+    for (const call of [sites.claim(row, slug, claimToken!), accounts.renewKey(row)])
+      assert.equal((await refusal(call)).code, 'UNAUTHORIZED')
+    assert.equal((await store.read.sites.bySlug(slug))!.owner_id, null)
+  })
+})
+
+async function refusal(call: Promise<unknown>): Promise<{ code: string; message: string }> {
+  return call.then(
+    (value) => assert.fail(`answered ${JSON.stringify(value)}`),
+    (error: { code: string; message: string }) => error,
+  )
+}

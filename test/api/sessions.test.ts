@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { SessionList } from '../../client/wire.ts'
+import { type Account, Api, DAY, refused } from './api.ts'
+import { browser, type SignedIn } from './browser.ts'
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
+
+/** Another browser of the account, signed in a moment later. */
+function signedIn(account: Account, userAgent = FIREFOX): Promise<SignedIn> {
+  api.pass()
+  return browser(api, account, userAgent)
+}
+
+const sessionsOf = async ({ headers }: Pick<SignedIn, 'headers'>): Promise<SessionList['sessions']> =>
+  (await api.ask('GET', '/api/v1/me/sessions', { headers })).json.sessions
+
+const statusOf = async ({ headers }: SignedIn) => (await api.ask('GET', '/api/v1/me', { headers })).status
+
+describe('the browsers that are signed in', () => {
+  test('are listed newest first, and the one that asks is named', async () => {
+    const account = await api.account()
+    const first = await signedIn(account)
+    const at = api.clock.now
+    await signedIn(account, 'curl/8.14.1')
+    const sessions = await sessionsOf(first)
+    assert.deepEqual(
+      sessions.map(({ browser: name, current }) => [name, current]),
+      [
+        ['curl', false],
+        ['Firefox on Linux', true],
+      ],
+    )
+    assert.deepEqual(sessions[1], {
+      id: sessions[1]!.id,
+      current: true,
+      browser: 'Firefox on Linux',
+      createdAt: new Date(at).toISOString(),
+      expiresAt: new Date(at + 30 * DAY).toISOString(),
+    })
+    for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
+  })
+
+  test('are listed for the key too, which is none of them', async () => {
+    const account = await api.account()
+    assert.deepEqual(await account.client.sessions(), { sessions: [] })
+    await signedIn(account)
+    const { sessions } = await account.client.sessions()
+    assert.deepEqual(
+      sessions.map(({ current }) => current),
+      [false],
+    )
+  })
+
+  test('are nobody else’s business', async () => {
+    const [one, other] = [await api.account(), await api.account()]
+    await signedIn(one)
+    const theirs = await signedIn(other)
+    const { id } = (await one.client.sessions()).sessions[0]!
+    assert.equal((await sessionsOf(theirs)).length, 1)
+    await refused(other.client.endSession(id), 'NOT_FOUND')
+    await other.client.endOtherSessions()
+    assert.equal((await one.client.sessions()).sessions.length, 1)
+    await refused(api.anonymous.sessions(), 'UNAUTHORIZED')
+    await refused(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
+  })
+
+  test('are no longer listed once their time is over', async () => {
+    const account = await api.account()
+    await signedIn(account)
+    api.pass(30 * DAY - 1)
+    assert.equal((await account.client.sessions()).sessions.length, 1)
+    api.pass(1)
+    assert.deepEqual((await account.client.sessions()).sessions, [])
+    assert.deepEqual(await account.client.endOtherSessions(), { ended: 0 })
+  })
+
+  test('can be at most 50: of one more the oldest ends, and nobody else’s does', async () => {
+    const [account, other] = [await api.account(), await api.account()]
+    const theirs = await signedIn(other)
+    const house = await api.inside()
+    const { id } = (await house.store.read.accounts.byEmail(account.email))!
+    const oldest = await signedIn(account)
+    const second = await signedIn(account)
+    await house.store.write('durable', async (tx) => {
+      for (let number = 0; number < 48; number++) {
+        api.pass()
+        await tx.signIns.addSession({
+          token_hash: `f${number}`,
+          account_id: id,
+          created_at: api.clock.now,
+          expires_at: api.clock.now + DAY,
+          browser: null,
+        })
+      }
+    })
+    assert.equal(await statusOf(oldest), 200)
+    const newest = await signedIn(account)
+    assert.deepEqual(
+      [await statusOf(oldest), await statusOf(second), await statusOf(newest)],
+      [401, 200, 200],
+    )
+    assert.equal((await sessionsOf(newest)).length, 50)
+    assert.equal(await statusOf(theirs), 200)
+  })
+})
+
+describe('signing browsers out', () => {
+  test('ends one, and the others go on', async () => {
+    const account = await api.account()
+    const [lost, mine] = [await signedIn(account), await signedIn(account)]
+    const { id } = (await sessionsOf(lost)).find(({ current }) => current)!
+    const ended = await api.ask('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    assert.deepEqual(ended.json, { ended: 1 })
+    assert.equal(ended.headers['set-cookie'], undefined)
+    assert.deepEqual([await statusOf(lost), await statusOf(mine)], [401, 200])
+    await refused(account.client.endSession(id), 'NOT_FOUND')
+  })
+
+  test('ends the one that asks when it says so, and its cookie', async () => {
+    const mine = await signedIn(await api.account())
+    const { id } = (await sessionsOf(mine))[0]!
+    const ended = await api.ask('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    assert.match(ended.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
+    assert.equal(await statusOf(mine), 401)
+  })
+
+  test('ends all others, and not the key', async () => {
+    const account = await api.account()
+    const [one, two, mine] = [await signedIn(account), await signedIn(account), await signedIn(account)]
+    const { json } = await api.ask('DELETE', '/api/v1/me/sessions', { headers: mine.headers })
+    assert.deepEqual(json, { ended: 2 })
+    assert.deepEqual([await statusOf(one), await statusOf(two), await statusOf(mine)], [401, 401, 200])
+    await account.client.me()
+  })
+
+  test('ends all of them when the key asks', async () => {
+    const account = await api.account()
+    const [one, two] = [await signedIn(account), await signedIn(account)]
+    assert.deepEqual(await account.client.endOtherSessions(), { ended: 2 })
+    assert.deepEqual([await statusOf(one), await statusOf(two)], [401, 401])
+  })
+
+  test('takes the whole id of a session', async () => {
+    const account = await api.account()
+    await signedIn(account)
+    const { id } = (await account.client.sessions()).sessions[0]!
+    for (const wrong of [
+      'x',
+      '%',
+      id.slice(0, 8),
+      `${id}0`,
+      id.toUpperCase().replace(/\d/g, 'F'),
+      '0'.repeat(500),
+    ])
+      await refused(account.client.endSession(wrong), 'NOT_FOUND')
+    assert.equal((await account.client.sessions()).sessions.length, 1)
+  })
+
+  test('is not for other pages', async () => {
+    const mine = await signedIn(await api.account())
+    const headers = { cookie: mine.cookie, origin: 'https://evil.example' }
+    assert.equal((await api.ask('DELETE', '/api/v1/me/sessions', { headers })).status, 401)
+    assert.equal(await statusOf(mine), 200)
+  })
+})
