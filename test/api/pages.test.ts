@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { PAGE_PATHS } from '../../server/api/page-paths.ts'
+import { ask } from '../operator/requests.ts'
+import { type RunningService, startTestService } from '../service.ts'
+
+let service: RunningService
+
+before(async () => {
+  service = await startTestService()
+})
+
+after(() => service[Symbol.asyncDispose]())
+
+const POLICY = (port: number) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data: blob: http://*.localhost:${port}`,
+    "connect-src 'self'",
+    "worker-src 'self'",
+    `frame-src http://*.localhost:${port}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    'report-uri /_reports/csp',
+  ].join('; ')
+
+describe('a page', () => {
+  const paths = [
+    ...PAGE_PATHS.map((path) => path.replace(':slug', 'a-site').replace(':view', 'files')),
+    '/docs',
+  ]
+
+  for (const path of [...paths, '/favicon.svg']) {
+    test(`${path} runs nothing but our own files, shows nothing but sites, and tells nobody its address`, async () => {
+      const { status, headers } = await ask(service.port, { path })
+      assert.equal(status, 200)
+      assert.equal(headers['content-security-policy'], POLICY(service.port))
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['referrer-policy'], 'no-referrer')
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+      assert.equal(headers['x-ratelimit-limit'], undefined)
+    })
+
+    test(`${path} is sent again only when it changed, and small to whoever takes that`, async () => {
+      const plain = await ask(service.port, { path })
+      assert.equal(plain.headers['cache-control'], 'no-cache')
+      const etag = plain.headers.etag ?? ''
+      assert.match(etag, /^"[\w-]+"$/)
+      const again = await ask(service.port, { path, headers: { 'If-None-Match': `"other", W/${etag}` } })
+      assert.deepEqual([again.status, again.headers.etag, again.body.length], [304, etag, 0])
+      const head = await ask(service.port, { path, method: 'HEAD' })
+      assert.deepEqual([head.status, Number(head.headers['content-length'])], [200, plain.body.length])
+      for (const [accepted, read] of [
+        ['gzip, br', brotliDecompressSync],
+        ['gzip;q=1.0, br;q=0', gunzipSync],
+      ] as const) {
+        const small = await ask(service.port, { path, headers: { 'Accept-Encoding': accepted } })
+        assert.ok(small.body.length < plain.body.length)
+        assert.deepEqual(read(small.body), plain.body)
+        assert.equal(small.headers.vary, 'Accept-Encoding')
+      }
+    })
+  }
+
+  test('names its scripts and styles by what is in them, so that they are kept for good', async () => {
+    const html = (await ask(service.port, { path: '/' })).body.toString()
+    const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
+    assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
+    for (const path of assets) {
+      const { status, headers } = await ask(service.port, { path })
+      assert.equal(status, 200)
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+      assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
+    }
+  })
+
+  test('holds no script and no style in its text', async () => {
+    for (const path of paths) {
+      const html = (await ask(service.port, { path })).body.toString()
+      assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/)
+    }
+  })
+
+  test('knows the limits of the service without asking', async () => {
+    await using small = await startTestService({ ANONYMOUS_FILE_BYTES: '1000', ANONYMOUS_LIFETIME: '3600' })
+    const html = (await ask(small.port, { path: '/' })).body.toString()
+    const [, content = ''] = /<meta name="slipway" content="([^"]*)">/.exec(html) ?? []
+    const settings = JSON.parse(content.replaceAll('&#34;', '"'))
+    assert.equal(settings.baseUrl, small.baseUrl)
+    assert.equal(settings.anonymous.fileBytes, 1000)
+    assert.equal(settings.anonymousLifetime, 3600)
+  })
+})
+
+describe('a file of the pages', () => {
+  for (const path of [
+    '/assets/nothing.js',
+    '/assets/..%2findex.html',
+    '/assets/%2e%2e/index.html',
+    '/assets/',
+    '/claim.js',
+  ])
+    test(`${path} is not there`, async () => {
+      const { status, body } = await ask(service.port, { path })
+      assert.equal(status, 404)
+      assert.match(body.toString(), /There is no page here/)
+    })
+})
+
+describe('a report that a page broke its policy', () => {
+  const report = (body: string, type = 'application/csp-report') =>
+    ask(service.port, { method: 'POST', path: '/_reports/csp', headers: { 'Content-Type': type }, body })
+  const logged = () =>
+    service.log.filter(({ message }) => message === 'a page broke its content security policy')
+
+  test('is logged without what may be secret in addresses', async () => {
+    const { status } = await report(
+      JSON.stringify({
+        'csp-report': {
+          'document-uri': 'http://localhost/claim?slug=a&token=secret',
+          'effective-directive': 'script-src-elem',
+          'blocked-uri': 'inline',
+          'script-sample': 'secret',
+        },
+      }),
+    )
+    assert.equal(status, 204)
+    const [{ time: _, level, message: __, ...said } = {}] = logged().slice(-1)
+    assert.deepEqual(
+      [level, said],
+      [
+        'warn',
+        {
+          'document-uri': 'http://localhost/claim',
+          'effective-directive': 'script-src-elem',
+          'blocked-uri': 'inline',
+        },
+      ],
+    )
+  })
+
+  for (const body of [
+    '',
+    '[]',
+    'null',
+    '{"csp-report":7}',
+    '{"csp-report":{"blocked-uri":{"a":1}}}',
+    'x'.repeat(10_000),
+  ])
+    test(`that is ${body.slice(0, 40) || 'empty'} does no harm`, async () => {
+      assert.equal((await report(body, 'text/plain')).status, 204)
+    })
+
+  test('that is too long is refused', async () => {
+    assert.equal((await report('x'.repeat(20_000))).status, 413)
+  })
+
+  test('is logged a hundred times an hour at most', async () => {
+    service.clock.now += 3_600_000
+    const before = logged().length
+    for (let count = 0; count < 150; count++) await report('{}')
+    assert.equal(logged().length - before, 100)
+    service.clock.now += 3_600_000
+    await report('{}')
+    assert.equal(logged().length - before, 101)
+  })
+})
