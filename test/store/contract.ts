@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, Writing } from '../../server/store/store.ts'
+import { storeAccounts } from './accounts.ts'
 import { storeAnswers } from './answers.ts'
 import { storeChanges } from './changes.ts'
 import { storeDomains } from './domains.ts'
@@ -27,6 +28,7 @@ export function storeContract(engine: string, fresh: () => Promise<Place>): void
   storeProcesses(promises)
   storeChanges(promises)
   storeAnswers(promises)
+  storeAccounts(promises)
   storeDomains(promises)
 }
 

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SiteKind } from '../client/wire.ts'
+import { lookOf } from '../server/look.ts'
+import { manifestOf } from './api/content.ts'
+
+/** What a site of these files looks like, each of one byte and of the type that its name says. */
+const look = (...paths: string[]) => lookOf(manifestOf(Object.fromEntries(paths.map((path) => [path, 'x']))))
+
+const kinds: [kind: SiteKind, paths: string[]][] = [
+  ['page', ['index.html']],
+  ['page', ['a.jpg', 'b.jpg', 'c.jpg', 'about/page.html']],
+  ['page', ['page.xhtml']],
+  ['image', ['cat.jpg']],
+  ['image', ['a.jpg', 'b.png', 'c.webp', 'readme.txt']],
+  ['video', ['film.mp4']],
+  ['video', ['film.mp4', 'trailer.webm', 'poster.jpg']],
+  ['audio', ['one.mp3', 'two.ogg']],
+  ['document', ['paper.pdf']],
+  ['document', ['notes.txt', 'read.md', 'table.xlsx', 'logo.png']],
+  ['files', ['archive.zip']],
+  ['files', ['style.css', 'script.js']],
+  ['files', ['a.jpg', 'film.mp4']],
+  ['files', ['_redirects']],
+  ['image', ['cat.jpg', '_headers', '_redirects']],
+]
+for (const [kind, paths] of kinds)
+  test(`a site is what most of it is, and pages if it has any: ${paths.join(', ')} is of kind ${kind}`, () => {
+    assert.equal(look(...paths).kind, kind)
+  })
+
+const images: [image: string | null, paths: string[]][] = [
+  [null, ['index.html', 'style.css']],
+  ['favicon.svg', ['index.html', 'favicon.svg', 'favicon.ico', 'logo.png']],
+  ['apple-touch-icon.png', ['favicon.svg', 'apple-touch-icon.png', 'index.html']],
+  ['apple-touch-icon-180x180.png', ['index.html', 'apple-touch-icon-180x180.png']],
+  ['favicon-32x32.png', ['index.html', 'favicon.ico', 'favicon-32x32.png']],
+  ['icon.png', ['index.html', 'icon.png', 'logo.svg']],
+  ['Logo.PNG', ['index.html', 'Logo.PNG', 'photo.jpg']],
+  ['favicon.ico', ['index.html', 'favicon.ico', 'photo.jpg']],
+  [null, ['index.html', 'assets/favicon.svg', 'blog/logo.png']],
+  [null, ['index.html', 'photo.jpg']],
+  ['photo.jpg', ['photo.jpg']],
+  ['deep/in/a folder/photo.jpg', ['deep/in/a folder/photo.jpg', '_headers']],
+  [null, ['one.jpg', 'two.jpg']],
+  [null, ['film.mp4']],
+]
+for (const [image, paths] of images)
+  test(`a site is shown by its icon, or the one image that it is: ${image} of ${paths.join(', ')}`, () => {
+    assert.equal(look(...paths).image, image)
+  })
+
+test('a file that calls itself an icon and is no image is none', () => {
+  const files = [{ path: 'favicon.png', size: 1, contentType: 'text/html', hash: 'x' }]
+  assert.deepEqual(lookOf(files), { kind: 'page', image: null })
+})

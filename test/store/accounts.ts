@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import type { SessionRow } from '../../server/store/schema.ts'
+import type { Promises } from './contract.ts'
+import { accountRow, plain, siteRow, versionRow } from './rows.ts'
+
+const sessionRow = (token_hash: string, change: Partial<SessionRow> = {}): SessionRow => ({
+  token_hash,
+  account_id: 'ann',
+  created_at: 0,
+  expires_at: 1000,
+  browser: null,
+  ...change,
+})
+
+const names = (rows: readonly SessionRow[]) => rows.map((row) => row.token_hash)
+
+/** What a store promises of browsers that are signed in, and of accounts that are deleted. */
+export function storeAccounts(promises: Promises): void {
+  promises('the sessions of an account come newest first, without those that are over', async (open) => {
+    const { read, write } = await open()
+    const rows = [
+      sessionRow('old', { created_at: 1, browser: 'Firefox' }),
+      sessionRow('new', { created_at: 3 }),
+      sessionRow('over', { created_at: 2, expires_at: 500 }),
+      sessionRow('of another', { account_id: 'bob' }),
+    ]
+    await write('durable', async (tx) => {
+      for (const row of rows) await tx.signIns.addSession(row)
+    })
+    assert.deepEqual(plain(await read.signIns.sessionsOf('ann', 500)), [rows[1], rows[0]])
+    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 499)), ['new', 'over', 'old'])
+    assert.deepEqual(await read.signIns.sessionsOf('nobody', 0), [])
+  })
+
+  promises('of an account’s sessions so many of the newest are kept', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const created_at of [3, 1, 4, 2])
+        await tx.signIns.addSession(sessionRow(`${created_at}`, { created_at }))
+      await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
+      await tx.signIns.keepSessions('ann', 4)
+      assert.equal((await tx.signIns.sessionsOf('ann', 0)).length, 4)
+      await tx.signIns.keepSessions('ann', 2)
+    })
+    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['4', '3'])
+    assert.equal((await read.signIns.sessionsOf('bob', 0)).length, 1)
+  })
+
+  promises('ending an account’s sessions tells how many were valid, and can leave one', async (open) => {
+    const { read, write } = await open()
+    const told = await write('durable', async (tx) => {
+      for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
+      await tx.signIns.addSession(sessionRow('over', { expires_at: 500 }))
+      await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
+      return tx.signIns.dropSessionsOf('ann', { now: 500, besides: 'two' })
+    })
+    assert.equal(told, 2)
+    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['two'])
+    assert.equal(await write('durable', (tx) => tx.signIns.dropSessionsOf('ann')), 1)
+    assert.deepEqual(names(await read.signIns.sessionsOf('bob', 0)), ['of another'])
+  })
+
+  promises('an account that leaves has no key, keeps the time when it began and is found', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const name of ['ann', 'bob', 'eve']) await tx.accounts.insert(accountRow(name, { key_hash: name }))
+      await tx.accounts.leave('bob', 2000)
+      await tx.accounts.leave('ann', 1000)
+      await tx.accounts.leave('bob', 3000)
+      await tx.accounts.leave('nobody', 1)
+    })
+    const leaving = (limit: number) => read.accounts.leaving(limit)
+    assert.deepEqual(plain(await leaving(10)), [
+      accountRow('ann', { leaving_since: 1000 }),
+      accountRow('bob', { leaving_since: 2000 }),
+    ])
+    assert.equal((await leaving(1)).length, 1)
+    assert.equal(await read.accounts.byKeyHash('bob'), undefined)
+    await write('durable', (tx) => tx.accounts.remove('ann'))
+    assert.equal(await read.accounts.byId('ann'), undefined)
+    assert.deepEqual(
+      (await leaving(10)).map(({ id }) => id),
+      ['bob'],
+    )
+  })
+
+  promises(
+    'an account’s kept domains and counted requests are let go of, and nobody else’s',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', async (tx) => {
+        for (const account_id of ['ann', 'bob']) {
+          await tx.domains.hold({ domain: `${account_id}.test`, account_id, proof: 'p', until: 100 })
+          for (const window of [0, 3600]) await tx.counters.add(account_id, window)
+        }
+        await tx.domains.letGoOf('ann')
+        await tx.counters.drop('ann')
+      })
+      assert.deepEqual([await read.domains.heldBy('ann', 0), await read.domains.heldBy('bob', 0)], [0, 1])
+      const counted = ['ann', 'bob'].map((name) => read.counters.value(name, 3600))
+      assert.deepEqual(await Promise.all(counted), [0, 1])
+    },
+  )
+
+  promises('of the versions made before one the newest that is finalized is found', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      await tx.sites.insert(siteRow('one'))
+      for (const [id, slug, state] of [
+        ['v1', 'one', 'ready'],
+        ['v2', 'one', 'ready'],
+        ['v3', 'one', 'pending'],
+        ['v4', 'two', 'ready'],
+        ['v5', 'one', 'ready'],
+      ] as const)
+        await tx.versions.insert(versionRow(id, slug, { state, files: `["${id}"]` }))
+    })
+    const before = async (id: string) => (await read.versions.before('one', id))?.id
+    assert.deepEqual([await before('v5'), await before('v2'), await before('v1')], ['v2', 'v1', undefined])
+    assert.equal(await read.versions.filesOf('v2'), '["v2"]')
+    assert.equal(await read.versions.filesOf('none'), undefined)
+  })
+}
