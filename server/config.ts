@@ -145,6 +145,12 @@ const settings = {
     ['on', 'off'],
     "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
   ),
+  visits: oneOf(
+    'SLIPWAY_VISITS',
+    'on',
+    ['on', 'off'],
+    'Whether visits of sites are counted, without cookies and without keeping addresses.',
+  ),
   uploadsAtOnce: whole(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,

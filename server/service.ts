@@ -47,6 +47,8 @@ import { Seal } from './tls/seal.ts'
 import { toHttps } from './to-https.ts'
 import { UploadTargets } from './upload.ts'
 import { Versions } from './version.ts'
+import { Bookkeeping } from './visits/bookkeeping.ts'
+import { Visits } from './visits/visits.ts'
 
 /** What a process is given beside its settings. */
 export interface Surroundings {
@@ -106,6 +108,8 @@ export async function startService(config: Config, surroundings: Surroundings): 
   const engines = await openEngines(config, baseUrl, surroundings)
   stack.use(engines.store)
   const { store, blobs } = engines
+  const book = config.visits === 'on' ? new Bookkeeping({ store, clock, log }) : undefined
+  if (book) stack.use(book)
   const rooms = furnish(config, baseUrl, engines, surroundings)
   stack.use(rooms.finalizing)
   stack.use(new Scheduler(rooms.sweepOptions, sweeps))
@@ -129,6 +133,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
     budget,
     addressOf,
     https,
+    book,
   })
   const forget = (names: readonly string[] | undefined) => {
     edge.forget(names)
@@ -141,6 +146,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
   })
   const api = await buildApi({
     ...rooms,
+    visits: new Visits({ store, book, clock }),
     baseUrl,
     version: surroundings.version,
     manifestBytes: config.manifestBytes,
@@ -211,7 +217,7 @@ function pageSettings(config: Config, baseUrl: string): PageSettings {
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousLifetime: config.anonymousLifetime,
-    visits: true,
+    visits: config.visits === 'on',
   }
 }
 

@@ -85,7 +85,10 @@ const VALUES: Record<keyof VisitHeaders, string[]> = {
   'if-range': ['"x"', 'Tue, 06 May 2031 07:08:09 GMT'],
   'if-unmodified-since': ['Tue, 06 May 2031 07:08:08 GMT', 'x'],
   range: ['bytes=0-0', 'bytes=2-', 'bytes=-1', 'bytes=99-', 'bytes=0-1,3-4', 'x'],
+  referer: ['https://elsewhere.example/'],
   'sec-fetch-mode': ['navigate', 'cors'],
+  'user-agent': ['Browser'],
+  'x-forwarded-for': ['192.0.2.7'],
 }
 
 test('every answer is one that can be sent, of a file that may be seen', (context) => {

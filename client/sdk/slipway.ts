@@ -31,6 +31,8 @@ import type {
   VerifyCodeAnswer,
   VersionDetails,
   VersionList,
+  VisitRange,
+  Visits,
 } from '../wire.ts'
 import { jsonOf, reach } from './answer.ts'
 import { type Published, type PublishOptions, publish } from './publish.ts'
@@ -237,6 +239,11 @@ export class Slipway {
 
   duplicate(slug: string): Promise<DuplicateAnswer> {
     return this.#call('POST', `${site(slug)}/duplicate`)
+  }
+
+  /** How often a site was visited, by whom it was led to, and what was asked for. */
+  visits(slug: string, range: VisitRange = '7d'): Promise<Visits> {
+    return this.#call('GET', `${site(slug)}/analytics?range=${range}`)
   }
 
   /** Deletes a site for good; its slug is never given out again. */

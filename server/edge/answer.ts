@@ -1,5 +1,6 @@
 import type { Encoding } from '../encodings/encoding.ts'
 import type { Held } from '../memory/kept.ts'
+import type { Tally } from '../visits/batch.ts'
 import type { Asked, VisitHeaders } from './asked.ts'
 import { isSame, precondition } from './conditional.ts'
 import type { Packed } from './lanes/http2/packed-answers.ts'
@@ -37,6 +38,10 @@ export interface Answer {
   readonly body?: Buffer
   /** The bytes that are the body. */
   readonly content?: Content
+  /** Whether it is a page that was found: then who reads it is counted as a visitor. */
+  readonly isPage?: boolean
+  /** What its visits hang on. */
+  tally?: Tally | undefined
   /** What the fast lane made of it. */
   wire?: Held<Wire> | undefined
   /** What the lane of HTTP/2 made of it. */
@@ -44,8 +49,8 @@ export interface Answer {
 }
 
 /** The same with other header lines: a new answer, of which no lane knows anything. */
-export function withHeaders({ status, body, content }: Answer, headers: readonly string[]): Answer {
-  return { status, headers, ...(body && { body }), ...(content && { content }) }
+export function withHeaders({ status, body, content, isPage }: Answer, headers: readonly string[]): Answer {
+  return { status, headers, ...(body && { body }), ...(content && { content }), ...(isPage && { isPage }) }
 }
 
 /** What a GET gets at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */

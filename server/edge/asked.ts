@@ -1,6 +1,7 @@
+import type { Site } from './memory/places.ts'
 import type { Target } from './target.ts'
 
-/** The headers that an answer may depend on, by their lower-case names. */
+/** The headers that an answer or the count of visits may depend on, by their lower-case names. */
 export const VISIT_HEADERS = [
   'accept',
   'accept-encoding',
@@ -11,7 +12,10 @@ export const VISIT_HEADERS = [
   'if-range',
   'if-unmodified-since',
   'range',
+  'referer',
   'sec-fetch-mode',
+  'user-agent',
+  'x-forwarded-for',
 ] as const
 
 export type VisitHeaders = { readonly [K in (typeof VISIT_HEADERS)[number]]?: string | undefined }
@@ -23,4 +27,8 @@ export interface Asked {
   secure: boolean
   target: Target
   headers: VisitHeaders
+  /** Whether only the head of the answer is wanted. */
+  head?: boolean
+  /** Whose visit it is, once it is answered, if it counts as one. */
+  site?: Site | undefined
 }

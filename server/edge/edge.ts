@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Addresses } from '../address.ts'
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Call } from '../caller-address.ts'
 import { Failure } from '../failure.ts'
 import type { Log } from '../log.ts'
 import type { Budget } from '../memory/kept.ts'
 import type { Store } from '../store/store.ts'
+import type { Bookkeeping } from '../visits/bookkeeping.ts'
 import { type Answer, answerTo, type Content } from './answer.ts'
 import type { Asked } from './asked.ts'
 import { challengeAnswer, isChallenge } from './challenge.ts'
+import { Counting } from './counting.ts'
 import { type Host, Hosts } from './host.ts'
 import { Bodies } from './memory/bodies.ts'
 import type { Pieces } from './memory/pieces.ts'
@@ -25,6 +28,7 @@ import {
 } from './pages/pages.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import type { Target } from './target.ts'
+import type { Visitor } from './visitor.ts'
 
 interface EdgeOptions {
   store: Store
@@ -36,11 +40,13 @@ interface EdgeOptions {
   /** Signs the cookies of sites with a password. */
   secret: string
   /** The address a visitor calls from, behind whatever proxies are trusted. */
-  addressOf: (request: IncomingMessage) => string
+  addressOf: (call: Call) => string
   /** What sites and files may take in memory. */
   budget: Budget
   /** HTTPS, when this process speaks it. */
   https?: Https | undefined
+  /** Where visits are counted, when they are. */
+  book?: Bookkeeping | undefined
 }
 
 /** An answer and the bytes of its body; without them the answer has none. */
@@ -62,8 +68,9 @@ export class Edge {
   readonly #places: Places
   readonly #bodies: Bodies
   readonly #gate: PasswordGate
+  readonly #counting: Counting | undefined
 
-  constructor({ store, blobs, addresses, clock, log, secret, addressOf, budget, https }: EdgeOptions) {
+  constructor({ store, blobs, addresses, clock, log, secret, addressOf, budget, https, book }: EdgeOptions) {
     this.#store = store
     this.#clock = clock
     this.#log = log
@@ -73,6 +80,8 @@ export class Edge {
     // Behind a proxy that speaks HTTPS nothing comes here that is encrypted.
     const secure = addresses.base.startsWith('https:') && !https
     this.#gate = new PasswordGate({ store, clock, secret, secure, addressOf })
+    const siteDomain = addresses.siteDomain.toLowerCase()
+    this.#counting = book && new Counting({ book, addressOf, siteDomain })
   }
 
   /** Whether a Host header belongs to sites rather than to the API. */
@@ -101,6 +110,7 @@ export class Edge {
    * What a GET or HEAD gets; a promise only when the store has to be asked, undefined when the host is not one of sites.
    */
   answer(asked: Asked): Answer | Promise<Answer> | undefined {
+    asked.site = undefined
     try {
       if (isChallenge(asked.target.path)) return this.#challenged(asked)
       const host = this.#hosts.read(asked.host)
@@ -110,6 +120,11 @@ export class Edge {
     } catch (error) {
       return this.#failed(asked, error)
     }
+  }
+
+  /** Counts what is sent to `visitor`, if it is a visit of a site. */
+  count(asked: Asked, answer: Answer, visitor: Visitor): void {
+    if (asked.site !== undefined) this.#counting!.count(asked, answer, visitor)
   }
 
   /** What a posted password gets. */
@@ -184,7 +199,9 @@ export class Edge {
     const site = place as Site
     if (!this.#gate.admits(site, asked.headers.cookie)) return this.#gate.ask(asked.target)
     if (!site.table) return site.preview ? NO_VERSION : NOT_PUBLISHED
-    return answerTo(site.table, asked, this.#clock())
+    const now = this.#clock()
+    if (this.#counting && !site.preview) this.#counting.attend(asked, site, now)
+    return answerTo(site.table, asked, now)
   }
 
   #absent(place: Place, { target }: Asked): Answer | undefined {

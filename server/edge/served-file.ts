@@ -120,7 +120,8 @@ export class Representation implements Content {
   }
 
   get ok(): Answer {
-    this.#ok ??= { status: 200, headers: this.#lines(this.size), content: this }
+    const { isHtml: isPage } = this.#file.type
+    this.#ok ??= { status: 200, headers: this.#lines(this.size), content: this, isPage }
     return this.#ok
   }
 
@@ -129,6 +130,7 @@ export class Representation implements Content {
     this.#notModified ??= {
       status: 304,
       headers: ['ETag', this.etag].concat(this.#vary, common(this.#file.policy)),
+      isPage: this.#file.type.isHtml,
     }
     return this.#notModified
   }
@@ -149,7 +151,13 @@ export class Representation implements Content {
     const { start, end } = range
     const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#lines(end - start + 1))
     const content = { path, hash, size, range }
-    return { status: 206, headers, content: encoding === undefined ? content : { ...content, encoding } }
+    const { isHtml: isPage } = this.#file.type
+    return {
+      status: 206,
+      headers,
+      content: encoding === undefined ? content : { ...content, encoding },
+      isPage,
+    }
   }
 
   /** RFC 9110, 15.5.17. */

@@ -10,6 +10,7 @@ import { leasesOver } from './queries/leases.ts'
 import { signInsOver } from './queries/sign-ins.ts'
 import { sitesOver } from './queries/sites.ts'
 import { versionsOver } from './queries/versions.ts'
+import { visitsOver } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
 import type { Queries } from './store.ts'
 
@@ -27,5 +28,6 @@ export function queriesOver(db: Kysely<Schema>): Queries {
     authorities: authoritiesOver(db),
     counters: countersOver(db),
     leases: leasesOver(db),
+    visits: visitsOver(db),
   }
 }

@@ -9,6 +9,7 @@ import type { Leases } from './queries/leases.ts'
 import type { SignIns } from './queries/sign-ins.ts'
 import type { Sites } from './queries/sites.ts'
 import type { Versions } from './queries/versions.ts'
+import type { Visits } from './queries/visits.ts'
 
 /** Every question and change that the rules need, by what they are about. */
 export interface Queries {
@@ -23,6 +24,7 @@ export interface Queries {
   authorities: Authorities
   counters: Counters
   leases: Leases
+  visits: Visits
 }
 
 /** Within `Store.write`: the same, and a way to say what others have to forget. */

@@ -68,6 +68,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   },
   TRUSTED_PROXIES: { values: [...NO_NUMBERS, '33'], allowed: /from 0 to 32/ },
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
+  VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
   RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_FREE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },

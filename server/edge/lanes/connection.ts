@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
 import type { Edge } from '../edge.ts'
+import { Visitor } from '../visitor.ts'
 import { isEncrypted } from './encrypted.ts'
 import { pour } from './pour.ts'
 import { inPieces, type readInto } from './read-into.ts'
@@ -33,6 +34,7 @@ export class Connection {
   readonly #socket: Socket
   readonly #lane: Lane
   readonly #recogniser: Recogniser
+  readonly #visitor: Visitor
   readonly #stopReading: () => void
   /** What came and is not answered yet: from `#at` up to `#end`. */
   #chunk: Buffer = NOTHING
@@ -54,6 +56,7 @@ export class Connection {
     this.#socket = socket
     this.#lane = lane
     this.#recogniser = new Recogniser(isEncrypted(socket))
+    this.#visitor = new Visitor(socket)
     this.#asleep = lane.looks
     this.#stopReading = lane.read(socket, this.#onData)
     socket.on('drain', this.#onDrain)
@@ -149,10 +152,14 @@ export class Connection {
     const { edge, wires } = this.#lane
     const { head } = asked
     const closing = this.#isClosing
-    if (!closing && wires.sendKnown(this.#socket, answer, head)) return true
+    if (!closing && wires.sendKnown(this.#socket, answer, head)) {
+      edge.count(asked, answer, this.#visitor)
+      return true
+    }
     const { content } = answer
     const body = content ? edge.warm(content) : answer.body
     if (content && !body && !head) return false
+    edge.count(asked, answer, this.#visitor)
     this.#write(answer, body, head)
     if (closing) this.#socket.destroySoon()
     return true
@@ -168,6 +175,7 @@ export class Connection {
   async #fetch(asked: Recognised, wanted: Answer): Promise<void> {
     const { edge } = this.#lane
     const { answer, body } = await edge.deliver(asked, wanted)
+    edge.count(asked, answer, this.#visitor)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(answer, body, false)
     this.#write(answer, undefined, true)
     await pour(body, this.#socket).catch((error: unknown) => {

@@ -12,6 +12,7 @@ import {
   PASSWORD_PATH,
 } from '../pages/pages.ts'
 import { readTarget } from '../target.ts'
+import { Visitor } from '../visitor.ts'
 import { isEncrypted } from './encrypted.ts'
 import { pour } from './pour.ts'
 
@@ -20,6 +21,7 @@ const MOST_DROPPED = 2 ** 20
 
 /** One request and what is to become of it. */
 interface Visit {
+  edge: Edge
   request: IncomingMessage
   response: ServerResponse
   asked: Asked
@@ -31,10 +33,11 @@ export function serveVisit(edge: Edge, request: IncomingMessage, response: Serve
   const host = request.headers.host ?? ''
   const headers = request.headers as VisitHeaders
   const secure = isEncrypted(request.socket)
-  const asked = { host, secure, target: target ?? { path: '/', query: '' }, headers }
-  const visit = { request, response, asked }
+  const head = request.method === 'HEAD'
+  const asked = { host, secure, target: target ?? { path: '/', query: '' }, headers, head }
+  const visit = { edge, request, response, asked }
   if (!target) send(visit, MALFORMED)
-  else if (request.method === 'GET' || request.method === 'HEAD') serve(edge, visit)
+  else if (request.method === 'GET' || head) serve(visit)
   else if (request.method === 'POST' && target.path === PASSWORD_PATH)
     void edge.guess(asked, request).then((answer) => send(visit, answer))
   else if (request.method === 'OPTIONS' && target.path !== PASSWORD_PATH)
@@ -48,29 +51,30 @@ function otherwise(method: string | undefined, path: string): Answer {
   return method === 'OPTIONS' ? PASSWORD_OPTIONS : PASSWORD_NOT_ALLOWED
 }
 
-function serve(edge: Edge, visit: Visit): void {
-  const answer = edge.answer(visit.asked) ?? NO_SITE
-  if (answer instanceof Promise) void answer.then((later) => fetchAndSend(edge, visit, later))
-  else fetchAndSend(edge, visit, answer)
+function serve(visit: Visit): void {
+  const answer = visit.edge.answer(visit.asked) ?? NO_SITE
+  if (answer instanceof Promise) void answer.then((later) => fetchAndSend(visit, later))
+  else fetchAndSend(visit, answer)
 }
 
-function fetchAndSend(edge: Edge, visit: Visit, answer: Answer): void {
+function fetchAndSend(visit: Visit, answer: Answer): void {
   const { content } = answer
-  const bytes = content && edge.warm(content)
-  if (!content || bytes || visit.request.method === 'HEAD') send(visit, answer, bytes)
-  else void open(edge, visit, answer).then((delivery) => delivery && stream(edge, visit, delivery))
+  const bytes = content && visit.edge.warm(content)
+  if (!content || bytes || visit.asked.head) send(visit, answer, bytes)
+  else void open(visit, answer).then((delivery) => delivery && stream(visit, delivery))
 }
 
 /** Requests may come all at once on one connection; their files are opened one after another, as they are sent. */
-async function open(edge: Edge, { asked, response }: Visit, answer: Answer): Promise<Delivery | undefined> {
+async function open({ edge, asked, response }: Visit, answer: Answer): Promise<Delivery | undefined> {
   if (!response.socket && !response.destroyed) await once(response, 'socket').catch(() => undefined)
   return response.destroyed ? undefined : edge.deliver(asked, answer)
 }
 
-function stream(edge: Edge, visit: Visit, { answer, body }: Delivery): void {
-  const { asked, request, response } = visit
+function stream(visit: Visit, { answer, body }: Delivery): void {
+  const { edge, asked, request, response } = visit
   if (body === undefined || Buffer.isBuffer(body)) return void send(visit, answer, body)
   if (response.destroyed) return void body.close()
+  edge.count(asked, answer, new Visitor(request.socket))
   response.writeHead(answer.status, headersFor(request, answer))
   pour(body, response)
     .then((whole) => whole && response.end())
@@ -80,8 +84,9 @@ function stream(edge: Edge, visit: Visit, { answer, body }: Delivery): void {
     })
 }
 
-function send({ request, response }: Visit, answer: Answer, body = answer.body): void {
+function send({ edge, asked, request, response }: Visit, answer: Answer, body = answer.body): void {
   if (response.destroyed || (request.destroyed && !request.complete)) return
+  edge.count(asked, answer, new Visitor(request.socket))
   response.writeHead(answer.status, headersFor(request, answer))
   if (body && request.method !== 'HEAD') response.end(body)
   else response.end()

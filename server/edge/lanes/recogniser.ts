@@ -102,7 +102,7 @@ export class Recogniser {
         : { path: wordIn(chunk, from, query), query: chunk.toString('latin1', query, to) }
     const host = wordIn(chunk, hostFrom, hostTo)
     const { headers, last } = block
-    return { host, secure: this.#secure, target, headers, head, last, end }
+    return { host, secure: this.#secure, target, headers, head, last, end, site: undefined }
   }
 
   #block(chunk: Buffer, start: number, length: number): Block | undefined {

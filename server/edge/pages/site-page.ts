@@ -55,7 +55,7 @@ export class SitePage {
   }
 
   get notModified(): Answer {
-    this.#notModified ??= { status: 304, headers: ['ETag', this.etag, ...common(this.#policy)] }
+    this.#notModified ??= { status: 304, headers: ['ETag', this.etag, ...common(this.#policy)], isPage: true }
     return this.#notModified
   }
 
@@ -76,7 +76,7 @@ export class SitePage {
       securityPolicy(css, markup.shows),
       ...common(this.#policy),
     ]
-    return { status: 200, headers, body }
+    return { status: 200, headers, body, isPage: true }
   }
 }
 

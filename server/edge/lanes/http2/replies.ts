@@ -3,6 +3,7 @@ import { Failure } from '../../../failure.ts'
 import { Turns } from '../../../limits/turns.ts'
 import type { Answer } from '../../answer.ts'
 import type { Pieces } from '../../memory/pieces.ts'
+import { Visitor } from '../../visitor.ts'
 import { CODE, MOST_PAYLOAD } from './frame.ts'
 import type { Outbox } from './outbox.ts'
 import type { Packed } from './packed-answers.ts'
@@ -29,12 +30,14 @@ interface RepliesOptions {
 /** Answers the requests of one connection: from tables when they are plain, else through Node's parser. */
 export class Replies {
   readonly #options: RepliesOptions
+  readonly #visitor: Visitor
   #bodies: Turns | undefined
   /** Goes ahead of the next header block. */
   before: Buffer | undefined
 
   constructor(options: RepliesOptions) {
     this.#options = options
+    this.#visitor = new Visitor(options.socket)
   }
 
   /** Answers a visit whose request has ended; false when it is not for a host of sites. */
@@ -91,7 +94,7 @@ export class Replies {
   }
 
   /** Sends an answer that is in memory and that the windows have room for. */
-  #sendAtOnce(id: number, window: number, { head }: Visit, answer: Answer): boolean {
+  #sendAtOnce(id: number, window: number, { asked, head }: Visit, answer: Answer): boolean {
     const { lane, outbox, streams } = this.#options
     const { sender } = streams
     const packed = this.before ? undefined : this.#packed(answer, head)
@@ -99,6 +102,7 @@ export class Replies {
     const body = head ? 0 : packed.body
     if (body > sender.window || body > window) return false
     sender.window -= body
+    lane.edge.count(asked, answer, this.#visitor)
     const at = outbox.reserve(head ? packed.head : packed.bytes.length)
     lane.answers.write(packed, outbox.buffer, at, { stream: id, head })
     return true
@@ -126,8 +130,10 @@ export class Replies {
     if (isSent) return
     const { content } = found
     const body = content ? lane.edge.warm(content) : found.body
-    if (body || !content || visit.head) this.#send(stream, found, visit.head ? undefined : body)
-    else await this.#fetch(stream, visit, found)
+    if (body || !content || visit.head) {
+      lane.edge.count(visit.asked, found, this.#visitor)
+      this.#send(stream, found, visit.head ? undefined : body)
+    } else await this.#fetch(stream, visit, found)
   }
 
   /** Keeps its turn until the body is sent, so that those that wait hold nothing. */
@@ -138,6 +144,7 @@ export class Replies {
     await this.#bodies.take(async () => {
       if (stream.closed) return
       const { answer, body } = await edge.deliver(asked, wanted)
+      edge.count(asked, answer, this.#visitor)
       if (body === undefined || Buffer.isBuffer(body)) {
         this.#send(stream, answer, body)
         return new Promise<void>((resolve) => stream.onRoom(resolve))

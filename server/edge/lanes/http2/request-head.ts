@@ -107,7 +107,8 @@ export function plainVisit({
   }
   const at = path.indexOf('?')
   const target = at < 0 ? { path, query: '' } : { path: path.slice(0, at), query: path.slice(at) }
-  return { asked: { host: authority, target, headers, secure: true }, head: method === 'HEAD' }
+  const head = method === 'HEAD'
+  return { asked: { host: authority, target, headers, secure: true, head, site: undefined }, head }
 }
 
 /** False for one that there is not, that came already, or that says nothing. */
