@@ -1,5 +1,94 @@
+import { ErrorBoundary, lazy, useRoute } from 'preact-iso'
+import type { SiteDetails } from '../../client/wire.ts'
+import { forget, type Resource, useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { NowherePage } from '../app/nowhere-page.tsx'
 import { Page } from '../app/page.tsx'
+import { SignedIn } from '../app/signed-in.tsx'
+import { Trouble } from '../kit/notice.tsx'
+import { Loading } from '../kit/panel.tsx'
+import { Views } from '../kit/tabs.tsx'
+import { FilesView } from './files-view.tsx'
+import { OverviewView } from './overview-view.tsx'
+import { VersionsView } from './versions-view.tsx'
 
+const SettingsView = lazy(() => import('./settings-view.tsx').then((it) => it.SettingsView))
+const VisitsView = lazy(() => import('../visits/visits-view.tsx').then((it) => it.VisitsView))
+
+/** What is on a site's page: without a word in the address its overview. */
+const VIEWS = [
+  ['', 'Overview'],
+  ['files', 'Files'],
+  ['versions', 'Versions'],
+  ['visits', 'Visits'],
+  ['settings', 'Settings'],
+] as const
+
+/** Everything about one site of one's own. */
 export function SitePage() {
-  return <Page title="Site" />
+  const { slug = '', view = '' } = useRoute().params
+  if (!VIEWS.some(([name]) => name === view)) return <NowherePage />
+  return (
+    <SignedIn to="see this site">
+      <OwnSite key={slug} slug={slug} view={view} />
+    </SignedIn>
+  )
+}
+
+function OwnSite({ slug, view }: { slug: string; view: string }) {
+  const site = useResource(`site/${slug}`, () => slipway.details(slug))
+  const { value, failing } = site
+  if (failing?.code === 'NOT_FOUND' || failing?.code === 'SITE_EXPIRED') {
+    forget('sites', `site/${slug}`)
+    return <SiteIsGone hasExpired={failing.code === 'SITE_EXPIRED'} />
+  }
+  const name = value?.title ?? slug
+  return (
+    <Page title={name} above={<a href="/sites">Sites</a>}>
+      <Views
+        label="Site"
+        views={VIEWS.map(([word, name]) => ({ href: `/sites/${slug}${word && `/${word}`}`, name }))}
+      />
+      <Trouble failing={failing} onAgain={site.reload} />
+      {!value && site.loading && <Loading what="the site" />}
+      {value && (
+        <ErrorBoundary>
+          <View view={view} resource={site} site={value} />
+        </ErrorBoundary>
+      )}
+    </Page>
+  )
+}
+
+interface ViewProps {
+  view: string
+  site: SiteDetails
+  resource: Resource<SiteDetails>
+}
+
+function View({ view, site, resource }: ViewProps) {
+  const changed = (now: SiteDetails) => {
+    resource.set(now)
+    forget('sites')
+  }
+  if (view === 'files') return <FilesView site={site} />
+  if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
+  if (view === 'visits') return <VisitsView slug={site.slug} />
+  if (view === 'settings') return <SettingsView site={site} onChanged={changed} />
+  return <OverviewView site={site} />
+}
+
+function SiteIsGone({ hasExpired }: { hasExpired: boolean }) {
+  return (
+    <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
+      <p class="lead">
+        {hasExpired
+          ? 'Publish the folder again: it gets a new address.'
+          : 'It may have been deleted in another tab, or it belongs to another account.'}
+      </p>
+      <p>
+        <a href="/sites">Your sites</a>
+      </p>
+    </Page>
+  )
 }
