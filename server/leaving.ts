@@ -90,13 +90,12 @@ export class Leaving {
       for (const version of await tx.versions.bySlug(slug)) files += version.file_count
       batches.push(...(await endSite(tx, slug, 'deleted', clock(), certificates)))
     }
-    // Nobody comes back for them.
-    await tx.domains.letGoOf(account.id)
     return batches
   }
 }
 
 async function forget(tx: Writing, account: AccountRow): Promise<void> {
+  // Kept for whoever might come back; this one will not.
   await tx.domains.letGoOf(account.id)
   await tx.counters.drop(callerOfAccount(account.id))
   await tx.accounts.remove(account.id)

@@ -41,9 +41,27 @@ describe('a site of this folder', () => {
     await using all = await startAnsweringDesk(answers)
     all.remember('otter')
     const { stdout, stderr } = await all.desk.run(['versions'], keyed)
-    assert.match(stdout, /^v2 +draft +2030-01-02 00:00 UTC +2 +9 bytes +http:\/\/v2--otter/m)
+    assert.match(stdout, /^v2 +draft +2030-01-02 00:00 UTC +– +– +2 +9 bytes +http:\/\/v2--otter/m)
     assert.match(stdout, /^v1 +live /m)
     assert.match(stderr, /slipway restore VERSION/)
+  })
+
+  it('versions says who made each and what changed in it', async () => {
+    const counts = (added: number, changed: number, removed: number) => ({ added, changed, removed })
+    const cases: [by: string | null, made: string | null, changes: object | null, words: RegExp][] = [
+      ['ann@example.test', 'key', counts(1, 2, 3), /you, with a key +1 new, 2 changed, 3 gone /],
+      ['ann@example.test', 'dashboard', counts(0, 0, 1000), /you, in the dashboard +1,000 gone /],
+      [null, 'key', counts(0, 0, 0), /somebody else +none /],
+      [null, 'anonymous', null, /not signed in +– /],
+    ]
+    const made = cases.map(([publishedBy, publishedWith, changes]) => {
+      return { ...versions[0], publishedBy, publishedWith, changes }
+    })
+    await using all = await startAnsweringDesk({ 'GET /api/v1/publish/otter/versions': { versions: made } })
+    all.remember('otter')
+    const { stdout } = await all.desk.run(['versions'], keyed)
+    const lines = stdout.split('\n').slice(1)
+    for (const [row, [, , , words]] of cases.entries()) assert.match(lines[row]!, words)
   })
 
   it('restore makes a version live and prints the address', async () => {
