@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { IgnoreRules } from '../../client/cli/folder/ignore.ts'
-import { leavingOut } from '../../client/cli/folder/left-out.ts'
+import { IgnoreRules } from '../../client/folder/ignore.ts'
+import { leavingOut } from '../../client/folder/left-out.ts'
 
 const PATTERNS = [
   '*.log',

@@ -1,20 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { OUTPUTS, withoutIndex } from '../../folder/first-page.ts'
+import { caseTwins, refusals } from '../../folder/limits.ts'
 import { count, harmless, names, size } from '../../words.ts'
 import type { Workplace } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
 import { Trouble } from '../trouble.ts'
 import { digestAll, type HashedFile } from './digest.ts'
-import { caseTwins, refusals } from './limits.ts'
 import { type FoundFile, type Scan, scan } from './scan.ts'
 
 type Setting = Pick<Workplace, 'terminal' | 'patience' | 'signal'>
-
-/** Read by the service and never served. */
-const RULES = ['_headers', '_redirects']
-
-/** Where builders usually put what is to be published. */
-const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
 
 /** Finds what there is to publish. Throws Trouble when the service would refuse it. */
 export function lookThrough(folder: string): Scan {
@@ -55,7 +50,7 @@ export function total(files: { size: number }[]): number {
 /** What is worth saying about a folder before it is published: what is left out, and what looks like a mistake. */
 export function remarks(found: Scan, folder: string): string[] {
   const twins = caseTwins(found.files).map((names) => `Careful: ${harmless(names)}`)
-  return [...exceptions(found), ...twins, ...withoutIndex(found.files, folder)]
+  return [...exceptions(found), ...twins, ...firstPage(found.files, folder)]
 }
 
 /** "12 files (340 KB)" */
@@ -81,14 +76,9 @@ function few(paths: string[]): string {
   return more === 0 ? said : `${said} and ${more} more (--dry-run names them all)`
 }
 
-function withoutIndex(files: FoundFile[], folder: string): string[] {
-  const paths = files.map(({ path }) => path)
-  const served = paths.filter((path) => !RULES.includes(path))
-  if (served.length < 2 || served.includes('index.html')) return []
-  const isBelow = served.some((path) => path.endsWith('/index.html'))
-  const instead = isBelow ? 'visitors are led to the first one below' : 'visitors get a list of the files'
-  const unless = paths.includes('_redirects') ? ', unless _redirects leads them elsewhere' : ''
-  const line = `There is no index.html at the top: ${instead}${unless}.`
+function firstPage(files: FoundFile[], folder: string): string[] {
+  const line = withoutIndex(files.map(({ path }) => path))
+  if (line === undefined) return []
   const built = OUTPUTS.find((name) => existsSync(join(folder, name, 'index.html')))
   return built ? [line, `Did you mean the folder ${join(folder, built)}?`] : [line]
 }

@@ -1,17 +1,12 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import type { IgnoreRules } from './ignore.ts'
-import { leavingOut } from './left-out.ts'
+import type { IgnoreRules } from '../../folder/ignore.ts'
+import { leavingOut } from '../../folder/left-out.ts'
+import type { NamedFile } from '../../folder/limits.ts'
 
-export interface FoundFile {
-  /** Path in the site: relative, with `/` between names, in Unicode NFC. */
-  path: string
-  /** The same as the disk spells it. */
-  local: string
+export interface FoundFile extends NamedFile {
   /** Path on this machine. */
   source: string
-  /** In bytes, above 0. */
-  size: number
 }
 
 /** What a folder holds. Paths of folders end with `/`. */
