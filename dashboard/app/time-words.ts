@@ -26,6 +26,12 @@ export function day(iso: string): string {
   return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
 }
 
+/** "12 March 2026, 15:04", in this machine's zone. */
+export function dayAndTime(iso: string): string {
+  const date = new Date(iso)
+  return `${day(iso)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
+}
+
 /** "12 March 2026, 15:04:05", in this machine's zone. */
 export function moment(iso: string): string {
   return `${day(iso)}, ${new Date(iso).toLocaleTimeString('en-GB')}`

@@ -20,7 +20,10 @@ interface Written {
 }
 
 interface TextFieldProps extends Said, Written {
-  type?: 'text' | 'email' | 'password' | 'search'
+  type?: 'text' | 'email' | 'password' | 'search' | 'datetime-local'
+  /** The first and the last date that can be chosen. */
+  min?: string
+  max?: string
   inputMode?: 'text' | 'email' | 'url'
   autocapitalize?: 'none' | 'characters'
   box?: Ref<HTMLInputElement>

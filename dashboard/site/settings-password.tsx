@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks'
+import { useAction } from '../api/action.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { TextField } from '../kit/field.tsx'
+import { Trouble } from '../kit/notice.tsx'
+import { Badge, Panel } from '../kit/panel.tsx'
+import { say } from '../kit/toast.tsx'
+import type { SettingsProps } from './settings-view.tsx'
+
+/** Characters of a password. */
+const MOST = 200
+
+/** Whether visitors are asked for a password, and for which. */
+export function Password({ site, onChanged }: SettingsProps) {
+  const { slug, hasPassword } = site
+  const [password, write] = useState('')
+  const [isShown, show] = useState(false)
+  const [opening, open] = useState(false)
+  const set = useAction(async () => {
+    onChanged(await slipway.setMetadata(slug, { password }))
+    write('')
+    show(false)
+    say('Visitors are asked for the password from now on.')
+  })
+  const remove = useAction(async () => {
+    onChanged(await slipway.setMetadata(slug, { password: null }))
+    open(false)
+    say('Everybody can see the site now.')
+  })
+  const tooLong = [...password].length > MOST ? `At most ${MOST} characters.` : undefined
+  const ready = password !== '' && !tooLong
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (ready) void set()
+  }
+  return (
+    <Panel
+      title="Password"
+      lead={hasPassword ? WITH : WITHOUT}
+      actions={hasPassword ? <Badge tone="good">Asked for</Badge> : undefined}
+    >
+      <form class="stack" onSubmit={submit}>
+        <TextField
+          label={hasPassword ? 'New password' : 'Password for visitors'}
+          hint="Tell it to whoever should see the site: it cannot be shown again."
+          type={isShown ? 'text' : 'password'}
+          autocomplete="new-password"
+          autocapitalize="none"
+          value={password}
+          onWrite={write}
+          wrong={tooLong ?? set.failing?.fields.password}
+        />
+        <Trouble failing={set.failing} />
+        <div class="choices">
+          <Button busy={set.busy || !ready}>{hasPassword ? 'Change password' : 'Set password'}</Button>
+          {password !== '' && (
+            <Button look="link" onClick={() => show(!isShown)}>
+              {isShown ? 'Hide what is written' : 'Show what is written'}
+            </Button>
+          )}
+          {hasPassword && (
+            <Button look="danger" onClick={() => open(true)}>
+              Remove password
+            </Button>
+          )}
+        </div>
+      </form>
+      {opening && (
+        <Confirm
+          title="Open the site to everybody?"
+          verb="Remove password"
+          action={remove}
+          onClose={() => open(false)}
+        >
+          <p>Whoever has the address sees the site then, and search engines may find it.</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+const WITHOUT =
+  'Everybody who has the address sees the site. With a password, visitors are asked for it first.'
+const WITH =
+  'Visitors are asked for it on every page; a browser that gave it once is not asked again for 30 days. A new one asks everybody again.'

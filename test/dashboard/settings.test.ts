@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { SiteDetails } from '../../client/wire.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, type Owner, Web } from './person.ts'
+
+let web: Web
+
+before(async () => {
+  web = await Web.open()
+})
+
+after(() => web[Symbol.asyncDispose]())
+
+const picture = (word: string) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><text y="15">${word}</text></svg>`
+
+const DOCUMENT = `<!doctype html><html><head><!-- <title>Not this</title> -->
+  <script>document.write("<title>Nor this</title>")</script><style>h1 { color: red }</style>
+  <title>The &amp; bakery</title><meta style="color: red" name=description content='Bread, "daily">'>
+  <meta property="og:image" content="/images/oven.svg"></head>
+  <body style="color: red"><h1>Bread</h1></body></html>`
+
+const BAKERY: Record<string, string> = {
+  'index.html': DOCUMENT,
+  'images/oven.svg': picture('Oven'),
+  'images/loaf of bread.svg': picture('Loaf'),
+}
+
+/** The settings of a site that this person has just published. */
+async function settingsOf(owner: Owner, texts: Record<string, string> = BAKERY) {
+  const client = web.service.client(owner.key)
+  const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(fileOf) })
+  const { page } = owner.visitor
+  const open = async () => {
+    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    await page.getByRole('heading', { name: 'Password' }).waitFor()
+  }
+  await open()
+  const part = (name: string) => page.getByRole('region', { name })
+  return { client, slug, siteUrl, page, open, part, details: () => client.details(slug) }
+}
+
+function fileOf([path, text]: [string, string]) {
+  const bytes = new TextEncoder().encode(text)
+  const contentType = path.endsWith('.svg') ? 'image/svg+xml' : 'text/html; charset=utf-8'
+  return { path, size: bytes.length, contentType, open: () => bytes }
+}
+
+describe('the settings of a site', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`can be read and used by everyone, ${name}`, async () => {
+      await using owner = await web.owner(options)
+      const { page, part } = await settingsOf(owner)
+      await page.getByText('The & bakery').waitFor()
+      await owner.visitor.assertAccessible()
+      await page.getByRole('button', { name: 'Choose a picture' }).click()
+      await owner.visitor.assertAccessible()
+      await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
+      await page.getByLabel('Description').fill('long '.repeat(110))
+      await part('Time to live').getByLabel('The site goes').selectOption('On a date')
+      await owner.visitor.assertAccessible()
+      await page.getByRole('button', { name: 'Delete the site' }).click()
+      await owner.visitor.assertAccessible()
+      owner.visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('show what the document says of itself, and a card that follows as one types', async () => {
+    await using owner = await web.owner()
+    const { page, part, details } = await settingsOf(owner)
+    const card = part('When it is shared').getByRole('figure')
+    await card.getByText('The & bakery').waitFor()
+    await card.getByText('Bread, "daily">').waitFor()
+    await card.getByRole('img', { name: 'images/oven.svg' }).waitFor()
+    await page.getByLabel('Title').fill('Loaves')
+    await page.getByLabel('Description').fill('Fresh')
+    await page.getByRole('button', { name: 'Choose a picture' }).click()
+    await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
+    await card.getByText('Loaves').waitFor()
+    await card.getByText('Fresh').waitFor()
+    await card.getByRole('img', { name: 'images/loaf of bread.svg' }).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved. Visitors see it from now on.').waitFor()
+    await page.getByRole('heading', { name: 'Loaves' }).waitFor()
+    const said = ({ title, description, ogImagePath }: SiteDetails) => [title, description, ogImagePath]
+    assert.deepEqual(said(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.svg'])
+    await page.getByLabel('Title').fill('')
+    await page.getByLabel('Description').fill('')
+    await page.getByRole('button', { name: 'Leave it to the document' }).click()
+    await card.getByText('The & bakery').waitFor()
+    await card.getByRole('img', { name: 'images/oven.svg' }).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: (await details()).slug }).waitFor()
+    assert.deepEqual(said(await details()), [null, null, null])
+    owner.visitor.assertNoComplaints()
+    web.assertPolicyKept()
+  })
+
+  for (const { of, texts, says } of [
+    {
+      of: 'a site without a root document',
+      texts: { 'about.html': '<title>About</title>' },
+      says: /\.localhost/,
+    },
+    { of: 'a document that says nothing', texts: { 'index.html': '<h1>Bread</h1>' }, says: /\.localhost/ },
+    {
+      of: 'a head that never ends',
+      texts: { 'index.html': '<title>Bread</title><script>' },
+      says: /^Bread$/,
+    },
+    {
+      of: 'a picture from elsewhere',
+      texts: { 'index.html': '<meta property="og:image" content="https://pictures.example/oven.png">' },
+      says: /A picture from pictures\.example/,
+    },
+    {
+      of: 'a picture that is not there',
+      texts: { 'index.html': '<title>Bread</title><meta property="og:image" content="/%E0.png">' },
+      says: /^Bread$/,
+    },
+  ] as { of: string; texts: Record<string, string>; says: RegExp }[]) {
+    test(`have a card for ${of}`, async () => {
+      await using owner = await web.owner()
+      const { part } = await settingsOf(owner, texts)
+      const card = part('When it is shared').getByRole('figure')
+      await card.getByText(says).first().waitFor()
+      assert.equal(await card.getByRole('img').count(), 0)
+      owner.visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('say how many characters are left, and keep what is too long from being saved', async () => {
+    await using owner = await web.owner()
+    const { page, part, details } = await settingsOf(owner)
+    await page.getByLabel('Title').fill('🥖'.repeat(200))
+    await part('When it is shared').getByText('0 of 200 characters left').waitFor()
+    await page.getByLabel('Title').fill('🥖'.repeat(201))
+    await page.getByText('This is longer than 200 characters by 1.').waitFor()
+    await page.getByLabel('Title').press('Enter')
+    await page.getByLabel('Title').fill('🥖'.repeat(200))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal((await details()).title, '🥖'.repeat(200))
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('find a picture by its name among many', async () => {
+    await using owner = await web.owner()
+    const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
+    const { page } = await settingsOf(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
+    await page.getByRole('button', { name: 'Choose a picture' }).click()
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByRole('listitem').count(), 12)
+    await dialog.getByRole('button', { name: 'Show more' }).click()
+    assert.equal(await dialog.getByRole('listitem').count(), 24)
+    await dialog.getByLabel('Find by name').fill('29')
+    await dialog.getByText('1 picture', { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'pictures/29.svg' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('figure').getByRole('img', { name: 'pictures/29.svg' }).waitFor()
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('set, change and remove a password', async () => {
+    await using owner = await web.owner()
+    const { page, part, siteUrl, details } = await settingsOf(owner)
+    await using visitor = await web.visitor()
+    const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
+    const password = part('Password')
+    await password.getByLabel('Password for visitors').fill('sesame')
+    await password.getByRole('button', { name: 'Show what is written' }).click()
+    assert.equal(await password.getByLabel('Password for visitors').getAttribute('type'), 'text')
+    await password.getByRole('button', { name: 'Set password' }).click()
+    await page.getByText('Visitors are asked for the password from now on.').waitFor()
+    assert.equal(await guarded(), 401)
+    await page.getByText('shows no card').waitFor()
+    await page.getByRole('figure').getByRole('img', { name: 'images/oven.svg' }).waitFor()
+    await password.getByLabel('New password').fill('open')
+    await password.getByLabel('New password').press('Enter')
+    await password.getByLabel('New password').waitFor()
+    await password.getByRole('button', { name: 'Remove password' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await password.getByRole('button', { name: 'Remove password' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove password' }).click()
+    await page.getByText('Everybody can see the site now.').waitFor()
+    assert.equal(await guarded(), 200)
+    assert.equal((await details()).hasPassword, false)
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('switch to an application with one page', async () => {
+    await using owner = await web.owner()
+    const { page, siteUrl } = await settingsOf(owner)
+    await using visitor = await web.visitor()
+    await page.getByRole('switch', { name: 'Single-page application' }).click()
+    await page.getByText('Pages without a file get index.html now.').waitFor()
+    assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 200)
+    await page.getByRole('switch', { name: 'Single-page application', checked: true }).click()
+    await page.getByText('Pages without a file are not found now.').waitFor()
+    assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 404)
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('let a site go after a while, on a date, and stay after all', async () => {
+    await using owner = await web.owner({ timezoneId: 'Asia/Kolkata' })
+    const { page, part, details } = await settingsOf(owner)
+    const life = part('Time to live')
+    const goes = life.getByLabel('The site goes')
+    const set = life.getByRole('button', { name: 'Set time to live' })
+    await goes.selectOption('In a week')
+    await life.getByText('its address is never given out again').waitFor()
+    await set.click()
+    await life.getByText(/It goes on .*, in 6 days\./).waitFor()
+    const { expiresAt } = await details()
+    assert.equal(Math.round((Date.parse(expiresAt!) - Date.now()) / 60_000), 7 * 24 * 60)
+    await goes.selectOption('On a date')
+    const date = life.getByLabel('Date and time')
+    await date.fill('2001-01-01T12:00')
+    await life.getByText('This is past.').waitFor()
+    await date.fill('2999-01-01T12:00')
+    await life.getByText('within a year').waitFor()
+    const nextYear = new Date(Date.now() + 300 * 86_400_000).toISOString().slice(0, 10)
+    await date.fill(`${nextYear}T12:00`)
+    await set.click()
+    await page.getByText(/^It goes on .*, 12:00\.$/).waitFor()
+    const late = Date.parse((await details()).expiresAt!) - Date.parse(`${nextYear}T06:30Z`)
+    assert.ok(Math.abs(late) < 5000, `${late} ms late`)
+    await goes.selectOption('Never')
+    await set.click()
+    await life.getByText('It stays until you delete it.').waitFor()
+    assert.equal((await details()).expiresAt, null)
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('make a copy and lead to it, and give all files back', async () => {
+    await using owner = await web.owner()
+    const { page, slug, client, part } = await settingsOf(owner)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      part('Copies').getByRole('link', { name: 'Download all files' }).click(),
+    ])
+    assert.equal(download.suggestedFilename(), `${slug}.tar.gz`)
+    await part('Copies').getByRole('button', { name: 'Duplicate' }).click()
+    await page.getByText(`This is the copy of ${slug}.`).waitFor()
+    const copy = new URL(page.url()).pathname.split('/').at(-1)!
+    assert.notEqual(copy, slug)
+    assert.deepEqual((await client.details(copy)).files, (await client.details(slug)).files)
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('delete the site once its name is typed', async () => {
+    await using owner = await web.owner()
+    const { page, slug, client } = await settingsOf(owner)
+    await page.getByRole('button', { name: 'Delete the site' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(`Type ${slug} to delete it`).fill('another')
+    await dialog.getByLabel(`Type ${slug} to delete it`).press('Enter')
+    await dialog.getByLabel(`Type ${slug} to delete it`).fill(slug)
+    assert.equal((await client.details(slug)).slug, slug)
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await page.waitForURL('**/sites')
+    await page.getByText(`${slug} is deleted.`).waitFor()
+    await assert.rejects(client.details(slug), { code: 'NOT_FOUND' })
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('keep what is typed when it cannot be saved, and say why', async () => {
+    await using owner = await web.owner()
+    const { page, part, slug, client } = await settingsOf(owner)
+    await page.getByLabel('Title').fill('Loaves')
+    await page.route('**/metadata', (route) => route.abort())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The server does not answer.').waitFor()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
+    await page.unroute('**/metadata')
+    await client.delete(slug)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await part('When it is shared').getByText('It may have been deleted in another tab.').waitFor()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
+  })
+
+  test('cost two requests of the hour to be opened', async () => {
+    await using owner = await web.owner()
+    const { page, open } = await settingsOf(owner)
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/api/')) asked.push(request.method())
+    })
+    await open()
+    await page.getByText('The & bakery').waitFor()
+    assert.deepEqual(asked, ['GET', 'GET'])
+  })
+})
