@@ -118,9 +118,7 @@ export class Arrivals {
   async #tidy(again: readonly ArrivalRow[]): Promise<void> {
     for (const [id, rows] of Map.groupBy(again, (row) => row.version_id)) {
       const wanted = new Set((await this.#store.read.versions.arrivalsOf(id)).map((row) => row.hash))
-      for (const hash of new Set(rows.map((row) => row.hash))) {
-        await this.#blobs.discard(id, { hash, keep: wanted.has(hash) ? 1 : 0 })
-      }
+      await this.#blobs.discard(id, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
     }
   }
 }

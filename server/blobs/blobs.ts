@@ -50,10 +50,10 @@ export interface Blobs {
   settle(batch: string, blobs: readonly Received[]): Promise<Received[]>
 
   /**
-   * Forgets a batch, or of the copies it has of some bytes all but `keep`: what was not settled is deleted. Unknown
-   * ones are fine.
+   * Forgets a batch, or of the copies it has of some bytes all but so many, by hash: what was not settled is deleted.
+   * Unknown ones are fine.
    */
-  discard(batch: string, copies?: { hash: string; keep: number }): Promise<void>
+  discard(batch: string, kept?: ReadonlyMap<string, number>): Promise<void>
 
   /** Batches that still hold bytes, with the time (milliseconds) of their last change. */
   batches(): AsyncIterable<{ batch: string; changedAt: number }>

@@ -160,13 +160,14 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
         return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
-    async discard(batch, copies) {
-      if (!copies) return rm(batchFolder(batch), { recursive: true, force: true })
-      const { hash, keep } = copies
-      const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere)).get(hash) ?? []
-      const trusted = Map.groupBy(names, (name) => name.startsWith(`${hash}.${run}.`))
-      const best = [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])]
-      for (const name of best.slice(keep)) await rm(join(batchFolder(batch), name), { force: true })
+    async discard(batch, kept) {
+      if (!kept) return rm(batchFolder(batch), { recursive: true, force: true })
+      const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere))
+      const surplus = [...kept].flatMap(([hash, most]) => {
+        const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${run}.`))
+        return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
+      })
+      await inParallel(PARALLEL, surplus, (name) => rm(join(batchFolder(batch), name), { force: true }))
     },
 
     async *batches() {
