@@ -1,5 +1,14 @@
 import { createHash, hash as hashOnce, randomUUID } from 'node:crypto'
-import { closeSync, constants, createReadStream, fstatSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+} from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -129,7 +138,8 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
   return {
     receive: (batch, body, expected) =>
       reported(async () => {
-        await mkdir(batchFolder(batch)).catch(isThereAlready)
+        // Asking first, at once, costs less than a turn of the thread pool that ends in an error.
+        if (!existsSync(batchFolder(batch))) await mkdir(batchFolder(batch)).catch(isThereAlready)
         // A name of its own for every upload: what was flushed under a name is what is put in place.
         const own = randomUUID()
         const staged = (hash: string) => join(batchFolder(batch), `${hash}.${run}.${own}`)
