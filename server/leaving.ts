@@ -55,7 +55,10 @@ export class Leaving {
   /** Goes on with accounts whose end was interrupted; answers how many are gone by that. */
   async finish(): Promise<number> {
     const left = await this.#options.store.read.accounts.leaving(ACCOUNTS_AT_ONCE)
-    for (const account of left) await this.#finish(account)
+    const failures: unknown[] = []
+    // One that cannot be finished keeps none of the others from it.
+    for (const account of left) await this.#finish(account).catch((error: unknown) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
     return left.length
   }
 

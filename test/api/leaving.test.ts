@@ -256,6 +256,33 @@ describe('leaving that a power cut interrupts', () => {
     assert.equal((await api.anonymous.verifyCode(email, code)).isNewUser, true)
   })
 
+  test('is finished for others when one account cannot be', async () => {
+    const [stuck, other] = [await api.account(), await api.account()]
+    for (const account of [stuck, other]) {
+      await giveSites(account, 30, `stuck-${account.email}`)
+      await interrupted(account)
+      api.pass()
+    }
+    const { store, blobs } = await api.inside()
+    const { id } = (await rowOf(stuck))!
+    const broken: Store = {
+      ...store,
+      write: (durability, work) =>
+        store.write(durability, (tx) => {
+          const byOwner: typeof tx.sites.byOwner = (owner, ...rest) => {
+            if (owner === id) throw new Error('this one is broken')
+            return tx.sites.byOwner(owner, ...rest)
+          }
+          return work({ ...tx, sites: { ...tx.sites, byOwner } })
+        }),
+    }
+    const leaving = new Leaving({ store: broken, blobs, clock: () => api.clock.now })
+    await assert.rejects(leaving.finish(), /this one is broken/)
+    assert.ok(await rowOf(stuck))
+    assert.equal(await rowOf(other), undefined)
+    assert.equal(await api.sweep('leaving'), 1)
+  })
+
   test('is finished once, however many go on with it', async () => {
     const account = await api.account()
     const slugs = await giveSites(account, 60, 'race')
