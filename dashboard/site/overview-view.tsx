@@ -1,6 +1,133 @@
-import type { SiteDetails } from '../../client/wire.ts'
-import { Panel } from '../kit/panel.tsx'
+import type { ComponentChildren } from 'preact'
+import type { DomainRecord, SiteDetails } from '../../client/wire.ts'
+import { count, size } from '../../client/words.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { ButtonLink } from '../kit/button.tsx'
+import { CopyLine } from '../kit/copy.tsx'
+import { Icon } from '../kit/icon.tsx'
+import { LiveFrame } from '../kit/live-frame.tsx'
+import { Notice, Trouble } from '../kit/notice.tsx'
+import { Badge, Fact, Facts, Loading, Panel } from '../kit/panel.tsx'
+import { Ago } from '../kit/time.tsx'
+import { Expiry } from '../sites/expiry.tsx'
 
-export function OverviewView({ site }: { site: SiteDetails }) {
-  return <Panel title="Overview" lead={site.siteUrl} />
+interface OverviewViewProps {
+  site: SiteDetails
+  /** Called when another version of it is live. */
+  onPublished: () => void
+}
+
+/** What a site is at a glance, and where to put the next version of it. */
+export function OverviewView({ site }: OverviewViewProps) {
+  const isLive = site.currentVersionId !== null
+  return (
+    <>
+      <Unfinished site={site} />
+      <section class="overview" aria-label="Live now">
+        {isLive && <Preview site={site} />}
+        <div class="stack">
+          {isLive && (
+            <>
+              <CopyLine text={site.siteUrl} of="the address" />
+              <p>
+                <ButtonLink icon="open" href={site.siteUrl} outside>
+                  Open the site
+                </ButtonLink>
+              </p>
+            </>
+          )}
+          <SiteFacts site={site} />
+        </div>
+      </section>
+      <Domains slug={site.slug} />
+    </>
+  )
+}
+
+function Unfinished({ site }: { site: SiteDetails }) {
+  if (site.pendingVersionId === null) return null
+  if (site.currentVersionId === null)
+    return (
+      <Notice tone="warn" title="This site is not live yet.">
+        <p>
+          Not all of its files have arrived, so nobody can open it. Publish it again to finish it; what is not
+          finished within 24 hours is forgotten.
+        </p>
+      </Notice>
+    )
+  return (
+    <Notice title="An update has begun and is not finished.">
+      <p>Visitors see the version before it, until every file of the update has arrived.</p>
+    </Notice>
+  )
+}
+
+/** Nothing to see where visitors see a form; a frame cannot answer it. */
+function Preview({ site }: { site: SiteDetails }) {
+  if (!site.hasPassword)
+    return (
+      <LiveFrame src={site.siteUrl} title="The site as it is now" version={site.currentVersionId ?? ''} />
+    )
+  return (
+    <div class="no-preview">
+      <Icon name="lock" size={28} />
+      <p>Visitors are asked for a password.</p>
+    </div>
+  )
+}
+
+function SiteFacts({ site }: { site: SiteDetails }) {
+  const bytes = site.files.reduce((sum, file) => sum + file.size, 0)
+  return (
+    <Facts>
+      <Fact name="Files">{count(site.files.length, 'file')}</Fact>
+      <Fact name="Size">{size(bytes)}</Fact>
+      <Fact name="Created">
+        <Ago at={site.createdAt} />
+      </Fact>
+      <Fact name="Changed">
+        <Ago at={site.updatedAt} />
+      </Fact>
+      <Fact name="Lasts">{site.expiresAt ? <Expiry at={site.expiresAt} /> : 'For good'}</Fact>
+      <Fact name="Password">{site.hasPassword ? 'Asked of visitors' : 'None'}</Fact>
+    </Facts>
+  )
+}
+
+function Domains({ slug }: { slug: string }) {
+  const all = useResource('domains', () => slipway.domains())
+  const own = all.value?.domains.filter(({ siteSlug }) => siteSlug === slug)
+  const add = (
+    <ButtonLink icon="globe" href={`/domains?site=${slug}`}>
+      Add a domain
+    </ButtonLink>
+  )
+  return (
+    <Panel title="Domains" actions={add}>
+      <Trouble failing={all.failing} onAgain={all.reload} />
+      {!own && all.loading && <Loading what="its domains" />}
+      {own?.length === 0 && <p class="quiet">None yet. A domain of yours can show this site.</p>}
+      {own && own.length > 0 && (
+        <ul class="plain-list stack tight">
+          {own.map((record) => (
+            <li key={record.domain} class="choices">
+              <DomainLine record={record} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+function DomainLine({ record }: { record: DomainRecord }): ComponentChildren {
+  const { domain, status, redirectsTo } = record
+  return (
+    <>
+      <a href={`/domains?site=${record.siteSlug}`}>{domain}</a>
+      <Badge tone={status === 'active' ? 'good' : 'warn'}>{status === 'active' ? 'Active' : 'Pending'}</Badge>
+      {redirectsTo && <span class="quiet small">leads to {redirectsTo}</span>}
+    </>
+  )
 }

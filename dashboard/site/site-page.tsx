@@ -71,11 +71,15 @@ function View({ view, site, resource }: ViewProps) {
     resource.set(now)
     forget('sites')
   }
+  const published = () => {
+    forget('sites', `site/${site.slug}/versions`)
+    resource.reload()
+  }
   if (view === 'files') return <FilesView site={site} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
   if (view === 'visits') return <VisitsView slug={site.slug} />
   if (view === 'settings') return <SettingsView site={site} onChanged={changed} />
-  return <OverviewView site={site} />
+  return <OverviewView site={site} onPublished={published} />
 }
 
 function SiteIsGone({ hasExpired }: { hasExpired: boolean }) {

@@ -1,6 +1,88 @@
-import type { SiteDetails } from '../../client/wire.ts'
-import { Panel } from '../kit/panel.tsx'
+import { useRef } from 'preact/hooks'
+import type { SiteDetails, VersionList } from '../../client/wire.ts'
+import { failing } from '../api/failing.ts'
+import { forget, useResource } from '../api/resource.ts'
+import { serverNow } from '../api/server-clock.ts'
+import { slipway } from '../api/slipway.ts'
+import { Trouble } from '../kit/notice.tsx'
+import { Loading, Panel } from '../kit/panel.tsx'
+import { say } from '../kit/toast.tsx'
+import { VersionRow } from './versions-row.tsx'
 
-export function VersionsView({ site }: { site: SiteDetails; onRestored: () => void }) {
-  return <Panel title="Versions" lead={site.slug} />
+interface VersionsViewProps {
+  site: SiteDetails
+  /** Called when another version is live. */
+  onRestored: () => void
+}
+
+/** Every version that is kept, newest first, and the way back to each. */
+export function VersionsView({ site, onRestored }: VersionsViewProps) {
+  const { slug } = site
+  const key = `site/${slug}/versions`
+  const versions = useResource(key, () => slipway.versions(slug))
+  const latest = useRef(versions)
+  latest.current = versions
+  const list = useRef<HTMLOListElement>(null)
+
+  const restore = async (versionId: string): Promise<string | null> => {
+    const { previousVersionId } = await slipway.restore(slug, versionId)
+    const known = latest.current.value
+    if (known) versions.set(withLive(known, versionId))
+    forget('sites')
+    onRestored()
+    list.current?.focus()
+    return previousVersionId
+  }
+  const restoreWithUndo = async (versionId: string) => {
+    const before = await restore(versionId)
+    const undo = async () => {
+      try {
+        await restore(before!)
+        say('The version before is live again.')
+      } catch (error) {
+        say(`Not undone. ${failing(error).title}`)
+      }
+    }
+    say('This version is live now.', before && before !== versionId ? undo : undefined)
+  }
+  const remove = async (versionId: string) => {
+    await slipway.deleteVersion(slug, versionId)
+    forget(key)
+    versions.reload()
+    list.current?.focus()
+  }
+
+  return (
+    <Panel
+      title="Versions"
+      lead="Each time the site is published a version is kept; the oldest go when there are many. To go back uploads nothing."
+    >
+      <Trouble failing={versions.failing} onAgain={versions.reload} />
+      {!versions.value && versions.loading && <Loading what="its versions" />}
+      {versions.value?.versions.length === 0 && <p>None yet: nothing of this site has been live.</p>}
+      <ol class="plain-list versions" ref={list} tabIndex={-1} aria-label="Versions, newest first">
+        {versions.value?.versions.map((version) => (
+          <VersionRow
+            key={version.versionId}
+            site={site}
+            version={version}
+            onRestore={() => restoreWithUndo(version.versionId)}
+            onDelete={() => remove(version.versionId)}
+            onLookAgain={versions.reload}
+          />
+        ))}
+      </ol>
+    </Panel>
+  )
+}
+
+/** The list once that version is live: asking for it would cost a request. */
+function withLive({ versions }: VersionList, versionId: string): VersionList {
+  const now = new Date(serverNow()).toISOString()
+  return {
+    versions: versions.map((version) => {
+      const current = version.versionId === versionId
+      return { ...version, current, publishedAt: version.publishedAt ?? (current ? now : null) }
+    }),
+  }
 }

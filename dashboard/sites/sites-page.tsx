@@ -1,5 +1,103 @@
+import { useState } from 'preact/hooks'
+import type { SiteList } from '../../client/wire.ts'
+import { count } from '../../client/words.ts'
+import { useAction } from '../api/action.ts'
+import { type Resource, useResource } from '../api/resource.ts'
+import { settings } from '../api/settings.ts'
+import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
+import { SignedIn } from '../app/signed-in.tsx'
+import { Button, ButtonLink } from '../kit/button.tsx'
+import { CopyBlock } from '../kit/copy.tsx'
+import { TextField } from '../kit/field.tsx'
+import { Trouble } from '../kit/notice.tsx'
+import { Empty, Loading } from '../kit/panel.tsx'
+import { SiteRow } from './site-row.tsx'
 
+/** Sites that make a search worth its place. */
+const MANY = 4
+
+/** All sites of the person who is signed in. */
 export function SitesPage() {
-  return <Page title="Sites" />
+  return (
+    <SignedIn to="see your sites">
+      <OwnSites />
+    </SignedIn>
+  )
+}
+
+function OwnSites() {
+  const sites = useResource('sites', () => slipway.list())
+  const { value } = sites
+  const newSite = (
+    <ButtonLink look="main" icon="upload" href="/">
+      New site
+    </ButtonLink>
+  )
+  return (
+    <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
+      <Trouble failing={sites.failing} onAgain={sites.reload} />
+      {!value && sites.loading && <Loading what="your sites" />}
+      {value && (value.publishes.length > 0 ? <Found sites={sites} list={value} /> : <NoSites />)}
+    </Page>
+  )
+}
+
+function Found({ sites, list }: { sites: Resource<SiteList>; list: SiteList }) {
+  const [wanted, want] = useState('')
+  const more = useAction(async () => {
+    const next = await slipway.list({ cursor: list.nextCursor! })
+    const known = new Set(list.publishes.map(({ slug }) => slug))
+    const added = next.publishes.filter(({ slug }) => !known.has(slug))
+    sites.set({ publishes: [...list.publishes, ...added], nextCursor: next.nextCursor })
+  })
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = list.publishes.filter(({ slug, title }) => {
+    const text = `${title ?? ''} ${slug}`.toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+  const all = `${list.nextCursor ? 'the newest ' : ''}${count(list.publishes.length, 'site')}`
+  return (
+    <div class="stack">
+      {list.publishes.length > MANY && (
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Title or address"
+          value={wanted}
+          onWrite={want}
+          hint={<span role="status">{words.length > 0 && `${found.length} of ${all}`}</span>}
+        />
+      )}
+      <ul class="site-list">
+        {found.map((site) => (
+          <SiteRow key={site.slug} site={site} onPublished={sites.reload} />
+        ))}
+      </ul>
+      <Trouble failing={more.failing} />
+      {list.nextCursor && (
+        <p>
+          <Button onClick={more} busy={more.busy}>
+            Show more
+          </Button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function NoSites() {
+  const commands = `npx slipway login --server ${settings.baseUrl}\nnpx slipway publish ./folder`
+  return (
+    <Empty title="Nothing is published yet.">
+      <p>Drop a folder, and it has an address a moment later.</p>
+      <p>
+        <ButtonLink look="main" icon="upload" href="/">
+          Publish a folder
+        </ButtonLink>
+      </p>
+      <p class="quiet">From a terminal:</p>
+      <CopyBlock text={commands} of="the commands" />
+    </Empty>
+  )
 }

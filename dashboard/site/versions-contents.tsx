@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks'
+import type { SiteDetails, VersionDetails, VersionSummary } from '../../client/wire.ts'
+import { figure } from '../../client/words.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { LiveFrame } from '../kit/live-frame.tsx'
+import { Trouble } from '../kit/notice.tsx'
+import { Loading } from '../kit/panel.tsx'
+import { fileUrl } from '../sites/address.ts'
+
+/** Paths of a kind that are shown at first. */
+const FIRST = 50
+
+const KINDS = [
+  ['added', 'Added'],
+  ['changed', 'Changed'],
+  ['removed', 'Removed'],
+] as const
+
+/** What a version looks like and what is different in it; asked for when it is opened. */
+export function VersionContents({ site, version }: { site: SiteDetails; version: VersionSummary }) {
+  const { slug } = site
+  const { versionId, previewUrl } = version
+  const details = useResource(`site/${slug}/versions/${versionId}`, () => slipway.version(slug, versionId))
+  const { value } = details
+  return (
+    <div class="version-contents">
+      {!site.hasPassword && <LiveFrame src={previewUrl} title="The site in this version" />}
+      <div class="stack">
+        <Trouble failing={details.failing} onAgain={details.reload} />
+        {!value && details.loading && <Loading what="what changed" />}
+        {value && <Changes version={value} />}
+      </div>
+    </div>
+  )
+}
+
+function Changes({ version }: { version: VersionDetails }) {
+  if (version.comparedWith === null)
+    return <Paths title="Files" paths={version.files.map(({ path }) => path)} at={version.previewUrl} />
+  const kinds = KINDS.filter(([kind]) => version[kind].length > 0)
+  if (kinds.length === 0) return <p class="quiet">Every file is as it was in the version before.</p>
+  return (
+    <>
+      {kinds.map(([kind, title]) => (
+        <Paths
+          key={kind}
+          title={title}
+          paths={version[kind]}
+          at={kind === 'removed' ? undefined : version.previewUrl}
+        />
+      ))}
+    </>
+  )
+}
+
+interface PathsProps {
+  title: string
+  paths: string[]
+  /** Where they can be opened; undefined when they are gone. */
+  at: string | undefined
+}
+
+function Paths({ title, paths, at }: PathsProps) {
+  const [showsAll, showAll] = useState(false)
+  const shown = showsAll ? paths : paths.slice(0, FIRST)
+  return (
+    <section class="stack tight">
+      <h4>{`${title} (${figure(paths.length)})`}</h4>
+      <ul class="plain-list paths small">
+        {shown.map((path) => (
+          <li key={path}>
+            {at ? (
+              <a href={fileUrl(at, path)} target="_blank" rel="noreferrer">
+                <bdi>{path}</bdi>
+              </a>
+            ) : (
+              <bdi>{path}</bdi>
+            )}
+          </li>
+        ))}
+      </ul>
+      {shown.length < paths.length && (
+        <p>
+          <Button onClick={() => showAll(true)}>{`Show all ${figure(paths.length)}`}</Button>
+        </p>
+      )}
+    </section>
+  )
+}

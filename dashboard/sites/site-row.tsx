@@ -1,0 +1,52 @@
+import type { SiteSummary } from '../../client/wire.ts'
+import { count, size } from '../../client/words.ts'
+import { Icon } from '../kit/icon.tsx'
+import { Badge } from '../kit/panel.tsx'
+import { Ago } from '../kit/time.tsx'
+import { hostOf } from './address.ts'
+import { Expiry } from './expiry.tsx'
+import { Thumbnail } from './thumbnail.tsx'
+
+interface SiteRowProps {
+  site: SiteSummary
+  /** Called when something was dropped on it and is live. */
+  onPublished: () => void
+}
+
+/** A site in a list. */
+export function SiteRow({ site }: SiteRowProps) {
+  const { slug, siteUrl, title } = site
+  return (
+    <li class="site-row">
+      <Thumbnail site={site} />
+      <div class="site-words">
+        <h2>
+          <a href={`/sites/${slug}`}>
+            <bdi>{title ?? slug}</bdi>
+          </a>
+        </h2>
+        <p class="small">
+          <a href={siteUrl} target="_blank" rel="noreferrer">
+            {hostOf(siteUrl)}
+          </a>
+        </p>
+        <p class="quiet small">
+          {count(site.fileCount, 'file')}, {size(site.totalBytes)}, changed <Ago at={site.updatedAt} />
+        </p>
+      </div>
+      <p class="site-marks">
+        {site.status === 'pending' && <Badge tone="warn">Not live yet</Badge>}
+        {site.hasPassword && (
+          <Badge tone="plain">
+            <Icon name="lock" size={14} /> Password
+          </Badge>
+        )}
+        {site.expiresAt && (
+          <Badge tone="warn">
+            <Expiry at={site.expiresAt} />
+          </Badge>
+        )}
+      </p>
+    </li>
+  )
+}
