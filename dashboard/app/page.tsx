@@ -12,11 +12,13 @@ interface PageProps {
   narrow?: boolean
   /** What comes above the heading, such as the way back. */
   above?: ComponentChildren
+  /** What belongs to the heading, such as the ways to the views of one thing. */
+  below?: ComponentChildren
   children?: ComponentChildren
 }
 
 /** The frame of every page: its title, one first heading, and the reader's place at it. */
-export function Page({ title, heading, actions, narrow = false, above, children }: PageProps) {
+export function Page({ title, heading, actions, narrow = false, above, below, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Slipway`
@@ -34,6 +36,7 @@ export function Page({ title, heading, actions, narrow = false, above, children 
           </h1>
           {actions && <div class="choices">{actions}</div>}
         </div>
+        {below}
       </div>
       {children}
     </main>

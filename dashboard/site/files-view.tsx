@@ -4,7 +4,7 @@ import { count, size } from '../../client/words.ts'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
-import { fileUrl } from '../sites/address.ts'
+import { fileUrl, isServed } from '../sites/address.ts'
 import { type Folder, type NamedFile, treeOf } from './files-tree.ts'
 
 /** Files up to which every folder stands open. */
@@ -71,9 +71,8 @@ function Entries({ folder, depth, isOpen, addressOf }: EntriesProps) {
           <details open={isOpen}>
             <summary class="file-row">
               <Icon name="down" />
-              <Icon name="folder" />
               <bdi>{below.name}</bdi>
-              <span class="quiet small">{count(below.count, 'file')}</span>
+              <span class="file-type quiet small">{count(below.count, 'file')}</span>
               <span class="file-size quiet small">{size(below.bytes)}</span>
             </summary>
             <Entries folder={below} depth={depth + 1} isOpen={isOpen} addressOf={addressOf} />
@@ -87,15 +86,11 @@ function Entries({ folder, depth, isOpen, addressOf }: EntriesProps) {
   )
 }
 
-/** Read when a version is made live, and never served. */
-const UNSERVED = ['_headers', '_redirects']
-
 function FileRow({ file, addressOf }: { file: NamedFile; addressOf: AddressOf }) {
-  const isServed = !UNSERVED.includes(file.path)
   return (
     <li class="file-row">
       <Icon name={iconOf(file)} />
-      {addressOf && isServed ? (
+      {addressOf && isServed(file.path) ? (
         <a href={addressOf(file.path)} target="_blank" rel="noreferrer">
           <bdi>{file.name}</bdi>
         </a>
@@ -103,7 +98,7 @@ function FileRow({ file, addressOf }: { file: NamedFile; addressOf: AddressOf })
         <bdi>{file.name}</bdi>
       )}
       <span class="file-type quiet small">
-        {isServed ? file.contentType.replace(/\s*;.*/, '') : 'read, not shown'}
+        {isServed(file.path) ? file.contentType.replace(/\s*;.*/, '') : 'read, not shown'}
       </span>
       <span class="file-size quiet small">{size(file.size)}</span>
     </li>

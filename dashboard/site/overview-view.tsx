@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { DomainRecord, SiteDetails } from '../../client/wire.ts'
-import { count, size } from '../../client/words.ts'
+import { figure, size } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { ButtonLink } from '../kit/button.tsx'
@@ -27,15 +27,13 @@ export function OverviewView({ site }: OverviewViewProps) {
       <section class="overview" aria-label="Live now">
         {isLive && <Preview site={site} />}
         <div class="stack">
+          {isLive && <CopyLine text={site.siteUrl} of="the address" />}
           {isLive && (
-            <>
-              <CopyLine text={site.siteUrl} of="the address" />
-              <p>
-                <ButtonLink icon="open" href={site.siteUrl} outside>
-                  Open the site
-                </ButtonLink>
-              </p>
-            </>
+            <p>
+              <ButtonLink icon="open" href={site.siteUrl} outside>
+                Open the site
+              </ButtonLink>
+            </p>
           )}
           <SiteFacts site={site} />
         </div>
@@ -81,7 +79,7 @@ function SiteFacts({ site }: { site: SiteDetails }) {
   const bytes = site.files.reduce((sum, file) => sum + file.size, 0)
   return (
     <Facts>
-      <Fact name="Files">{count(site.files.length, 'file')}</Fact>
+      <Fact name="Files">{figure(site.files.length)}</Fact>
       <Fact name="Size">{size(bytes)}</Fact>
       <Fact name="Created">
         <Ago at={site.createdAt} />
@@ -89,7 +87,9 @@ function SiteFacts({ site }: { site: SiteDetails }) {
       <Fact name="Changed">
         <Ago at={site.updatedAt} />
       </Fact>
-      <Fact name="Lasts">{site.expiresAt ? <Expiry at={site.expiresAt} /> : 'For good'}</Fact>
+      {site.currentVersionId !== null && (
+        <Fact name="Lasts">{site.expiresAt ? <Expiry at={site.expiresAt} /> : 'For good'}</Fact>
+      )}
       <Fact name="Password">{site.hasPassword ? 'Asked of visitors' : 'None'}</Fact>
     </Facts>
   )

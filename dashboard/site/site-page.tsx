@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { ErrorBoundary, lazy, useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
 import { forget, type Resource, useResource } from '../api/resource.ts'
@@ -39,16 +40,20 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   const site = useResource(`site/${slug}`, () => slipway.details(slug))
   const { value, failing } = site
   if (failing?.code === 'NOT_FOUND' || failing?.code === 'SITE_EXPIRED') {
-    forget('sites', `site/${slug}`)
-    return <SiteIsGone hasExpired={failing.code === 'SITE_EXPIRED'} />
+    return <SiteIsGone slug={slug} hasExpired={failing.code === 'SITE_EXPIRED'} />
   }
   const name = value?.title ?? slug
   return (
-    <Page title={name} above={<a href="/sites">Sites</a>}>
-      <Views
-        label="Site"
-        views={VIEWS.map(([word, name]) => ({ href: `/sites/${slug}${word && `/${word}`}`, name }))}
-      />
+    <Page
+      title={name}
+      above={<a href="/sites">Sites</a>}
+      below={
+        <Views
+          label="Site"
+          views={VIEWS.map(([word, name]) => ({ href: `/sites/${slug}${word && `/${word}`}`, name }))}
+        />
+      }
+    >
       <Trouble failing={failing} onAgain={site.reload} />
       {!value && site.loading && <Loading what="the site" />}
       {value && (
@@ -82,7 +87,8 @@ function View({ view, site, resource }: ViewProps) {
   return <OverviewView site={site} onPublished={published} />
 }
 
-function SiteIsGone({ hasExpired }: { hasExpired: boolean }) {
+function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean }) {
+  useEffect(() => forget('sites', `site/${slug}`), [slug])
   return (
     <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
       <p class="lead">

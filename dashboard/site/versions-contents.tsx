@@ -1,13 +1,16 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionDetails, VersionSummary } from '../../client/wire.ts'
 import { figure } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { moment } from '../app/time-words.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
-import { fileUrl } from '../sites/address.ts'
+import { fileUrl, isServed } from '../sites/address.ts'
+import { madeAt } from './versions-words.ts'
 
 /** Paths of a kind that are shown at first. */
 const FIRST = 50
@@ -18,15 +21,26 @@ const KINDS = [
   ['removed', 'Removed'],
 ] as const
 
+interface VersionContentsProps {
+  site: SiteDetails
+  version: VersionSummary
+  /** What else can be done with it. */
+  actions: ComponentChildren
+}
+
 /** What a version looks like and what is different in it; asked for when it is opened. */
-export function VersionContents({ site, version }: { site: SiteDetails; version: VersionSummary }) {
+export function VersionContents({ site, version, actions }: VersionContentsProps) {
   const { slug } = site
   const { versionId, previewUrl } = version
   const details = useResource(`site/${slug}/versions/${versionId}`, () => slipway.version(slug, versionId))
   const { value } = details
   return (
     <div class="version-contents">
-      {!site.hasPassword && <LiveFrame src={previewUrl} title="The site in this version" />}
+      <div class="stack tight">
+        {!site.hasPassword && <LiveFrame src={previewUrl} title="The site in this version" />}
+        <p class="quiet small">{`Made ${moment(madeAt(version))}`}</p>
+        <div class="choices">{actions}</div>
+      </div>
       <div class="stack">
         <Trouble failing={details.failing} onAgain={details.reload} />
         {!value && details.loading && <Loading what="what changed" />}
@@ -71,7 +85,7 @@ function Paths({ title, paths, at }: PathsProps) {
       <ul class="plain-list paths small">
         {shown.map((path) => (
           <li key={path}>
-            {at ? (
+            {at && isServed(path) ? (
               <a href={fileUrl(at, path)} target="_blank" rel="noreferrer">
                 <bdi>{path}</bdi>
               </a>

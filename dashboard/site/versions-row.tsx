@@ -33,6 +33,23 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
   const name = `the version of ${moment(at)}`
   const isDraft = publishedAt === null
   const verb = isDraft ? 'Make live' : 'Restore'
+  const actions = (
+    <>
+      <ButtonLink
+        look="link"
+        href={`/api/v1/publish/${site.slug}/archive?versionId=${versionId}`}
+        download
+        label={`Download ${name}`}
+      >
+        Download
+      </ButtonLink>
+      {!current && (
+        <Button look="link" label={`Delete ${name}`} onClick={() => ask(true)}>
+          Delete
+        </Button>
+      )}
+    </>
+  )
   return (
     <li class="version stack tight">
       <div class="panel-head">
@@ -50,19 +67,6 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
           <ButtonLink look="link" href={previewUrl} outside label={`Open ${name}`}>
             Open
           </ButtonLink>
-          <ButtonLink
-            look="link"
-            href={`/api/v1/publish/${site.slug}/archive?versionId=${versionId}`}
-            download
-            label={`Download ${name}`}
-          >
-            Download
-          </ButtonLink>
-          {!current && (
-            <Button look="link" label={`Delete ${name}`} onClick={() => ask(true)}>
-              Delete
-            </Button>
-          )}
         </div>
       </div>
       <p class="quiet small">
@@ -76,7 +80,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
       />
       <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
         <summary class="small">{changeWords(version)}</summary>
-        {isOpen && <VersionContents site={site} version={version} />}
+        {isOpen && <VersionContents site={site} version={version} actions={actions} />}
       </details>
       {isAsking && (
         <Confirm title="Delete this version?" verb="Delete it" action={remove} onClose={() => ask(false)}>

@@ -4,10 +4,12 @@ import { failing } from '../api/failing.ts'
 import { forget, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'
+import { moment } from '../app/time-words.ts'
 import { Trouble } from '../kit/notice.tsx'
 import { Loading, Panel } from '../kit/panel.tsx'
 import { say } from '../kit/toast.tsx'
 import { VersionRow } from './versions-row.tsx'
+import { madeAt } from './versions-words.ts'
 
 interface VersionsViewProps {
   site: SiteDetails
@@ -43,7 +45,11 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
         say(`Not undone. ${failing(error).title}`)
       }
     }
-    say('This version is live now.', before && before !== versionId ? undo : undefined)
+    const restored = latest.current.value?.versions.find((version) => version.versionId === versionId)
+    say(
+      restored ? `The version of ${moment(madeAt(restored))} is live.` : 'This version is live.',
+      before && before !== versionId ? undo : undefined,
+    )
   }
   const remove = async (versionId: string) => {
     await slipway.deleteVersion(slug, versionId)
@@ -55,7 +61,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
   return (
     <Panel
       title="Versions"
-      lead="Each time the site is published a version is kept; the oldest go when there are many. To go back uploads nothing."
+      lead="Each publish is a version. The newest are kept; going back to one uploads nothing."
     >
       <Trouble failing={versions.failing} onAgain={versions.reload} />
       {!versions.value && versions.loading && <Loading what="its versions" />}

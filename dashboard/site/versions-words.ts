@@ -16,7 +16,7 @@ export function maker({ publishedBy, publishedWith }: VersionSummary, me: string
 
 /** "3 added, 1 changed, 2 removed", of files in comparison with the version before. */
 export function changeWords({ changes }: VersionSummary): string {
-  if (changes === null) return 'No version before it is kept'
+  if (changes === null) return 'The first version that is kept'
   const words = (['added', 'changed', 'removed'] as const)
     .filter((kind) => changes[kind] > 0)
     .map((kind) => `${count(changes[kind], 'file')} ${kind}`)

@@ -7,13 +7,16 @@ const NEAR = 24 * 3600 * 1000
 
 /** When a site ends: counted down within a day of it, else the day. */
 export function Expiry({ at }: { at: string }) {
-  const remaining = Date.parse(at) - serverNow()
-  if (remaining > NEAR) return <>Expires {day(at)}</>
-  return remaining > 0 ? (
+  if (!isNear(at)) return <>Expires {day(at)}</>
+  if (Date.parse(at) < serverNow()) return <>Expired</>
+  return (
     <>
       Expires in <TimeLeft until={at} over="a moment" />
     </>
-  ) : (
-    <>Expired</>
   )
+}
+
+/** Whether a site ends within a day. */
+export function isNear(at: string): boolean {
+  return Date.parse(at) - serverNow() <= NEAR
 }

@@ -4,7 +4,7 @@ import { Icon } from '../kit/icon.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { Ago } from '../kit/time.tsx'
 import { hostOf } from './address.ts'
-import { Expiry } from './expiry.tsx'
+import { Expiry, isNear } from './expiry.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
 interface SiteRowProps {
@@ -42,7 +42,7 @@ export function SiteRow({ site }: SiteRowProps) {
           </Badge>
         )}
         {site.expiresAt && (
-          <Badge tone="warn">
+          <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
             <Expiry at={site.expiresAt} />
           </Badge>
         )}
