@@ -1,6 +1,5 @@
 import { isSlipwayError, type SlipwayError } from '../../client/sdk/slipway-error.ts'
 import { clockTime } from '../app/time-words.ts'
-import { standing } from './standing.ts'
 
 /** What went wrong, for a person: what it is, and the way on. */
 export interface Failing {
@@ -41,12 +40,15 @@ export function failing(error: unknown): Failing {
   }
 }
 
+/** What the API says of the requests of an hour; other limits have sentences of their own. */
+const HOURLY = /^The limit of (\d+) requests/
+
 function limited({ message, retryAfterSeconds = 0 }: SlipwayError): Failing {
-  const now = standing.value
+  const limit = HOURLY.exec(message)?.[1]
   const from = Date.now() + retryAfterSeconds * 1000
-  const isHourly = now !== undefined && now.remaining === 0
+  const [what = message] = message.split(';')
   return {
-    title: isHourly ? `The ${now.limit} requests of this hour are used.` : sentence(message),
+    title: limit === undefined ? sentence(what) : `The ${limit} requests of this hour are used.`,
     way: `It goes on at ${clockTime(from)}. What is live stays live.`,
     code: 'RATE_LIMITED',
     from,

@@ -1,7 +1,7 @@
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { fetchTransport, type Incoming, type Outgoing } from '../../client/sdk/transport.ts'
 import { setClock } from './server-clock.ts'
-import { rememberSignedIn, signedInAs } from './session.ts'
+import { isSignInLost, proveSignedIn, rememberSignedIn, signedInAs, signIns } from './session.ts'
 import { settings } from './settings.ts'
 import { notice } from './standing.ts'
 
@@ -9,6 +9,9 @@ import { notice } from './standing.ts'
 const PATIENCE = 30_000
 
 const UPLOADS = '/api/v1/_upload/'
+
+/** Calls that are charged to the hour of the account; signing in has a counter of its own. */
+const OF_THE_HOUR = /^\/api\/v1\/(?!_upload\/|publish\/[^/]+\/claim\/preview)/
 
 /** Asks the person to sign in once more; whether they did. The frame of the page sets it. */
 let signInAgain: () => Promise<boolean> = async () => false
@@ -25,19 +28,30 @@ export const slipway = new Slipway({ baseUrl: '', send: carry })
 
 /** Carries calls of the API as this page does; for those who bring a way of their own for uploads. */
 export async function carry(request: Outgoing): Promise<Incoming> {
+  const [email, before] = [signedInAs.value, signIns.value]
   const incoming = await carryOnce(request)
-  const wasSignedIn = incoming.status === 401 && signedInAs.value !== null
-  if (!wasSignedIn || typeof (request.body ?? '') !== 'string') return incoming
-  if (await signInAgain()) return carryOnce(request)
-  rememberSignedIn(null)
-  return incoming
+  if (incoming.status !== 401 || email === null) return incoming
+  if (signIns.value === before) {
+    if (isSignInLost() || typeof (request.body ?? '') !== 'string') return incoming
+    if (!(await signInAgain())) {
+      if (signedInAs.value === email) rememberSignedIn(null)
+      return incoming
+    }
+  }
+  if (signedInAs.value !== email) return incoming
+  const again = await carryOnce(request)
+  if (again.status === 401) isSignInLost()
+  return again
 }
 
 async function carryOnce(request: Outgoing): Promise<Incoming> {
   const url = here(request.url)
   const incoming = await fetchTransport({ ...request, url, ...limited(request) })
   setClock(incoming.header)
-  if (!url.startsWith(UPLOADS)) notice(incoming.header)
+  if (OF_THE_HOUR.test(url)) {
+    notice(incoming.header)
+    if (incoming.status < 400) proveSignedIn()
+  }
   return incoming
 }
 

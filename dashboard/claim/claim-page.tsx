@@ -1,5 +1,16 @@
-import { Page } from '../app/page.tsx'
+import { useLocation } from 'preact-iso'
+import { DeadEnd } from './dead-end.tsx'
+import { SiteToClaim } from './site-to-claim.tsx'
 
+/** `/claim?slug=&token=` (spec 4.12): the site, the time left, sign in, claimed. */
 export function ClaimPage() {
-  return <Page title="Claim a site" />
+  const { query } = useLocation()
+  const { slug, token } = query
+  if (slug && token) return <SiteToClaim key={`${slug} ${token}`} slug={slug} token={token} />
+  return (
+    <DeadEnd
+      title="This claim link is not whole."
+      way="It ends in slug=… and token=…: copy it again, to its last character."
+    />
+  )
 }

@@ -15,13 +15,20 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
+  const stands = useRef(true)
   useEffect(() => {
     const dialog = box.current!
     dialog.showModal()
-    return () => dialog.close()
+    return () => {
+      stands.current = false
+      dialog.close()
+    }
   }, [])
+  const leave = () => {
+    if (stands.current) onClose()
+  }
   return (
-    <dialog ref={box} class="dialog" aria-labelledby={id} onClose={onClose} onCancel={onClose}>
+    <dialog ref={box} class="dialog" aria-labelledby={id} onClose={leave} onCancel={leave}>
       <div class="stack">
         <h2 id={id}>{title}</h2>
         {children}

@@ -1,22 +1,30 @@
 import { useEffect, useState } from 'preact/hooks'
-import { signedInAs } from '../api/session.ts'
+import { signedInAs, signIns } from '../api/session.ts'
 import { askToSignIn } from '../api/slipway.ts'
 import { Dialog } from '../kit/dialog.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
+type Settle = (isSignedIn: boolean) => void
+
 /** Stands over the page when a session has ended in the middle of something, which then goes on. */
 export function SignInAgain() {
-  const [waiting, wait] = useState<((isSignedIn: boolean) => void)[]>([])
+  const [waiting, wait] = useState<readonly Settle[]>([])
   useEffect(() => askToSignIn(() => new Promise((settle) => wait((before) => [...before, settle]))), [])
   if (waiting.length === 0) return null
   const end = (isSignedIn: boolean) => {
     for (const settle of waiting) settle(isSignedIn)
-    wait([])
+    wait((now) => now.filter((settle) => !waiting.includes(settle)))
   }
+  return <Asking email={signedInAs.value ?? ''} onEnd={end} />
+}
+
+function Asking({ email, onEnd }: { email: string; onEnd: Settle }) {
+  useEffect(() => signIns.listen(() => onEnd(signedInAs.value === email)), [email, onEnd])
+  useEffect(() => signedInAs.listen(() => onEnd(false)), [onEnd])
   return (
-    <Dialog title="You are signed out." onClose={() => end(false)}>
-      <p>Sign in again to go on where you were. Nothing is lost.</p>
-      <SignInForm email={signedInAs.value ?? ''} onSignedIn={() => end(true)} />
+    <Dialog title="You are signed out." onClose={() => onEnd(false)}>
+      <p>Sign in again as {email} to go on where you were. Nothing is lost.</p>
+      <SignInForm only={email} />
     </Dialog>
   )
 }

@@ -1,58 +1,62 @@
 import { useState } from 'preact/hooks'
-import { submitting, useAction } from '../api/action.ts'
-import { forget } from '../api/resource.ts'
-import { rememberSignedIn } from '../api/session.ts'
+import { rememberSignedIn, staysSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
-import { Button } from '../kit/button.tsx'
-import { TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { useKept } from '../api/use-kept.ts'
+import { Notice } from '../kit/notice.tsx'
+import { CodeStep } from './code-step.tsx'
+import { EmailStep } from './email-step.tsx'
+import { mailedCode, rememberMailedCode } from './mailed-code.ts'
 
 interface SignInFormProps {
-  /** Whose code it is to be, where that is known. */
-  email?: string | undefined
+  /** Who it has to be; without it anybody may sign in. */
+  only?: string | undefined
+  /** What the last button says. */
+  verb?: string
   onSignedIn?: (email: string) => void
 }
 
-/** Signs somebody in by mailed code, in two steps. */
-export function SignInForm({ email: known = '', onSignedIn }: SignInFormProps) {
-  const [email, setEmail] = useState(known)
-  const [code, setCode] = useState('')
-  const [mailedTo, setMailedTo] = useState<string | undefined>(undefined)
-  const mail = useAction(async () => {
-    const answer = await slipway.requestCode(email)
-    setMailedTo(answer.email)
-  })
-  const signIn = useAction(async () => {
-    const answer = await slipway.signIn(mailedTo!, code)
-    forget()
-    rememberSignedIn(answer.email)
-    onSignedIn?.(answer.email)
-  })
-  if (mailedTo === undefined)
-    return (
-      <form class="stack" onSubmit={submitting(mail)}>
-        <TextField
-          label="Your email address"
-          type="email"
-          autocomplete="email"
-          value={email}
-          onWrite={setEmail}
-          wrong={mail.failing?.fields.email}
-        />
-        {!mail.failing?.fields.email && <Trouble failing={mail.failing} />}
-        <Button look="main" busy={mail.busy}>
-          Mail me a code
-        </Button>
-      </form>
-    )
+/** Signs somebody in by mailed code, in two steps; a reload goes on where it was. */
+export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormProps) {
+  const stays = useKept(staysSignedIn)
+  const [mailed, show] = useState(() => mailedCode(only))
+  const [cameBack, comeBack] = useState(false)
+
+  const mail = async (address: string) => {
+    const { email, expiresInSeconds } = await slipway.requestCode(address)
+    const code = { email, until: Date.now() + expiresInSeconds * 1000 }
+    rememberMailedCode(code)
+    show(code)
+  }
+  const signIn = async (code: string) => {
+    const { email } = await slipway.signIn(mailed!.email, code)
+    rememberMailedCode(undefined)
+    rememberSignedIn(email)
+    onSignedIn?.(email)
+  }
+  const useAnother = () => {
+    rememberMailedCode(undefined)
+    show(undefined)
+    comeBack(true)
+  }
+
   return (
-    <form class="stack" onSubmit={submitting(signIn)}>
-      <p>A code is on its way to {mailedTo}. It works for 10 minutes.</p>
-      <TextField label="Code from the mail" autocomplete="one-time-code" value={code} onWrite={setCode} />
-      <Trouble failing={signIn.failing} />
-      <Button look="main" busy={signIn.busy}>
-        Sign in
-      </Button>
-    </form>
+    <div class="stack">
+      {!stays && (
+        <Notice tone="warn" title="This browser did not stay signed in.">
+          <p>Some browsers stay signed in only over HTTPS. A new code is another try.</p>
+        </Notice>
+      )}
+      {mailed ? (
+        <CodeStep
+          mailed={mailed}
+          verb={verb}
+          onCode={signIn}
+          onMail={() => mail(mailed.email)}
+          onAnother={only === undefined ? useAnother : undefined}
+        />
+      ) : (
+        <EmailStep only={only} focused={cameBack} onMail={mail} />
+      )}
+    </div>
   )
 }

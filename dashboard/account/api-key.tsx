@@ -1,0 +1,85 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useAction } from '../api/action.ts'
+import { settings } from '../api/settings.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { CopyBlock, CopyLine } from '../kit/copy.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { Notice, Trouble } from '../kit/notice.tsx'
+import { Panel } from '../kit/panel.tsx'
+
+interface ApiKeyProps {
+  hasKey: boolean
+  onMade: () => void
+}
+
+/** The key for programs. A new one is shown once: it is kept nowhere but in what is on the screen. */
+export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
+  const [key, show] = useState<string | undefined>(undefined)
+  const [asks, ask] = useState(false)
+  const make = useAction(async () => {
+    show((await slipway.newKey()).apiKey)
+    ask(false)
+    onMade()
+  })
+  useForgottenOnLeaving(() => show(undefined))
+  return (
+    <Panel
+      title="API key"
+      lead="For the command, for CI and for programs of your own. In a browser you need none."
+    >
+      {key !== undefined && <NewKey apiKey={key} />}
+      <p>
+        {hasKey
+          ? 'There is a key. It was shown when it was made, and nobody can show it again; a new one takes its place.'
+          : 'There is no key yet.'}
+      </p>
+      {!asks && <Trouble failing={make.failing} />}
+      <div class="choices">
+        <Button busy={make.busy} onClick={() => (hasKey ? ask(true) : make())}>
+          {hasKey ? 'Make a new key' : 'Make a key'}
+        </Button>
+      </div>
+      {asks && (
+        <Confirm title="Make a new key?" verb="Make a new key" action={make} onClose={() => ask(false)}>
+          <p>
+            The key you have ends at once: whatever uses it stops until it has the new one. You stay signed in
+            here.
+          </p>
+          <p>The new key is shown once. It is gone when you leave the page, so copy it first.</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+function NewKey({ apiKey }: { apiKey: string }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [apiKey])
+  return (
+    <div class="stack">
+      <h3 ref={heading} tabIndex={-1}>
+        Your new key
+      </h3>
+      <CopyLine text={apiKey} of="the key" />
+      <Notice tone="warn" title="Copy it now. It is not shown again, and gone when you leave this page." />
+      <p>Tell the command of it, in a terminal or in the settings of your CI:</p>
+      <CopyBlock
+        text={`export SLIPWAY_URL=${settings.baseUrl}\nexport SLIPWAY_KEY=${apiKey}\nnpx slipway publish ./folder`}
+        of="the commands"
+      />
+      <p class="quiet small">
+        On your own machine <code>npx slipway login</code> does without: it mails a code, makes a key and
+        remembers it. That key then takes the place of this one.
+      </p>
+    </div>
+  )
+}
+
+/** A page that is put away may come back as it was, with all that stood on it. */
+function useForgottenOnLeaving(forget: () => void): void {
+  useEffect(() => {
+    addEventListener('pagehide', forget)
+    return () => removeEventListener('pagehide', forget)
+  }, [])
+}

@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { Me } from '../../client/wire.ts'
+import { count, size } from '../../client/words.ts'
+import { useAction } from '../api/action.ts'
+import { rememberSignedIn } from '../api/session.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { TextField } from '../kit/field.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { say } from '../kit/toast.tsx'
+
+/** Deletes the account with everything in it, after its address was typed. */
+export function Leaving({ me }: { me: Me }) {
+  const { route } = useLocation()
+  const [asks, ask] = useState(false)
+  const [typed, write] = useState('')
+  const leave = useAction(async () => {
+    await slipway.leave(me.email)
+    route('/')
+    rememberSignedIn(null)
+    say('Your account is deleted, and everything in it.')
+  })
+  const close = () => {
+    ask(false)
+    write('')
+    leave.clear()
+  }
+  return (
+    <Panel title="Leave" lead="Delete your account and everything in it, at once and for good.">
+      <div class="choices">
+        <Button look="danger" onClick={() => ask(true)}>
+          Delete everything
+        </Button>
+      </div>
+      {asks && (
+        <Confirm
+          title="Delete your account?"
+          verb="Delete everything"
+          action={leave}
+          ready={typed.trim().toLowerCase() === me.email}
+          onClose={close}
+        >
+          <p>{`This goes at once, and nobody can bring it back:`}</p>
+          <ul>
+            {whatGoes(me).map((what) => (
+              <li key={what}>{what}</li>
+            ))}
+          </ul>
+          <TextField
+            label="Your address, to be sure"
+            hint={me.email}
+            autocomplete="off"
+            autocapitalize="none"
+            inputMode="email"
+            value={typed}
+            onWrite={write}
+          />
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+function whatGoes({ usage, hasKey }: Me): string[] {
+  const { sites, totalBytes, domains } = usage
+  return [
+    sites === 0
+      ? 'no site: you have none'
+      : `${count(sites, 'site')} (${size(totalBytes)}) with every version; ${sites === 1 ? 'its address is' : 'their addresses are'} never given out again`,
+    ...(domains > 0 ? [`${count(domains, 'domain')}: visitors find nothing there any more`] : []),
+    `${hasKey ? 'your API key and ' : ''}every sign-in, this one too`,
+  ]
+}
