@@ -22,23 +22,35 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
     ask(false)
     onMade()
   })
+  const part = useRef<HTMLDivElement>(null)
   useForgottenOnLeaving(() => show(undefined))
+  const hide = () => {
+    show(undefined)
+    part.current?.focus()
+  }
   return (
     <Panel
       title="API key"
       lead="For the command, for CI and for programs of your own. In a browser you need none."
     >
-      {key !== undefined && <NewKey apiKey={key} />}
-      <p>
-        {hasKey
-          ? 'There is a key. It was shown when it was made, and nobody can show it again; a new one takes its place.'
-          : 'There is no key yet.'}
-      </p>
-      {!asks && <Trouble failing={make.failing} />}
-      <div class="choices">
-        <Button busy={make.busy} onClick={() => (hasKey ? ask(true) : make())}>
-          {hasKey ? 'Make a new key' : 'Make a key'}
-        </Button>
+      <div class="stack" ref={part} tabIndex={-1}>
+        {key === undefined ? (
+          <>
+            <p>
+              {hasKey
+                ? 'There is a key. It was shown when it was made and cannot be shown again; a new one takes its place.'
+                : 'There is no key yet.'}
+            </p>
+            {!asks && <Trouble failing={make.failing} />}
+            <div class="choices">
+              <Button busy={make.busy} onClick={() => (hasKey ? ask(true) : make())}>
+                {hasKey ? 'Make a new key' : 'Make a key'}
+              </Button>
+            </div>
+          </>
+        ) : (
+          <NewKey apiKey={key} onHide={hide} />
+        )}
       </div>
       {asks && (
         <Confirm title="Make a new key?" verb="Make a new key" action={make} onClose={() => ask(false)}>
@@ -53,7 +65,7 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
   )
 }
 
-function NewKey({ apiKey }: { apiKey: string }) {
+function NewKey({ apiKey, onHide }: { apiKey: string; onHide: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [apiKey])
   return (
@@ -69,9 +81,12 @@ function NewKey({ apiKey }: { apiKey: string }) {
         of="the commands"
       />
       <p class="quiet small">
-        On your own machine <code>npx slipway login</code> does without: it mails a code, makes a key and
-        remembers it. That key then takes the place of this one.
+        On your own machine <code>npx slipway login --server {settings.baseUrl}</code> needs none of this: it
+        mails a code, makes a key and remembers it. That key then takes the place of this one.
       </p>
+      <div class="choices">
+        <Button onClick={onHide}>Hide the key</Button>
+      </div>
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { SessionSummary } from '../../client/wire.ts'
@@ -17,8 +18,10 @@ import { say } from '../kit/toast.tsx'
 export function Browsers() {
   const { route } = useLocation()
   const { value, set, failing, reload } = useResource('me/sessions', () => slipway.sessions())
-  const all = value?.sessions ?? []
-  const others = all.filter(({ current }) => !current)
+  const sessions = value?.sessions ?? []
+  const others = sessions.filter(({ current }) => !current)
+  const all = [...sessions.filter(({ current }) => current), ...others]
+  const list = useRef<HTMLUListElement>(null)
 
   const end = useAction(async (session: SessionSummary) => {
     await endedAlready(() => slipway.endSession(session.id))
@@ -27,12 +30,14 @@ export function Browsers() {
       rememberSignedIn(null)
       return say('You are signed out.')
     }
-    set({ sessions: all.filter(({ id }) => id !== session.id) })
+    set({ sessions: sessions.filter(({ id }) => id !== session.id) })
+    list.current?.focus()
     say(`${nameOf(session)} is signed out.`)
   })
   const endOthers = useAction(async () => {
     const { ended } = await slipway.endOtherSessions()
-    set({ sessions: all.filter(({ current }) => current) })
+    set({ sessions: sessions.filter(({ current }) => current) })
+    list.current?.focus()
     say(`${count(ended, 'other browser')} signed out.`)
   })
 
@@ -51,7 +56,7 @@ export function Browsers() {
       <Trouble failing={failing} onAgain={reload} />
       <Trouble failing={end.failing ?? endOthers.failing} />
       {!value && !failing && <Loading what="the browsers" />}
-      <ul class="browsers">
+      <ul class="browsers" ref={list} tabIndex={-1}>
         {all.map((session) => (
           <Row key={session.id} session={session} busy={end.busy} onEnd={() => end(session)} />
         ))}

@@ -27,7 +27,7 @@ export function PlanAndUse({ me }: { me: Me }) {
         <Fact name="Stored">{size(usage.totalBytes)}</Fact>
       </Facts>
       <p class="quiet small">
-        {`A site holds up to ${count(limits.filesPerSite, 'file')} and ${size(limits.siteBytes)}, a file up to ${size(limits.fileBytes)}. `}
+        {`A site holds up to ${count(limits.filesPerSite, 'file')} and ${bound(limits.siteBytes)}, a file up to ${bound(limits.fileBytes)}. `}
         {`The last ${count(limits.versionsKept, 'version')} of each site ${limits.versionsKept === 1 ? 'is' : 'are'} kept.`}
       </p>
     </Panel>
@@ -53,6 +53,12 @@ function Use({ name, used, limit, note }: UseProps) {
       {note && <p class="quiet small">{note}</p>}
     </div>
   )
+}
+
+/** A limit as exactly as it was set: "10 GiB". */
+function bound(bytes: number): string {
+  if (bytes % 2 ** 30 === 0) return `${figure(bytes / 2 ** 30)} GiB`
+  return bytes % 2 ** 20 === 0 ? `${figure(bytes / 2 ** 20)} MiB` : size(bytes)
 }
 
 /** The hour as the last answer of the API left it; every answer says so. */

@@ -75,7 +75,7 @@ function Claiming({ claim }: { claim: Action<[]> }) {
     <div class="stack">
       <Trouble failing={claim.failing} />
       <div class="choices">
-        <Button look="main" busy={claim.busy} onClick={claim}>
+        <Button look="main" class="long-words" busy={claim.busy} onClick={claim}>
           Claim as {email}
         </Button>
         <Button look="link" onClick={() => choose(true)}>

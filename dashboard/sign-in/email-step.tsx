@@ -36,7 +36,7 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
         />
       )}
       {!wrong && <Trouble failing={mail.failing} />}
-      <Button look="main" busy={mail.busy}>
+      <Button look="main" class="long-words" busy={mail.busy}>
         {only === undefined ? 'Mail me a code' : `Mail a code to ${only}`}
       </Button>
     </form>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { signedInAs, signIns } from '../api/session.ts'
 import { askToSignIn } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
@@ -25,6 +26,11 @@ function Asking({ email, onEnd }: { email: string; onEnd: Settle }) {
     <Dialog title="You are signed out." onClose={() => onEnd(false)}>
       <p>Sign in again as {email} to go on where you were. Nothing is lost.</p>
       <SignInForm only={email} />
+      <div class="choices">
+        <Button look="link" onClick={() => onEnd(false)}>
+          Not now
+        </Button>
+      </div>
     </Dialog>
   )
 }

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, newAddress, Web } from './person.ts'
+
+let web: Web
+
+before(async () => {
+  web = await Web.open()
+})
+
+after(() => web[Symbol.asyncDispose]())
+
+describe('the claim page', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`makes a site its visitor's by a mailed code, ${name}`, async () => {
+      await using visitor = await web.visitor(options)
+      const { page } = visitor
+      const site = await publish({ title: 'A small site' })
+      const email = newAddress()
+
+      await page.goto(site.claimUrl)
+      const offered = page.getByRole('region', { name: 'A small site' })
+      await offered.getByRole('heading', { name: 'A small site' }).waitFor()
+      assert.equal(await page.getByRole('link', { name: site.slug }).getAttribute('href'), site.siteUrl)
+      await offered.getByText('1 file, 14 bytes').waitFor()
+      await page.frameLocator('iframe').getByRole('heading', { name: 'Hello' }).waitFor()
+      await page
+        .getByRole('timer')
+        .getByText(/^(24 h 0 min|23 h 59 min)$/)
+        .waitFor()
+      await visitor.assertAccessible()
+
+      await page.getByLabel('Your email address').fill(email)
+      await page.getByRole('button', { name: 'Mail me a code' }).click()
+      await page.getByText(`A code is on its way to ${email}. It works for 10 minutes.`).waitFor()
+      await visitor.assertAccessible()
+
+      await writeCode(page, email)
+      await isClaimed(page, site.slug)
+      assert.deepEqual(await ownership(site), { claimed: true, expiresAt: null })
+      visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('can be used with the keyboard alone', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const email = newAddress()
+    const site = await publish()
+    await page.goto(site.claimUrl)
+    await tabTo(page, page.getByLabel('Your email address'))
+    await page.keyboard.type(email)
+    await page.keyboard.press('Enter')
+    await page.getByText('A code is on its way').waitFor()
+    await page.keyboard.type(await web.service.mailedCode(email))
+    await isClaimed(page, site.slug)
+    const heading = page.getByRole('heading', { level: 1 })
+    await heading.and(page.locator(':focus')).waitFor()
+  })
+
+  test('takes one click from somebody who is signed in', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const site = await publish()
+    await page.goto(site.claimUrl)
+    await page.getByRole('button', { name: `Claim as ${owner.email}` }).click()
+    await isClaimed(page, site.slug)
+    assert.deepEqual(await ownership(site), { claimed: true, expiresAt: null })
+    owner.visitor.assertNoComplaints()
+  })
+
+  test('leaves the API key of its visitor as it is', async () => {
+    await using visitor = await web.visitor()
+    const email = newAddress()
+    const apiKey = await web.service.signIn(email)
+    await claim(visitor.page, await publish(), email)
+    assert.equal((await web.service.client(apiKey).me()).usage.sites, 1)
+  })
+
+  test('lets somebody who is signed in claim as somebody else', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const [site, other] = [await publish(), newAddress()]
+    await page.goto(site.claimUrl)
+    await page.getByRole('button', { name: 'Use another address' }).click()
+    await page.getByLabel('Your email address').fill(other)
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByText(`A code is on its way to ${other}.`).waitFor()
+    await writeCode(page, other)
+    await isClaimed(page, site.slug)
+    assert.equal((await web.service.client(owner.key).me()).usage.sites, 0)
+  })
+
+  test('still waits for the code when it is opened again after the mail was read', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const [site, email] = [await publish(), newAddress()]
+    await askForCode(page, site.claimUrl, email)
+    await page.reload()
+    await page.getByText(`A code is on its way to ${email}.`).waitFor()
+    await writeCode(page, email)
+    await isClaimed(page, site.slug)
+  })
+
+  test('goes on where it was when the network comes back', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const [site, email] = [await publish(), newAddress()]
+    await page.route('**/api/**', (route) => route.abort())
+    await page.goto(site.claimUrl)
+    await page.getByRole('heading', { name: 'The server does not answer.' }).waitFor()
+    await visitor.assertAccessible()
+    await page.unroute('**/api/**')
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await page.getByLabel('Your email address').fill(email)
+    await page.route('**/api/**', (route) => route.abort())
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    assert.equal(await page.getByLabel('Your email address').inputValue(), email)
+    await page.unroute('**/api/**')
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+
+    await page.getByText(`A code is on its way to ${email}.`).waitFor()
+    await page.route('**/claim', (route) => route.abort())
+    await writeCode(page, email)
+    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.unroute('**/claim')
+    await page.getByRole('button', { name: `Claim as ${email}` }).click()
+    await isClaimed(page, site.slug)
+  })
+
+  test('asks for a new code when a sign-in has ended, and then goes on', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    const site = await publish()
+    await page.goto(site.claimUrl)
+    await context.clearCookies()
+    await page.getByRole('button', { name: `Claim as ${owner.email}` }).click()
+    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
+    await dialog.getByText('A code is on its way').waitFor()
+    await writeCode(page, owner.email)
+    await isClaimed(page, site.slug)
+  })
+
+  test('says so when the browser does not stay signed in, and asks once more instead of for ever', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const [site, email] = [await publish(), newAddress()]
+    await page.route('**/api/auth/session', async (route) => {
+      const response = await route.fetch()
+      await visitor.context.clearCookies()
+      const { 'set-cookie': _, ...headers } = response.headers()
+      await route.fulfill({ response, headers })
+    })
+    await askForCode(page, site.claimUrl, email)
+    await writeCode(page, email)
+    await page.getByText('This browser did not stay signed in.').waitFor()
+    await page.getByLabel('Your email address').waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+  })
+
+  test('says that a link is not whole, not the site’s, or of no site', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const { claimUrl, slug } = await publish()
+    for (const [link, answer] of [
+      [`${web.service.baseUrl}/claim`, 'This claim link is not whole.'],
+      [`${web.service.baseUrl}/claim?slug=${slug}`, 'This claim link is not whole.'],
+      [claimUrl.slice(0, -1), 'The claim token does not belong to this site.'],
+      [claimUrl.replace(slug, 'no-such-site'), 'There is no such site, or it belongs to somebody else.'],
+    ] as const) {
+      await page.goto(link)
+      await page.getByRole('heading', { name: answer }).waitFor()
+      await page.getByRole('link', { name: 'How to publish with Slipway' }).waitFor()
+      await visitor.assertAccessible()
+    }
+  })
+
+  test('says that a site is claimed, by whomever it was', async () => {
+    await using first = await web.visitor()
+    await using second = await web.visitor()
+    const [site, email] = [await publish(), newAddress()]
+    await askForCode(second.page, site.claimUrl, email)
+    await claim(first.page, site, newAddress())
+
+    await writeCode(second.page, email)
+    await second.page.getByRole('heading', { name: 'The site was claimed by another account.' }).waitFor()
+
+    await first.page.goto(site.claimUrl)
+    await first.page.getByRole('heading', { name: 'This site is already claimed.' }).waitFor()
+    assert.equal(await first.page.getByRole('link', { name: site.slug }).getAttribute('href'), site.siteUrl)
+    await first.assertAccessible()
+  })
+
+  test('counts down to the end of a site and says that it has expired', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const { claimUrl } = await publish()
+    await page.clock.install()
+    await page.goto(claimUrl)
+    await page.getByRole('timer').waitFor()
+    web.service.clock.now += 86_400_000
+    await page.clock.fastForward('23:00:00')
+    await page
+      .getByRole('timer')
+      .getByText(/^(59 min \d+ s|1 h 0 min)$/)
+      .waitFor()
+    await page.clock.fastForward('01:00:01')
+    await page.clock.runFor(5000)
+    await page.getByRole('heading', { name: 'The site has expired.' }).waitFor()
+    await page.getByText('Publish the folder again').waitFor()
+
+    await page.goto(claimUrl)
+    await page.getByRole('heading', { name: 'The site has expired.' }).waitFor()
+    web.service.clock.now = Date.now()
+  })
+
+  test('shows a site whose upload is not finished without a preview', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
+    const { claimUrl } = await web.service.client().create({ files })
+    await page.goto(claimUrl!)
+    await page.getByText('Its first upload is not finished yet.').waitFor()
+    assert.equal(await page.locator('iframe').count(), 0)
+    await visitor.assertAccessible()
+  })
+
+  test('shows a title as text, whatever is in it', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const title = '<img src=x onerror="document.title=1"> & <b>bold</b>'
+    await page.goto((await publish({ title })).claimUrl)
+    await page.getByRole('heading', { name: title }).waitFor()
+    visitor.assertNoComplaints()
+  })
+})
+
+/** An anonymous site with one page, published this instant. */
+async function publish(viewer: { title?: string } = {}) {
+  web.service.clock.now = Date.now()
+  const page = Buffer.from('<h1>Hello</h1>')
+  const files = [{ path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }]
+  const { slug, siteUrl, claimToken, claimUrl } = await web.service.client().publish({ files, ...viewer })
+  assert.ok(claimToken && claimUrl)
+  return { slug, siteUrl, claimToken, claimUrl }
+}
+
+async function ownership({ slug, claimToken }: { slug: string; claimToken: string }) {
+  const { claimed, expiresAt } = await web.service.client().claimPreview(slug, claimToken)
+  return { claimed, expiresAt }
+}
+
+/** Opens a claim link and has a code mailed. */
+async function askForCode(page: Page, claimUrl: string, email: string): Promise<void> {
+  await page.goto(claimUrl)
+  await page.getByLabel('Your email address').fill(email)
+  await page.getByRole('button', { name: 'Mail me a code' }).click()
+  await page.getByText(`A code is on its way to ${email}.`).waitFor()
+}
+
+/** A whole code sends itself. */
+async function writeCode(page: Page, email: string): Promise<void> {
+  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
+}
+
+async function claim(page: Page, site: { slug: string; claimUrl: string }, email: string): Promise<void> {
+  await askForCode(page, site.claimUrl, email)
+  await writeCode(page, email)
+  await isClaimed(page, site.slug)
+}
+
+/** It is said, and the page of the site is there. */
+async function isClaimed(page: Page, slug: string): Promise<void> {
+  await page
+    .getByRole('status')
+    .getByText('The site is yours. It stays online until you delete it.')
+    .waitFor()
+  await page.waitForURL(`**/sites/${slug}`)
+}
+
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  for (let presses = 0; presses < 20; presses++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail('it cannot be reached with the Tab key')
+}
