@@ -39,18 +39,18 @@ export class Counting {
   count(asked: Asked, answer: Answer, visitor: Visitor): void {
     const { tally } = answer
     if (
-      tally !== undefined &&
-      asked.head !== true &&
-      tally.counts === visitor.counts &&
-      tally.path === asked.target.path &&
-      asked.headers === visitor.headers &&
-      tally.counts.batch === this.#book.batch &&
-      tally.counts.slug === asked.site!.slug &&
-      (visitor.isMet || !tally.isPage)
+      tally === undefined ||
+      tally.path !== asked.target.path ||
+      tally.counts.batch !== this.#book.batch ||
+      tally.counts.slug !== asked.site!.slug ||
+      asked.head === true
     ) {
+      this.#look(asked, answer, visitor)
+    } else {
       tally.requests++
-      if (tally.isPage && visitor.referrer !== undefined) visitor.referrer.requests++
-    } else this.#look(asked, answer, visitor)
+      visitor.turn(tally.counts, asked.headers)
+      if (tally.isPage) this.#meet(asked, visitor)
+    }
   }
 
   #look(asked: Asked, answer: Answer, visitor: Visitor): void {
@@ -59,7 +59,7 @@ export class Counting {
     if (!counts) return
     const isPage = answer.isPage === true && !head
     visitor.turn(counts, asked.headers)
-    if (isPage) this.#meet(asked, counts, visitor)
+    if (isPage) this.#meet(asked, visitor)
     const { path } = asked.target
     const bytes = head ? 0 : bytesOf(answer)
     const name = nameOf(counts, answer, path)
@@ -70,15 +70,19 @@ export class Counting {
   }
 
   /** Somebody reads a page. */
-  #meet({ headers, host }: Asked, counts: SiteCounts, visitor: Visitor): void {
-    if (!visitor.isMet) {
-      visitor.isMet = true
-      counts.meet(visitor.self(this.#addressOf))
-      const from = headers.referer === undefined ? undefined : refererHost(headers.referer)
-      const isElsewhere = from !== undefined && from !== hostName(host) && !this.#isOf(counts.slug, from)
-      visitor.referrer = isElsewhere ? counts.name('referrer', from) : undefined
-    }
-    if (visitor.referrer) visitor.referrer.requests++
+  #meet(asked: Asked, visitor: Visitor): void {
+    if (!visitor.isMet) this.#welcome(asked, visitor)
+    if (visitor.referrer !== undefined) visitor.referrer.requests++
+  }
+
+  #welcome({ headers, host }: Asked, visitor: Visitor): void {
+    const counts = visitor.counts!
+    visitor.isMet = true
+    counts.meet(visitor.self(this.#addressOf))
+    if (headers.referer === undefined) return
+    const from = refererHost(headers.referer)
+    if (from === undefined || from === hostName(host) || this.#isOf(counts.slug, from)) return
+    visitor.referrer = counts.name('referrer', from)
   }
 
   /** Whether a host is a site's own, or that of one of its versions. */

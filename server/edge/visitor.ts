@@ -26,8 +26,8 @@ export class Visitor {
 
   /** It says this at that site. */
   turn(counts: SiteCounts, headers: VisitHeaders): void {
+    if (headers === this.headers && counts === this.counts) return
     if (headers !== this.headers) this.#self = undefined
-    else if (counts === this.counts) return
     this.counts = counts
     this.headers = headers
     this.isMet = false

@@ -16,7 +16,7 @@ interface BookkeepingOptions {
 const EVERY = 10_000
 
 /** Rows of one write: some milliseconds, so that whoever publishes does not wait for it. */
-const ROWS_AT_ONCE = 1000
+const ROWS_AT_ONCE = 500
 
 /** Batches that wait for a store that is away; one more, and the oldest is lost. */
 const MOST_WAITING = 6
