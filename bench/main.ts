@@ -8,9 +8,10 @@ import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
+import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

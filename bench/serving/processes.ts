@@ -59,9 +59,14 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
+/** Nothing of one that has ended meanwhile: a child that makes encodings does. */
 function ticksOf(pid: number): number {
-  const fields = statOf(pid)
-  return Number(fields[11]) + Number(fields[12])
+  try {
+    const fields = statOf(pid)
+    return Number(fields[11]) + Number(fields[12])
+  } catch {
+    return 0
+  }
 }
 
 /** The fields after the name, which may have blanks: state, parent, … (proc_pid_stat(5)). */
