@@ -27,11 +27,18 @@ const MOST_NAMED = 10
 export function refusals(files: readonly NamedFile[], limits: FolderLimits = SPEC): string[] {
   return [
     ...tooMany(files, limits.files),
-    ...tooLarge(files, limits),
-    ...badPaths(files),
+    ...few(files.flatMap((file) => refusal(file, limits) ?? [])),
+    ...tooMuch(files, limits),
     ...twins(files, 'NFC'),
     ...alsoFolders(files),
   ]
+}
+
+/** What stands against this file alone, whatever is beside it. */
+export function refusal(file: NamedFile, { fileBytes = Infinity }: FolderLimits): string | undefined {
+  if (file.size > fileBytes)
+    return `${file.path}: ${size(file.size)}; a file can have at most ${size(fileBytes)}`
+  return badPath(file.path)
 }
 
 /** Names that differ only in case: legal, but one machine in two cannot hold both. */
@@ -52,18 +59,9 @@ function tooMany(files: readonly NamedFile[], most: number): string[] {
   return [where ? `${sentence} (${where})` : sentence]
 }
 
-function tooLarge(files: readonly NamedFile[], { fileBytes = Infinity, siteBytes = Infinity }: FolderLimits) {
-  const large = files.filter((file) => file.size > fileBytes)
+function tooMuch(files: readonly NamedFile[], { siteBytes = Infinity }: FolderLimits): string[] {
   const total = files.reduce((sum, file) => sum + file.size, 0)
-  const sentences = few(
-    large.map((file) => `${file.path}: ${size(file.size)}; a file can have at most ${size(fileBytes)}`),
-  )
-  if (total > siteBytes) sentences.push(`${size(total)} together; a site can have at most ${size(siteBytes)}`)
-  return sentences
-}
-
-function badPaths(files: readonly NamedFile[]): string[] {
-  return few(files.flatMap(({ path }) => badPath(path) ?? []))
+  return total > siteBytes ? [`${size(total)} together; a site can have at most ${size(siteBytes)}`] : []
 }
 
 function badPath(path: string): string | undefined {

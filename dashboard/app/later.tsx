@@ -1,0 +1,39 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from '../kit/button.tsx'
+import { Notice } from '../kit/notice.tsx'
+import { Loading } from '../kit/panel.tsx'
+
+/** A part of a page whose script comes when it is first shown, or before that with `preload`. */
+export function later<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>) {
+  let Part: ComponentType<Props> | undefined
+  const fetch = async () => {
+    Part ??= await load()
+  }
+
+  function Later(props: Props) {
+    const [isBroken, setBroken] = useState(false)
+    const [, draw] = useState(0)
+    const get = () => {
+      setBroken(false)
+      fetch().then(
+        () => draw((count) => count + 1),
+        () => setBroken(true),
+      )
+    }
+    useEffect(() => {
+      if (!Part) get()
+    }, [])
+    if (Part) return <Part {...props} />
+    if (!isBroken) return <Loading what={what} />
+    return (
+      <Notice tone="wrong" title={`The connection broke before ${what} was here.`}>
+        <p>
+          <Button onClick={get}>Try again</Button>
+        </p>
+      </Notice>
+    )
+  }
+
+  return Object.assign(Later, { preload: () => void fetch().catch(() => {}) })
+}

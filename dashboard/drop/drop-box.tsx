@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { Button } from '../kit/button.tsx'
+import { Icon } from '../kit/icon.tsx'
+import { useDropTarget } from './drop-target.ts'
+import type { Picked } from './picked.ts'
+
+interface DropBoxProps {
+  title: ComponentChildren
+  /** Below the buttons. */
+  children?: ComponentChildren
+  /** `page` takes drops anywhere in the window, and is large. */
+  size: 'page' | 'panel'
+  onPicked: (picked: Picked) => void
+}
+
+/** A place to drop a folder, files or a zip on, with buttons that pick the same. */
+export function DropBox({ title, children, size, onPicked }: DropBoxProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const isOver = useDropTarget({ ...(size === 'panel' && { box }), onPicked })
+  return (
+    <div ref={box} class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
+      <Icon name="upload" size={size === 'page' ? 40 : 28} />
+      <p class="title">{isOver ? 'Let go to publish' : title}</p>
+      <PickButtons onPicked={onPicked} />
+      {children}
+    </div>
+  )
+}
+
+/** Phones have no folders to pick, and do not know the attribute. */
+const HAS_FOLDERS =
+  'webkitdirectory' in HTMLInputElement.prototype && !matchMedia('(pointer: coarse)').matches
+
+/** An attribute that is not in the types. */
+const FOLDERS: object = { webkitdirectory: true }
+
+export function PickButtons({ onPicked }: { onPicked: (picked: Picked) => void }) {
+  const files = useRef<HTMLInputElement>(null)
+  const folder = useRef<HTMLInputElement>(null)
+  const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    const picked = [...(currentTarget.files ?? [])]
+    currentTarget.value = ''
+    if (picked.length > 0) onPicked({ entries: [], files: picked })
+  }
+  return (
+    <div class="choices">
+      {HAS_FOLDERS && (
+        <Button look="main" icon="folder" onClick={() => folder.current!.click()}>
+          Choose a folder
+        </Button>
+      )}
+      <Button look={HAS_FOLDERS ? 'plain' : 'main'} icon="files" onClick={() => files.current!.click()}>
+        Choose files or a zip
+      </Button>
+      <input ref={files} type="file" multiple hidden aria-label="Files or a zip" onChange={take} />
+      {HAS_FOLDERS && (
+        <input ref={folder} type="file" hidden aria-label="A folder" onChange={take} {...FOLDERS} />
+      )}
+    </div>
+  )
+}

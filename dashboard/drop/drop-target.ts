@@ -1,0 +1,68 @@
+import type { RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { carriesFiles, dropped, type Picked } from './picked.ts'
+
+interface DropTargetOptions {
+  /** Takes what is dropped on it; without it the whole window does. */
+  box?: RefObject<HTMLElement | null>
+  /** Whether it takes anything just now. */
+  open?: boolean
+  onPicked: (picked: Picked) => void
+}
+
+/** Whether files are held over the target. A drop beside it does not lead the browser away from the page. */
+export function useDropTarget({ box, open = true, onPicked }: DropTargetOptions): boolean {
+  const [isOver, setOver] = useState(false)
+  const taken = useRef(onPicked)
+  taken.current = onPicked
+  useEffect(() => {
+    const listening = new AbortController()
+    if (open) listen(box?.current ?? window, { setOver, take: (picked) => taken.current(picked) }, listening)
+    guard(listening)
+    return () => {
+      listening.abort()
+      setOver(false)
+    }
+  }, [open])
+  return isOver
+}
+
+interface Listener {
+  setOver(isOver: boolean): void
+  take(picked: Picked): void
+}
+
+function listen(target: HTMLElement | Window, { setOver, take }: Listener, until: AbortController): void {
+  const on = (name: 'dragover' | 'dragleave' | 'drop', hear: (event: DragEvent) => void) =>
+    target.addEventListener(
+      name,
+      (event) => carriesFiles(event as DragEvent) && hear(event as DragEvent),
+      until,
+    )
+  on('dragover', (event) => {
+    event.preventDefault()
+    event.dataTransfer!.dropEffect = 'copy'
+    setOver(true)
+  })
+  on('dragleave', ({ relatedTarget }) => {
+    const stays =
+      relatedTarget instanceof Node && (target === window || (target as Node).contains(relatedTarget))
+    if (!stays) setOver(false)
+  })
+  on('drop', (event) => {
+    event.preventDefault()
+    setOver(false)
+    take(dropped(event.dataTransfer!))
+  })
+}
+
+/** Browsers open a file that nobody takes, in place of the page. */
+function guard(until: AbortController): void {
+  const refuse = (event: DragEvent) => {
+    if (event.defaultPrevented || !carriesFiles(event)) return
+    event.preventDefault()
+    event.dataTransfer!.dropEffect = 'none'
+  }
+  addEventListener('dragover', refuse, until)
+  addEventListener('drop', refuse, until)
+}

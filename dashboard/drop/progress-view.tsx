@@ -1,0 +1,40 @@
+import { count, figure, size, span } from '../../client/words.ts'
+import { Button } from '../kit/button.tsx'
+import { Notice } from '../kit/notice.tsx'
+import { Bar } from '../kit/panel.tsx'
+import type { Step, Waiting } from './publication.ts'
+
+const WAITING: Record<Waiting, string> = {
+  network: 'The connection is gone. It goes on when it is back.',
+  server: 'The server is busy. It goes on in a moment.',
+}
+
+interface ProgressViewProps {
+  step: Extract<Step, { at: 'reading' | 'uploading' }>
+  onCancel: () => void
+}
+
+/** How far it is, in files, bytes and time. */
+export function ProgressView({ step, onCancel }: ProgressViewProps) {
+  const { progress, secondsLeft } = step
+  const { files, filesDone, bytes, bytesDone } = progress
+  const verb = step.at === 'reading' ? 'Reading' : 'Uploading'
+  const share = bytes > 0 ? bytesDone / bytes : files > 0 ? filesDone / files : 1
+  const done = files === 0 ? 'everything is there already' : `${figure(filesDone)} of ${count(files, 'file')}`
+  const weight = files === 0 ? '' : `, ${size(bytesDone)} of ${size(bytes)}`
+  const left = secondsLeft === undefined ? '' : `about ${span(secondsLeft)} left`
+  return (
+    <>
+      <h2>{verb}</h2>
+      <Bar label={verb} share={share} text={done + weight} />
+      <div class="progress-words">
+        <span>{done + weight}</span>
+        <span>{left}</span>
+      </div>
+      {step.at === 'uploading' && step.waiting && <Notice tone="warn" title={WAITING[step.waiting]} />}
+      <div class="choices">
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </>
+  )
+}
