@@ -51,7 +51,8 @@ export const fetchTransport: Send = async (request) => {
 function fetchBody(body: Payload | undefined): RequestInit & { duplex?: 'half' } {
   if (body === undefined) return {}
   if (typeof body === 'string' || body instanceof Blob) return { body }
-  if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> }
+  // What watches a browser, such as its developer tools, copies bytes and takes long over it; a Blob is left alone.
+  if (body instanceof Uint8Array) return { body: new Blob([body as Uint8Array<ArrayBuffer>]) }
   return { body: streamOf(body), duplex: 'half' }
 }
 

@@ -15,8 +15,15 @@ export async function* stream(bytes: Buffer, chunk = 64 * 1024): AsyncIterable<U
   for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
 }
 
+interface Wishes {
+  send?: Send | undefined
+  idleMs?: number
+  /** How often an upload is tried. */
+  tries?: number
+}
+
 /** A client of a peer whose pauses are recorded instead of waited for. */
-export async function startPatientClient({ send, idleMs }: { send?: Send; idleMs?: number } = {}) {
+export async function startPatientClient({ send, idleMs, tries }: Wishes = {}) {
   const peer = await Peer.start()
   const transport = nodeTransport(idleMs === undefined ? {} : { idleMs })
   const pauses: number[] = []
@@ -31,6 +38,7 @@ export async function startPatientClient({ send, idleMs }: { send?: Send; idleMs
       },
       random: () => 1,
       now: () => clock.now,
+      ...(tries !== undefined && { tries }),
     },
   })
   return {

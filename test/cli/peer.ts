@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FileEntry } from '../../client/wire.ts'
+import { filesInTar } from './tar-files.ts'
 
 export interface Call {
   method: string
@@ -37,6 +38,8 @@ export class Peer implements AsyncDisposable {
   /** Signed with, in other words the only key that is valid. */
   key = 'sl_live_00000000000000000000000000000000'
   expiresInSeconds = 3600
+  /** Most bytes of a bundle; undefined for a server that takes none. */
+  bundleBytes: number | undefined
   readonly #server: Server
 
   private constructor() {
@@ -84,14 +87,15 @@ export class Peer implements AsyncDisposable {
     for await (const chunk of request) chunks.push(chunk)
     call.body = Buffer.concat(chunks)
     if (!this.early && this.misbehave(call, request, response)) return
-    const [status, body] = this.#answer(call, request)
+    const [status, body] = await this.#answer(call, request)
     answer(response, status, body)
   }
 
-  #answer(call: Call, request: IncomingMessage): [number, unknown] {
+  async #answer(call: Call, request: IncomingMessage): Promise<[number, unknown]> {
     const url = new URL(call.path, this.url)
     const [, , , first = '', second = '', ...rest] = url.pathname.split('/')
     if (call.key !== undefined && call.key !== this.key) return failure(401, 'UNAUTHORIZED')
+    if (first === '_upload' && rest.length === 1) return this.#bundle(second, rest[0]!, call)
     if (first === '_upload') return this.#upload(second, decodeURIComponent(rest.join('/')), call, request)
     if (first !== 'publish') return failure(404, 'NOT_FOUND')
     const body = call.body.length > 0 ? JSON.parse(call.body.toString()) : {}
@@ -149,8 +153,33 @@ export class Peer implements AsyncDisposable {
     }))
     const skipped = [...arrived.keys()].map((path) => ({ path, reason: 'hash_match' }))
     const finalizeUrl = `${this.url}/api/v1/publish/${slug}/finalize`
-    const upload = { versionId, uploads, skipped, finalizeUrl, expiresInSeconds: this.expiresInSeconds }
+    const bundle = this.bundleBytes !== undefined &&
+      missing.length > 0 && {
+        method: 'PUT',
+        url: `${this.url}/api/v1/_upload/${slug}/${versionId}?token=t${this.calls.length}`,
+        headers: { 'Content-Type': 'application/x-tar' },
+        maxBytes: this.bundleBytes,
+      }
+    const { expiresInSeconds } = this
+    const upload = { versionId, uploads, ...(bundle && { bundle }), skipped, finalizeUrl, expiresInSeconds }
     return { slug, siteUrl: siteUrl(slug), upload }
+  }
+
+  async #bundle(slug: string, versionId: string, { body }: Call): Promise<[number, unknown]> {
+    const version = this.sites.get(slug)?.versions.get(versionId)
+    if (!version || this.bundleBytes === undefined) return failure(403, 'INVALID_UPLOAD_TOKEN')
+    if (body.length > this.bundleBytes) return failure(413, 'PAYLOAD_TOO_LARGE')
+    const files: { path: string; size: number; hash: string }[] = []
+    for (const [path, bytes] of await filesInTar(body)) {
+      const file = version.files.find((one) => one.path === path)
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      if (!file) return failure(400, 'VALIDATION_ERROR')
+      if (bytes.length !== file.size) return failure(400, 'SIZE_MISMATCH')
+      if (file.hash !== undefined && hash !== file.hash) return failure(400, 'HASH_MISMATCH')
+      version.arrived.set(path, bytes)
+      files.push({ path, size: bytes.length, hash })
+    }
+    return [200, { files }]
   }
 
   #upload(slug: string, rest: string, { body }: Call, request: IncomingMessage): [number, unknown] {

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import type { Progress, PublishFile, Send } from '../../client/sdk/slipway.ts'
+import { fetchTransport } from '../../client/sdk/transport.ts'
+import { file, startPatientClient, stream, uploads } from './patient-client.ts'
+import { answer, type Call, failure } from './peer.ts'
+import { filesInTar } from './tar-files.ts'
+
+const KIB = 2 ** 10
+const MIB = 2 ** 20
+
+/** A client of a peer that takes bundles. */
+async function startBundlingClient(wishes: { send?: Send | undefined; tries?: number } = {}) {
+  const all = await startPatientClient(wishes)
+  all.peer.bundleBytes = 32 * MIB
+  return all
+}
+
+const many = (count: number, size = 20): PublishFile[] =>
+  Array.from({ length: count }, (_, number) => file(`${number}.txt`, `${number}`.padEnd(size, '.')))
+
+const isBundle = ({ path }: Call): boolean => /\/_upload\/[^/]+\/[^/]+\?/.test(path)
+const isUpload = ({ path }: Call): boolean => path.includes('/_upload/')
+
+/** How many files each bundle had, in the order of the calls. */
+async function bundled(calls: Call[]): Promise<number[]> {
+  const tars = await Promise.all(calls.filter(isBundle).map(({ body }) => filesInTar(body)))
+  return tars.map((files) => files.length)
+}
+
+for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTransport })) {
+  describe(`publishing many files over ${name}`, () => {
+    it('takes a few requests and brings every byte, whatever the files are made of', async () => {
+      await using all = await startBundlingClient({ send })
+      const large = randomBytes(400 * KIB)
+      const small = randomBytes(100 * KIB)
+      const files = [
+        ...many(300),
+        file('large.bin', large, () => stream(large)),
+        file('stream.bin', small, () => stream(small, 1000)),
+        file('blob.bin', small, () => new Blob([small])),
+        file('block.bin', Buffer.alloc(512, 'b')),
+        file(`${'long/'.repeat(60)}süß 日本.txt`, 'a long path'),
+        file('n'.repeat(100), 'just fits'),
+        file('n'.repeat(101), 'does not'),
+      ]
+      const { slug, uploaded, uploadedBytes } = await all.publish({ files })
+      assert.equal(uploaded, files.length)
+      assert.equal(
+        uploadedBytes,
+        files.reduce((sum, { size }) => sum + size, 0),
+      )
+      assert.equal(uploads(all.peer).length, 3)
+      const live = all.peer.live(slug)
+      assert.deepEqual(live.get('stream.bin'), small)
+      assert.deepEqual(live.get('blob.bin'), small)
+      assert.deepEqual(live.get('large.bin'), large)
+      assert.equal(live.get('299.txt')!.toString(), '299'.padEnd(20, '.'))
+      assert.equal(live.size, files.length)
+    })
+  })
+}
+
+describe('a bundle', () => {
+  const cases: [sentence: string, files: PublishFile[], most: number, bundles: number[], alone: number][] = [
+    ['one small file goes alone', many(1), MIB, [], 1],
+    ['two small files go together', many(2), MIB, [2], 0],
+    ['has at most 250 files', many(501), 32 * MIB, [250, 250], 1],
+    ['has at most 2 MiB', many(20, 250 * KIB), 32 * MIB, [8, 8, 4], 0],
+    ['has no more than the server takes', many(10, 10 * KIB), 40 * KIB, [3, 3, 3], 1],
+    ['has no file over 256 KiB', [...many(2, 256 * KIB), ...many(4, 257 * KIB).slice(2)], 32 * MIB, [2], 2],
+    ['is none where the server takes none as large', many(3, 100 * KIB), 50 * KIB, [], 3],
+  ]
+  for (const [sentence, files, most, bundles, alone] of cases) {
+    it(sentence, async () => {
+      await using all = await startBundlingClient()
+      all.peer.bundleBytes = most
+      const { slug } = await all.publish({ files, parallel: 1 })
+      assert.equal(all.peer.live(slug).size, files.length)
+      assert.deepEqual((await bundled(all.peer.calls)).sort(), bundles.toSorted())
+      assert.equal(uploads(all.peer).length, bundles.length + alone)
+    })
+  }
+
+  it('has no key, even where its publisher has one', async () => {
+    await using all = await startBundlingClient()
+    await all.slipway.with({ key: all.peer.key }).publish({ files: many(3) })
+    assert.deepEqual(
+      all.peer.calls.map(({ key }) => key !== undefined),
+      [true, false, true],
+    )
+  })
+
+  it('has nothing of what has come already', async () => {
+    await using all = await startBundlingClient()
+    const files = many(5)
+    const { slug, claimToken, upload } = await all.slipway.create({
+      files: files.map(({ open: _, ...entry }) => entry),
+    })
+    await all.slipway.upload(upload.uploads[2]!, Buffer.from('2'.padEnd(20, '.')))
+    const published = await all.publish({ files, slug, claimToken, pendingVersionId: upload.versionId })
+    assert.equal(published.uploaded, 4)
+    assert.deepEqual(await bundled(all.peer.calls), [4])
+  })
+})
+
+describe('a bundle that breaks', () => {
+  it('is sent again after a pause, in halves as long as it breaks', async () => {
+    await using all = await startBundlingClient()
+    let left = 3
+    all.peer.misbehave = (call, _request, response) => {
+      if (!isBundle(call) || left-- <= 0) return false
+      if (left === 1) answer(response, ...failure(503, 'UNAVAILABLE'))
+      else response.destroy()
+      return true
+    }
+    const { slug } = await all.publish({ files: many(40) })
+    assert.equal(all.peer.live(slug).size, 40)
+    assert.deepEqual(all.pauses, [500, 1000, 2000])
+    assert.deepEqual(await bundled(all.peer.calls), [40, 20, 10, 5, 5, 5, 5, 5, 5, 5, 5])
+  })
+
+  it('is given up after six tries', async () => {
+    await using all = await startBundlingClient()
+    all.peer.misbehave = (call, _request, response) => {
+      if (isUpload(call)) response.destroy()
+      return isUpload(call)
+    }
+    await assert.rejects(all.publish({ files: many(10) }), { code: 'NETWORK' })
+    assert.deepEqual(all.pauses, [500, 1000, 2000, 4000, 8000])
+    assert.deepEqual(await bundled(all.peer.calls), [10, 5, 3, 2, 1, 1])
+  })
+
+  it('is not sent again when its bytes are refused', async () => {
+    await using all = await startBundlingClient()
+    const files = [...many(3), { ...file('lying', 'one'), hash: '0'.repeat(64) }]
+    await assert.rejects(all.publish({ files }), { code: 'HASH_MISMATCH' })
+    assert.equal(uploads(all.peer).length, 1)
+    assert.deepEqual(all.pauses, [])
+  })
+
+  it('goes as single files where something on the way takes no body of that size', async () => {
+    await using all = await startBundlingClient()
+    all.peer.misbehave = (call, _request, response) => {
+      if (isBundle(call)) response.writeHead(413).end('<h1>413 Request Entity Too Large</h1>')
+      return isBundle(call)
+    }
+    const { slug } = await all.publish({ files: many(6) })
+    assert.equal(all.peer.live(slug).size, 6)
+    assert.equal(uploads(all.peer).length, 7)
+    assert.deepEqual(all.pauses, [])
+  })
+
+  it('is counted once in the progress', async () => {
+    await using all = await startBundlingClient()
+    let left = 2
+    all.peer.misbehave = (call, _request, response) => {
+      if (!isBundle(call) || left-- <= 0) return false
+      response.destroy()
+      return true
+    }
+    const seen: Progress[] = []
+    await all.publish({ files: many(8, 100), onProgress: (progress) => seen.push(progress) })
+    assert.deepEqual(seen.at(-1), { files: 8, filesDone: 8, bytes: 800, bytesDone: 800 })
+    assert.ok(seen.every(({ bytesDone }) => bytesDone <= 800))
+  })
+})
+
+describe('the progress', () => {
+  it('follows what has gone where the transport can tell, and takes back what was in vain', async () => {
+    await using plain = await startPatientClient()
+    const transport = nodeTransport()
+    let broken = false
+    const telling: Send = async (request) => {
+      const { size = 0 } = request
+      if (!request.url.includes('/_upload/')) return transport.send(request)
+      for (const part of [0.25, 0.5, 1]) request.onSent?.(Math.floor(size * part))
+      if (broken) return transport.send(request)
+      broken = true
+      throw new TypeError('Failed to fetch')
+    }
+    const slipway = plain.slipway.with({ send: telling })
+    for (const bundleBytes of [MIB, undefined]) {
+      broken = false
+      plain.peer.bundleBytes = bundleBytes
+      const seen: number[] = []
+      await slipway.publish({
+        files: many(2, 1000),
+        parallel: 1,
+        onProgress: ({ bytesDone }) => seen.push(bytesDone),
+      })
+      assert.deepEqual(seen.slice(0, 4), bundleBytes ? [500, 1000, 2000, 0] : [250, 500, 1000, 0])
+      assert.deepEqual([seen.at(-1), Math.max(...seen)], [2000, 2000])
+    }
+    transport.close()
+  })
+})
+
+describe('the target of bundles', () => {
+  const cases = { 'is renewed': true, 'is given up': false }
+  for (const [sentence, offered] of Object.entries(cases)) {
+    it(`${sentence} when the server calls it expired and offers ${offered ? 'another' : 'none'}`, async () => {
+      await using all = await startBundlingClient()
+      all.peer.misbehave = (call, _request, response) => {
+        if (!isBundle(call) || !call.path.endsWith('token=t1')) return false
+        if (!offered) all.peer.bundleBytes = undefined
+        answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
+        return true
+      }
+      const { slug } = await all.publish({ files: many(600) })
+      assert.equal(all.peer.live(slug).size, 600)
+      assert.equal(all.peer.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
+      assert.equal(uploads(all.peer).length, offered ? 6 : 603)
+    })
+  }
+
+  it('is renewed before it runs out, and what has come meanwhile is not sent again', async () => {
+    await using all = await startBundlingClient()
+    all.peer.misbehave = (call) => {
+      if (isUpload(call)) all.clock.now += 3_580_000
+      return false
+    }
+    const { slug } = await all.publish({ files: many(501), parallel: 1 })
+    assert.equal(all.peer.live(slug).size, 501)
+    assert.equal(all.peer.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
+    assert.deepEqual(await bundled(all.peer.calls), [250, 250])
+  })
+
+  it('takes what finalize still misses', async () => {
+    await using all = await startBundlingClient()
+    let forgotten = false
+    all.peer.misbehave = (call) => {
+      if (forgotten || !call.path.endsWith('/finalize')) return false
+      forgotten = true
+      for (const { arrived } of all.peer.sites.get('site-1')!.versions.values()) {
+        for (const path of ['1.txt', '3.txt', '5.txt']) arrived.delete(path)
+      }
+      return false
+    }
+    const { slug } = await all.publish({ files: many(10) })
+    assert.equal(all.peer.live(slug).size, 10)
+    assert.deepEqual(await bundled(all.peer.calls), [10, 3])
+  })
+})
+
+describe('a file that changes while it is bundled', () => {
+  const cases: Record<string, PublishFile['open']> = {
+    shorter: () => Buffer.from('on'),
+    'shorter as a stream': () => stream(Buffer.from('on')),
+    'longer as a stream': () => stream(Buffer.from('one and more')),
+    'longer as a Blob': () => new Blob(['one and more']),
+  }
+  for (const [how, open] of Object.entries(cases)) {
+    it(`is named when it got ${how}`, async () => {
+      await using all = await startBundlingClient()
+      const failed = all.publish({ files: [...many(3), file('a', 'one', open)] })
+      await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'a' } })
+      assert.deepEqual([uploads(all.peer), all.pauses], [[], []])
+    })
+  }
+
+  for (const [how, count] of Object.entries({ together: 3, alone: 0 })) {
+    it(`is named when a browser gives it up, sent ${how}`, async () => {
+      await using all = await startBundlingClient()
+      const failing: Send = async (request) => {
+        if (request.url.includes('/_upload/')) throw new TypeError('Failed to fetch')
+        return nodeTransport().send(request)
+      }
+      const gone = file('gone', 'one', () => new GoneFromDisk(['one']))
+      const failed = all.slipway.with({ send: failing }).publish({ files: [...many(count), gone] })
+      await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'gone' } })
+      assert.deepEqual(all.pauses, [])
+    })
+  }
+
+  it('and one that cannot be read keeps its own error', async () => {
+    await using all = await startBundlingClient()
+    const unreadable = file('a', 'one', () => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
+    })
+    await assert.rejects(all.publish({ files: [...many(3), unreadable] }), { code: 'EACCES' })
+  })
+})
+
+/** A browser's file that is not on the disk any more as it was. */
+class GoneFromDisk extends Blob {
+  override slice(): Blob {
+    return this
+  }
+
+  override arrayBuffer(): Promise<ArrayBuffer> {
+    return Promise.reject(new DOMException('The requested file could not be read', 'NotReadableError'))
+  }
+}
+
+describe('a publisher with patience', () => {
+  for (const bundleBytes of [MIB, undefined]) {
+    it(`goes on after a long time without a network, ${bundleBytes ? 'with bundles' : 'without'}`, async () => {
+      await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
+      all.peer.bundleBytes = bundleBytes
+      let left = 100
+      all.peer.misbehave = (call, _request, response) => {
+        if (!isUpload(call) || left-- <= 0) return false
+        response.destroy()
+        return true
+      }
+      const { slug } = await all.publish({ files: many(2), parallel: 1 })
+      assert.equal(all.peer.live(slug).size, 2)
+      assert.equal(all.pauses.length, 100)
+      assert.equal(Math.max(...all.pauses), 8000)
+    })
+  }
+
+  it('asks the API itself no more often than any other', async () => {
+    await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
+    all.peer.misbehave = (call, _request, response) => {
+      if (!call.path.endsWith('/finalize')) return false
+      answer(response, ...failure(503, 'UNAVAILABLE'))
+      return true
+    }
+    await assert.rejects(all.publish({ files: many(2) }), { code: 'UNAVAILABLE' })
+    assert.equal(all.peer.log.filter((line) => line.endsWith('/finalize')).length, 6)
+  })
+})
