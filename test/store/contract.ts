@@ -9,6 +9,7 @@ import { storeDomains } from './domains.ts'
 import { inOtherProcesses } from './others.ts'
 import { openStore, type Place } from './places.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { storeVisits } from './visits.ts'
 
 /** Opens one more store on the data of a test, as one more process would; all are closed when the test ends. */
 export type Open = () => Promise<Store>
@@ -29,6 +30,7 @@ export function storeContract(engine: string, fresh: () => Promise<Place>): void
   storeChanges(promises)
   storeAnswers(promises)
   storeAccounts(promises)
+  storeVisits(promises)
   storeDomains(promises)
 }
 

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import type { SiteVisits } from '../../server/store/queries/visits.ts'
+import type { Promises } from './contract.ts'
+import { siteRow } from './rows.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const NOON = 20_000 * DAY + 12 * HOUR
+const TODAY = 20_000 * DAY
+
+const visitsOf = (slug: string, change: Partial<SiteVisits> = {}): SiteVisits => ({
+  slug,
+  requests: 1,
+  bytes: 10,
+  visitors: [],
+  names: [],
+  ...change,
+})
+
+const path = (name: string, requests = 1) => ({ kind: 'path' as const, name, requests })
+
+const always = { from: 0, to: 1e15 }
+
+/** What a store promises of the visits of sites. */
+export function storeVisits(promises: Promises): void {
+  promises('visits are added to those that are there, by site, hour and name', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
+    })
+    const names = [path('/', 2), path('/a'), { kind: 'missing' as const, name: '/', requests: 7 }]
+    await write('soft', (tx) =>
+      tx.visits.add(NOON, TODAY, [visitsOf('one', { requests: 3, names }), visitsOf('two')]),
+    )
+    await write('soft', (tx) => tx.visits.add(NOON, TODAY, [visitsOf('one', { names: [path('/a', 4)] })]))
+    await write('soft', (tx) => tx.visits.add(NOON + HOUR, TODAY, [visitsOf('one', { bytes: 2 ** 50 })]))
+    const hours = { ...always, interval: HOUR }
+    assert.deepEqual(await read.visits.series('one', hours), [
+      { at: NOON, requests: 4, bytes: 20, visitors: 0 },
+      { at: NOON + HOUR, requests: 1, bytes: 2 ** 50, visitors: 0 },
+    ])
+    assert.deepEqual(await read.visits.series('one', { ...hours, interval: DAY }), [
+      { at: TODAY, requests: 5, bytes: 2 ** 50 + 20, visitors: 0 },
+    ])
+    assert.deepEqual(await read.visits.series('one', { ...hours, to: NOON }), [])
+    assert.equal((await read.visits.series('two', hours))[0]!.requests, 1)
+    assert.deepEqual(await read.visits.top('one', 'path', { ...always, limit: 9 }), [
+      { name: '/a', requests: 5 },
+      { name: '/', requests: 2 },
+    ])
+    assert.deepEqual(await read.visits.top('one', 'path', { ...always, limit: 1 }), [
+      { name: '/a', requests: 5 },
+    ])
+    assert.deepEqual(await read.visits.top('one', 'missing', { ...always, limit: 9 }), [
+      { name: '/', requests: 7 },
+    ])
+    assert.deepEqual(await read.visits.top('one', 'path', { from: TODAY + DAY, to: 1e15, limit: 9 }), [])
+  })
+
+  promises('a visitor counts once a day at each site, in the hour of the first visit', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
+    })
+    const add = (hour: number, day: number, slug: string, visitors: string[]) =>
+      write('soft', (tx) => tx.visits.add(hour, day, [visitsOf(slug, { visitors })]))
+    await add(NOON, TODAY, 'one', ['ann', 'bob'])
+    await add(NOON, TODAY, 'two', ['ann'])
+    await add(NOON + HOUR, TODAY, 'one', ['bob', 'cid'])
+    await add(NOON + DAY, TODAY + DAY, 'one', ['bob'])
+    const found = await read.visits.series('one', { ...always, interval: HOUR })
+    assert.deepEqual(
+      found.map(({ visitors }) => visitors),
+      [2, 1, 1],
+    )
+    assert.equal(await write('soft', (tx) => tx.visits.dropVisitors(TODAY + DAY)), 4)
+    assert.equal(await write('soft', (tx) => tx.visits.dropVisitors(TODAY + DAY)), 0)
+  })
+
+  promises('visits of sites that are gone or never were are passed over', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      await tx.sites.insert(siteRow('here'))
+      await tx.sites.insert(siteRow('gone', { gone_at: 1 }))
+    })
+    const visitors = ['ann']
+    const rows = ['gone', 'here', 'none'].map((slug) => visitsOf(slug, { visitors, names: [path('/')] }))
+    await write('soft', (tx) => tx.visits.add(NOON, TODAY, rows))
+    assert.deepEqual(await read.visits.counted('', 10), ['here'])
+    assert.deepEqual(await read.visits.visitedOn(TODAY, '', 10), ['here'])
+    assert.deepEqual(await read.visits.goneAmong(['gone', 'here', 'none']), ['gone', 'none'])
+  })
+
+  promises('a day of a site keeps a bounded number of names, the most requested among them', async (open) => {
+    const { read, write } = await open()
+    await write('durable', (tx) => tx.sites.insert(siteRow('one')))
+    const wanted = Array.from({ length: 100 }, (_, number) => path(`/wanted/${number}`, 5))
+    for (let time = 0; time < 8; time++) {
+      const flood = Array.from({ length: 400 }, (_, number) => path(`/flood/${time}/${number}`))
+      const names = [...wanted, ...flood]
+      await write('soft', (tx) => tx.visits.add(NOON, TODAY, [visitsOf('one', { names })]))
+    }
+    const top = await read.visits.top('one', 'path', { ...always, limit: 5000 })
+    assert.ok(top.length <= 1000, `${top.length} names`)
+    assert.deepEqual(new Set(top.slice(0, 100)), new Set(wanted.map(({ name }) => ({ name, requests: 40 }))))
+    assert.deepEqual(await read.visits.crowded(['one'], TODAY, 100), ['one'])
+    const folded = await write('soft', (tx) => tx.visits.foldNames('one', TODAY, 100))
+    assert.equal(folded, top.length - 100)
+    assert.deepEqual(await read.visits.crowded(['one'], TODAY, 100), [])
+    assert.equal((await read.visits.top('one', 'path', { ...always, limit: 5000 })).length, 100)
+  })
+
+  promises('all agree on the first salt of a day, until it is dropped', async (open) => {
+    const { read, write } = await open()
+    assert.equal(await read.visits.salt(TODAY), undefined)
+    for (const salt of ['first', 'second'])
+      assert.equal(await write('soft', (tx) => tx.visits.agreeOnSalt(TODAY, salt)), 'first')
+    assert.equal(await write('soft', (tx) => tx.visits.dropSalts(TODAY)), 0)
+    assert.equal(await read.visits.salt(TODAY), 'first')
+    assert.equal(await write('soft', (tx) => tx.visits.dropSalts(TODAY + DAY)), 1)
+    assert.equal(await read.visits.salt(TODAY), undefined)
+  })
+
+  promises(
+    'visited sites are found page by page, and what is old or of one site is dropped',
+    async (open) => {
+      const { read, write } = await open()
+      const slugs = Array.from({ length: 25 }, (_, number) => `site-${String(number).padStart(2, '0')}`)
+      await write('durable', async (tx) => {
+        for (const slug of slugs) await tx.sites.insert(siteRow(slug))
+      })
+      const rows = slugs.map((slug) => visitsOf(slug, { visitors: ['ann'], names: [path('/')] }))
+      for (const day of [TODAY - DAY, TODAY]) await write('soft', (tx) => tx.visits.add(day, day, rows))
+      for (const page of [
+        (after: string) => read.visits.counted(after, 10),
+        (after: string) => read.visits.visitedOn(TODAY, after, 10),
+      ])
+        assert.deepEqual(
+          [await page(''), await page(slugs[9]!), await page(slugs[19]!), await page(slugs[24]!)],
+          [slugs.slice(0, 10), slugs.slice(10, 20), slugs.slice(20), []],
+        )
+      assert.equal(await write('soft', (tx) => tx.visits.dropBefore(TODAY)), 50)
+      assert.equal(await write('soft', (tx) => tx.visits.dropBefore(TODAY)), 0)
+      assert.equal((await read.visits.series(slugs[0]!, { ...always, interval: HOUR })).length, 1)
+      while ((await write('soft', (tx) => tx.visits.dropSite(slugs[0]!))) > 0);
+      assert.deepEqual(await read.visits.counted('', 2), slugs.slice(1, 3))
+      assert.deepEqual(await read.visits.top(slugs[0]!, 'path', { ...always, limit: 1 }), [])
+    },
+  )
+}

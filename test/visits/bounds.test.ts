@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { type Log, makeLog } from '../../server/log.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
+import { Batch, DAY, HOUR, MOST, Tally } from '../../server/visits/batch.ts'
+import { Bookkeeping } from '../../server/visits/bookkeeping.ts'
+import { filesOf } from '../api/content.ts'
+import { startTestService } from '../service.ts'
+import { freshSqlite } from '../store/places.ts'
+import { siteRow } from '../store/rows.ts'
+
+const MANY = 100_000
+
+test('a batch holds a bounded number of names, visitors and sites, however many come, and all their requests', () => {
+  const batch = new Batch(0)
+  const flooded = batch.site('flooded')!
+  for (let number = 0; number < MANY; number++) {
+    flooded.requests++
+    const name = flooded.name('missing', `/${number}`)
+    if (name) name.requests++
+    flooded.meet(`visitor ${number}`)
+  }
+  assert.equal(flooded.requests, MANY)
+  assert.deepEqual(
+    [[...flooded.names()].length, flooded.visitors.size],
+    [MOST.namesOfSite, MOST.visitorsOfSite],
+  )
+  assert.deepEqual([batch.unnamed, batch.unmet], [MANY - MOST.namesOfSite, MANY - MOST.visitorsOfSite])
+  let names = 0
+  let visitors = 0
+  for (let number = 0; number < MANY; number++) {
+    const site = batch.site(`site-${number}`)
+    if (!site) continue
+    site.requests++
+    if (site.name('path', '/')) names++
+    site.meet('visitor')
+    visitors += site.visitors.size
+  }
+  assert.equal(batch.sites.size, MOST.sites)
+  assert.equal(batch.lost, MANY - (MOST.sites - 1))
+  assert.deepEqual([names, visitors], [MOST.names - MOST.namesOfSite, MOST.visitors - MOST.visitorsOfSite])
+})
+
+test('a name that is too long to be kept is in the totals only', () => {
+  const site = new Batch(0).site('a-site')!
+  assert.equal(site.name('path', `/${'a'.repeat(MOST.name)}`), undefined)
+  assert.ok(site.name('path', `/${'a'.repeat(MOST.name - 1)}`))
+})
+
+test('answers that are never the same twice do not fill the memory', () => {
+  const batch = new Batch(0)
+  const counts = batch.site('a-site')!
+  const hung = Array.from({ length: MANY }, () =>
+    batch.admits(new Tally({ counts, path: '/', name: undefined, bytes: 0, isPage: false })),
+  )
+  assert.equal(hung.filter(Boolean).length, MOST.tallies)
+})
+
+test('a flood of random paths is counted to the last request, and by some names', async () => {
+  await using service = await startTestService()
+  const owner = service.client(await service.signIn('owner@example.test'))
+  const { slug } = await owner.publish({ files: filesOf({ 'index.html': 'home' }) })
+  const flood = 10_000
+  const asked = Array.from(
+    { length: flood },
+    (_, number) => `GET /${number} HTTP/1.1\r\nHost: ${slug}.localhost\r\n`,
+  )
+  const socket = connect(service.port, '127.0.0.1')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.resume().write(`${asked.join('\r\n')}Connection: close\r\n\r\n`)
+  await closed
+  const { totals, missingPaths } = await owner.visits(slug)
+  assert.equal(totals.requests, flood)
+  assert.equal(missingPaths.length, 50)
+  const said = service.log.filter(({ message }) => message === 'more visits came than are told apart')
+  const unnamed = said.reduce((sum, fields) => sum + Number(fields.unnamed), 0)
+  assert.ok(unnamed > flood / 2 && unnamed <= flood - MOST.namesOfSite, `${unnamed} without a name`)
+})
+
+/** A book over a store that can be away, and what it says in the log. */
+async function openBook() {
+  const stack = new AsyncDisposableStack()
+  const place = stack.use(await freshSqlite())
+  const clock = { now: 10 * DAY }
+  const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
+  await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
+  const state = { away: false, writes: 0 }
+  const fragile: Store = {
+    ...store,
+    write: (durability, work) => {
+      state.writes++
+      return state.away ? Promise.reject(new Error('the store is away')) : store.write(durability, work)
+    },
+  }
+  const said: string[] = []
+  const log: Log = makeLog({
+    level: 'info',
+    text: false,
+    write: (line) => void said.push(JSON.parse(line).message),
+  })
+  const book = stack.use(new Bookkeeping({ store: fragile, clock: () => clock.now, log }))
+  const counted = async () => {
+    const [row] = await store.read.visits.series('a-site', { from: 0, to: 1e15, interval: 1000 * DAY })
+    return row?.requests ?? 0
+  }
+  const visit = (requests: number) => {
+    book.turn(clock.now)
+    book.batch.site('a-site')!.requests += requests
+  }
+  const end = () => stack.disposeAsync()
+  return { book, store, clock, state, said, counted, visit, [Symbol.asyncDispose]: end }
+}
+
+test('what could not be written is written later, once', async () => {
+  await using one = await openBook()
+  one.state.away = true
+  for (let hour = 0; hour < 3; hour++) {
+    one.clock.now += HOUR
+    one.visit(1)
+    await one.book.flush()
+  }
+  assert.equal(await one.counted(), 0)
+  assert.ok(one.said.every((message) => message === 'visits could not be written down; they are tried again'))
+  one.state.away = false
+  one.visit(10)
+  await Promise.all([one.book.flush(), one.book.flush()])
+  assert.equal(await one.counted(), 13)
+  await one.book.flush()
+  assert.equal(await one.counted(), 13)
+})
+
+test('what waits for a store that is away is bounded, and what is lost is said', async () => {
+  await using one = await openBook()
+  one.state.away = true
+  for (let time = 0; time < 10; time++) {
+    one.visit(2 ** time)
+    await one.book.flush()
+  }
+  one.state.away = false
+  await one.book.flush()
+  assert.equal(await one.counted(), 2 ** 10 - 2 ** 4)
+  assert.equal(one.said.filter((message) => message.startsWith('visits are lost')).length, 4)
+})
+
+test('visits of one hour are written at once, and a book without visits writes nothing', async () => {
+  await using one = await openBook()
+  await one.book.flush()
+  assert.equal(one.state.writes, 0)
+  for (let visit = 0; visit < 100; visit++) one.visit(1)
+  await one.book.flush()
+  assert.equal(await one.counted(), 100)
+  assert.equal(one.state.writes, 2, 'one for the salt of the day, one for the visits')
+})
+
+test('what was counted last is written at the end', async () => {
+  await using one = await openBook()
+  one.visit(5)
+  await one.book[Symbol.asyncDispose]()
+  assert.equal(await one.counted(), 5)
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { makeLog } from '../../server/log.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import { forgetVisits } from '../../server/sweeps/visits.ts'
+import { DAY, HOUR } from '../../server/visits/batch.ts'
+import { Bookkeeping } from '../../server/visits/bookkeeping.ts'
+import { freshSqlite } from '../store/places.ts'
+import { siteRow } from '../store/rows.ts'
+
+const TODAY = 20_000 * DAY
+
+const TABLES = ['visit_hours', 'visit_names', 'visitors', 'visit_salts'] as const
+
+/** Two sites and a book of their visits, at noon. */
+async function open() {
+  const stack = new AsyncDisposableStack()
+  const clock = { now: TODAY + 12 * HOUR }
+  const { file } = stack.use(await freshSqlite())
+  const store = stack.use(await sqliteStore({ file, clock: () => clock.now }))
+  const db = new DatabaseSync(file)
+  stack.defer(() => db.close())
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const book = stack.use(new Bookkeeping({ store, clock: () => clock.now, log }))
+  await store.write('durable', async (tx) => {
+    for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
+  })
+  const visit = async (slug: string, visitor = 'somebody', paths: readonly string[] = ['/']) => {
+    book.turn(clock.now)
+    const site = book.batch.site(slug)!
+    site.requests++
+    site.meet(visitor)
+    for (const path of paths) site.name('path', path)!.requests++
+    await book.flush()
+  }
+  const rows = (where = '1 = 1') =>
+    Object.fromEntries(
+      TABLES.filter((table) => where === '1 = 1' || table !== 'visit_salts').map((table) => [
+        table,
+        Number(db.prepare(`SELECT count(*) AS rows FROM ${table} WHERE ${where}`).get()!.rows),
+      ]),
+    )
+  const column = (query: string) =>
+    db
+      .prepare(query)
+      .all()
+      .map((row) => Object.values(row)[0])
+  const sweep = () => forgetVisits({ store, clock: () => clock.now })
+  return { store, clock, visit, rows, column, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+test('the salt of a day goes an hour after it, with who visited, and the counts stay', async () => {
+  await using one = await open()
+  await one.visit('one')
+  await one.visit('two')
+  one.clock.now = TODAY + DAY + HOUR - 1
+  assert.equal(await one.sweep(), 0)
+  assert.deepEqual(one.rows(), { visit_hours: 2, visit_names: 2, visitors: 2, visit_salts: 1 })
+  one.clock.now++
+  assert.equal(await one.sweep(), 3)
+  assert.deepEqual(one.rows(), { visit_hours: 2, visit_names: 2, visitors: 0, visit_salts: 0 })
+})
+
+test('a visitor has another hash at each site and on each day, of which nothing can be read', async () => {
+  await using one = await open()
+  await one.visit('one')
+  await one.visit('two')
+  one.clock.now += DAY
+  await one.visit('one')
+  const hashes = one.column('SELECT visitor FROM visitors')
+  assert.equal(new Set(hashes).size, 3)
+  for (const hash of hashes) assert.match(String(hash), /^[\w-]{16}$/)
+})
+
+test('what is written down for a day whose salt is gone counts requests and no visitors', async () => {
+  await using one = await open()
+  await one.visit('one')
+  one.clock.now = TODAY + DAY + 2 * HOUR
+  await one.sweep()
+  const late = one.clock.now
+  one.clock.now = TODAY + 13 * HOUR
+  const pending = one.visit('one', 'late')
+  one.clock.now = late
+  await pending
+  assert.deepEqual(one.rows(), { visit_hours: 2, visit_names: 1, visitors: 0, visit_salts: 0 })
+})
+
+test('what was counted goes after 91 days', async () => {
+  await using one = await open()
+  await one.visit('one')
+  one.clock.now = TODAY + 91 * DAY - 1
+  await one.sweep()
+  assert.deepEqual(one.rows(), { visit_hours: 1, visit_names: 1, visitors: 0, visit_salts: 0 })
+  one.clock.now++
+  await one.sweep()
+  assert.deepEqual(one.rows(), { visit_hours: 0, visit_names: 0, visitors: 0, visit_salts: 0 })
+})
+
+test('of a day that is over the 100 paths that were asked for most are kept', async () => {
+  await using one = await open()
+  const paths = Array.from({ length: 150 }, (_, number) => `/${number}`)
+  await one.visit('one', 'somebody', paths)
+  await one.visit('one', 'somebody', paths.slice(30, 130))
+  await one.sweep()
+  assert.equal(one.rows().visit_names, 150)
+  one.clock.now += DAY
+  await one.sweep()
+  const kept = one.column("SELECT name FROM visit_names WHERE slug = 'one'")
+  assert.deepEqual(new Set(kept), new Set(paths.slice(30, 130)))
+})
+
+test('of a site that is gone nothing is left, and nothing more is written down', async () => {
+  await using one = await open()
+  const paths = Array.from({ length: 400 }, (_, number) => `/${number}`)
+  for (const slug of ['one', 'two']) await one.visit(slug, 'somebody', paths)
+  await one.store.write('durable', (tx) => tx.sites.update('one', { gone_at: one.clock.now }))
+  await one.visit('one', 'another')
+  assert.deepEqual(one.rows("slug = 'one'"), { visit_hours: 1, visit_names: 400, visitors: 1 })
+  await one.sweep()
+  assert.deepEqual(one.rows("slug = 'one'"), { visit_hours: 0, visit_names: 0, visitors: 0 })
+  assert.deepEqual(one.rows("slug = 'two'"), { visit_hours: 1, visit_names: 400, visitors: 1 })
+})
