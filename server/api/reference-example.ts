@@ -30,15 +30,18 @@ const VALUES: Record<string, string> = {
 /** A curl command for a call: what is required, and one field where nothing is. */
 export function example({ method, address, needsKey, query, json }: ExampleCall): string {
   const sendsBytes = method === 'PUT' && json === undefined
+  // The address of one file names its type; many go as a tar.
+  const sendsTar = sendsBytes && !query.some(({ name }) => name === 'ct')
   const asked = query.filter(({ required }) => required || sendsBytes)
   const search = asked.map(({ name }) => `${name}=${encodeURIComponent(VALUES[name] ?? name.toUpperCase())}`)
   const filled = address.replace(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? name.toUpperCase())
   const url = search.length > 0 ? `'${filled}?${search.join('&')}'` : filled
   const implied = (method === 'GET' && !json) || (method === 'POST' && json) || sendsBytes
   return [
-    `curl ${implied ? '' : `-X ${method} `}${url}`,
+    `${sendsTar ? 'tar -C folder -c . | ' : ''}curl ${implied ? '' : `-X ${method} `}${url}`,
     needsKey && `-H 'Authorization: Bearer sl_live_…'`,
-    sendsBytes && `-H 'Content-Type: text/html' -T index.html`,
+    sendsTar && `-H 'Content-Type: application/x-tar' -T -`,
+    sendsBytes && !sendsTar && `-H 'Content-Type: text/html' -T index.html`,
     json && `-H 'Content-Type: application/json'`,
     json && `-d '${JSON.stringify(sample(json, ''))}'`,
   ]

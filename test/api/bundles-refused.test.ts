@@ -284,7 +284,7 @@ describe('a bundle over its limit', () => {
     const answer = await send(api, waiting, endless).catch(() => undefined)
     if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
     endless.destroy()
-    assert.ok(sent < 64 * MIB, `${sent} bytes were taken in`)
+    assert.ok(sent < 48 * MIB, `${sent} bytes were taken in`)
     await lacksOnly(owner, waiting, ['large.bin', 'late.txt', 'next.txt'])
   })
 
