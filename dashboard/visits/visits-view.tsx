@@ -1,6 +1,131 @@
-import { Panel } from '../kit/panel.tsx'
+import { useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { VisitRange, Visits } from '../../client/wire/visits.ts'
+import { useResource } from '../api/resource.ts'
+import { settings } from '../api/settings.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Notice, Trouble } from '../kit/notice.tsx'
+import { Empty, Loading, Panel } from '../kit/panel.tsx'
+import { dayOf } from './interval-words.ts'
+import { Numbers } from './visits-numbers.tsx'
+import { Ranked } from './visits-ranked.tsx'
+import { Series } from './visits-series.tsx'
 
-/** How often a site was visited. */
+const RANGES: { range: VisitRange; name: string; words: string }[] = [
+  { range: '24h', name: '24 hours', words: 'the last 24 hours' },
+  { range: '7d', name: '7 days', words: 'the last 7 days' },
+  { range: '30d', name: '30 days', words: 'the last 30 days' },
+  { range: '90d', name: '90 days', words: 'the last 90 days' },
+]
+
+/** Of the API, and so of an address without one. */
+const USUAL = RANGES[1]!
+
+/** How often a site was visited, and what was asked for. */
 export function VisitsView({ slug }: { slug: string }) {
-  return <Panel title="Visits" lead={slug} />
+  if (!settings.visits) return <NotCounted />
+  return <CountedVisits slug={slug} />
+}
+
+function CountedVisits({ slug }: { slug: string }) {
+  const { path, query } = useLocation()
+  const chosen = RANGES.find(({ range }) => range === query.range) ?? USUAL
+  const { range } = chosen
+  const asked = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range))
+  // While another span is on its way the one before stays in sight.
+  const last = useRef<Visits | undefined>(undefined)
+  last.current = asked.value ?? last.current
+  const visits = asked.failing ? asked.value : last.current
+  return (
+    <div class="stack">
+      <div class="panel-head">
+        <nav class="ranges" aria-label="How far back">
+          {RANGES.map((it) => (
+            <a
+              key={it.range}
+              href={`${path}?range=${it.range}`}
+              aria-current={it === chosen ? 'page' : undefined}
+            >
+              {it.name}
+            </a>
+          ))}
+        </nav>
+        <Button look="link" busy={asked.loading} onClick={asked.reload}>
+          Refresh
+        </Button>
+      </div>
+      <Trouble failing={asked.failing} onAgain={asked.reload} />
+      {!visits && asked.loading && <Loading what="the visits" />}
+      {visits && (
+        <div class="stack" aria-busy={asked.value === undefined}>
+          <Counted visits={visits} />
+        </div>
+      )}
+      <HowItIsCounted />
+    </div>
+  )
+}
+
+function Counted({ visits }: { visits: Visits }) {
+  const { counted, totals, topPaths, referrers, missingPaths, from, range } = visits
+  if (!counted) return <NotCounted />
+  const words = RANGES.find((it) => it.range === range)!.words
+  if (totals.requests === 0) return <NobodyYet words={words} />
+  const since = range === '24h' ? `Counted by day: since ${dayOf(from)}, 00:00 UTC.` : undefined
+  return (
+    <>
+      <Series visits={visits} words={words} />
+      <Ranked title="Pages and files" of="Path" counts={topPaths} since={since} none="Nothing was found." />
+      <div class="pair">
+        <Ranked
+          title="Came from"
+          of="Site"
+          counts={referrers}
+          since={since}
+          none="No page elsewhere led here."
+        />
+        <Ranked
+          title="Not found"
+          of="Path"
+          counts={missingPaths}
+          since={since}
+          none="Everything that was asked for was there."
+        />
+      </div>
+      <Numbers visits={visits} />
+    </>
+  )
+}
+
+function NobodyYet({ words }: { words: string }) {
+  return (
+    <Empty title={`Nobody came in ${words}.`}>
+      <p class="quiet">A visit shows here within seconds.</p>
+    </Empty>
+  )
+}
+
+function NotCounted() {
+  return (
+    <Notice title="Visits are not counted here.">
+      <p>
+        Whoever runs this service turned it off, with <code>SLIPWAY_VISITS=off</code>.
+      </p>
+    </Notice>
+  )
+}
+
+/** What visitors may want to be told. */
+function HowItIsCounted() {
+  return (
+    <Panel title="How it is counted">
+      <p class="quiet">
+        Each answer to a visitor is a request, with the bytes that were sent. A visitor is a browser at an
+        address that read a page, counted once a day, in the hour in which it came first; days are those of
+        UTC. No cookie is set, and no address is kept: visitors are told apart by a hash with a secret of the
+        day, and both are deleted after it. So nobody is known from one day to the next.
+      </p>
+    </Panel>
+  )
 }

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
+import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../client/wire.ts'
-import { LOOKS } from '../visitor.ts'
-import { inBrowser, type Owner, Web } from './person.ts'
+import { LOOKS, type Visitor } from '../visitor.ts'
+import { inBrowser, Web } from './person.ts'
 
 let web: Web
+/** Signed in by what this browser keeps. */
+let signedIn: BrowserContextOptions
+let client: Slipway
 
 before(async () => {
   web = await Web.open()
+  if (inBrowser.skip) return
+  await using owner = await web.owner()
+  signedIn = { storageState: await owner.visitor.context.storageState() }
+  client = web.service.client(owner.key)
 })
 
 after(() => web[Symbol.asyncDispose]())
@@ -28,17 +37,15 @@ const BAKERY: Record<string, string> = {
 }
 
 /** The settings of a site that this person has just published. */
-async function settingsOf(owner: Owner, texts: Record<string, string> = BAKERY) {
-  const client = web.service.client(owner.key)
+async function settingsOf({ page }: Visitor, texts: Record<string, string> = BAKERY) {
   const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(fileOf) })
-  const { page } = owner.visitor
   const open = async () => {
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     await page.getByRole('heading', { name: 'Password' }).waitFor()
   }
   await open()
   const part = (name: string) => page.getByRole('region', { name })
-  return { client, slug, siteUrl, page, open, part, details: () => client.details(slug) }
+  return { slug, siteUrl, page, open, part, details: () => client.details(slug) }
 }
 
 function fileOf([path, text]: [string, string]) {
@@ -50,25 +57,24 @@ function fileOf([path, text]: [string, string]) {
 describe('the settings of a site', inBrowser, () => {
   for (const { name, options } of LOOKS) {
     test(`can be read and used by everyone, ${name}`, async () => {
-      await using owner = await web.owner(options)
+      await using owner = await web.visitor({ ...signedIn, ...options })
       const { page, part } = await settingsOf(owner)
       await page.getByText('The & bakery').waitFor()
-      await owner.visitor.assertAccessible()
       await page.getByRole('button', { name: 'Choose a picture' }).click()
-      await owner.visitor.assertAccessible()
+      await owner.assertAccessible()
       await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
       await page.getByLabel('Description').fill('long '.repeat(110))
       await part('Time to live').getByLabel('The site goes').selectOption('On a date')
-      await owner.visitor.assertAccessible()
+      await owner.assertAccessible()
       await page.getByRole('button', { name: 'Delete the site' }).click()
-      await owner.visitor.assertAccessible()
-      owner.visitor.assertNoComplaints()
+      await owner.assertAccessible()
+      owner.assertNoComplaints()
       web.assertPolicyKept()
     })
   }
 
   test('show what the document says of itself, and a card that follows as one types', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const { page, part, details } = await settingsOf(owner)
     const card = part('When it is shared').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
@@ -94,7 +100,7 @@ describe('the settings of a site', inBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: (await details()).slug }).waitFor()
     assert.deepEqual(said(await details()), [null, null, null])
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
     web.assertPolicyKept()
   })
 
@@ -122,18 +128,18 @@ describe('the settings of a site', inBrowser, () => {
     },
   ] as { of: string; texts: Record<string, string>; says: RegExp }[]) {
     test(`have a card for ${of}`, async () => {
-      await using owner = await web.owner()
+      await using owner = await web.visitor(signedIn)
       const { part } = await settingsOf(owner, texts)
       const card = part('When it is shared').getByRole('figure')
       await card.getByText(says).first().waitFor()
       assert.equal(await card.getByRole('img').count(), 0)
-      owner.visitor.assertNoComplaints()
+      owner.assertNoComplaints()
       web.assertPolicyKept()
     })
   }
 
   test('say how many characters are left, and keep what is too long from being saved', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const { page, part, details } = await settingsOf(owner)
     await page.getByLabel('Title').fill('🥖'.repeat(200))
     await part('When it is shared').getByText('0 of 200 characters left').waitFor()
@@ -144,11 +150,11 @@ describe('the settings of a site', inBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     assert.equal((await details()).title, '🥖'.repeat(200))
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('find a picture by its name among many', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
     const { page } = await settingsOf(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
     await page.getByRole('button', { name: 'Choose a picture' }).click()
@@ -161,11 +167,11 @@ describe('the settings of a site', inBrowser, () => {
     await dialog.getByRole('button', { name: 'pictures/29.svg' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('figure').getByRole('img', { name: 'pictures/29.svg' }).waitFor()
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('set, change and remove a password', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const { page, part, siteUrl, details } = await settingsOf(owner)
     await using visitor = await web.visitor()
     const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
@@ -188,11 +194,11 @@ describe('the settings of a site', inBrowser, () => {
     await page.getByText('Everybody can see the site now.').waitFor()
     assert.equal(await guarded(), 200)
     assert.equal((await details()).hasPassword, false)
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('switch to an application with one page', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const { page, siteUrl } = await settingsOf(owner)
     await using visitor = await web.visitor()
     await page.getByRole('switch', { name: 'Single-page application' }).click()
@@ -201,11 +207,11 @@ describe('the settings of a site', inBrowser, () => {
     await page.getByRole('switch', { name: 'Single-page application', checked: true }).click()
     await page.getByText('Pages without a file are not found now.').waitFor()
     assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 404)
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('let a site go after a while, on a date, and stay after all', async () => {
-    await using owner = await web.owner({ timezoneId: 'Asia/Kolkata' })
+    await using owner = await web.visitor({ ...signedIn, timezoneId: 'Asia/Kolkata' })
     const { page, part, details } = await settingsOf(owner)
     const life = part('Time to live')
     const goes = life.getByLabel('The site goes')
@@ -215,7 +221,7 @@ describe('the settings of a site', inBrowser, () => {
     await set.click()
     await life.getByText(/It goes on .*, in 6 days\./).waitFor()
     const { expiresAt } = await details()
-    assert.equal(Math.round((Date.parse(expiresAt!) - Date.now()) / 60_000), 7 * 24 * 60)
+    assert.equal(Date.parse(expiresAt!) - web.service.clock.now, 7 * 86_400_000)
     await goes.selectOption('On a date')
     const date = life.getByLabel('Date and time')
     await date.fill('2001-01-01T12:00')
@@ -224,6 +230,7 @@ describe('the settings of a site', inBrowser, () => {
     await life.getByText('within a year').waitFor()
     const nextYear = new Date(Date.now() + 300 * 86_400_000).toISOString().slice(0, 10)
     await date.fill(`${nextYear}T12:00`)
+    web.service.clock.now = Date.now() + 1000
     await set.click()
     await page.getByText(/^It goes on .*, 12:00\.$/).waitFor()
     const late = Date.parse((await details()).expiresAt!) - Date.parse(`${nextYear}T06:30Z`)
@@ -232,12 +239,12 @@ describe('the settings of a site', inBrowser, () => {
     await set.click()
     await life.getByText('It stays until you delete it.').waitFor()
     assert.equal((await details()).expiresAt, null)
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('make a copy and lead to it, and give all files back', async () => {
-    await using owner = await web.owner()
-    const { page, slug, client, part } = await settingsOf(owner)
+    await using owner = await web.visitor(signedIn)
+    const { page, slug, part } = await settingsOf(owner)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       part('Copies').getByRole('link', { name: 'Download all files' }).click(),
@@ -248,12 +255,12 @@ describe('the settings of a site', inBrowser, () => {
     const copy = new URL(page.url()).pathname.split('/').at(-1)!
     assert.notEqual(copy, slug)
     assert.deepEqual((await client.details(copy)).files, (await client.details(slug)).files)
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('delete the site once its name is typed', async () => {
-    await using owner = await web.owner()
-    const { page, slug, client } = await settingsOf(owner)
+    await using owner = await web.visitor(signedIn)
+    const { page, slug } = await settingsOf(owner)
     await page.getByRole('button', { name: 'Delete the site' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(`Type ${slug} to delete it`).fill('another')
@@ -264,12 +271,12 @@ describe('the settings of a site', inBrowser, () => {
     await page.waitForURL('**/sites')
     await page.getByText(`${slug} is deleted.`).waitFor()
     await assert.rejects(client.details(slug), { code: 'NOT_FOUND' })
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 
   test('keep what is typed when it cannot be saved, and say why', async () => {
-    await using owner = await web.owner()
-    const { page, part, slug, client } = await settingsOf(owner)
+    await using owner = await web.visitor(signedIn)
+    const { page, part, slug } = await settingsOf(owner)
     await page.getByLabel('Title').fill('Loaves')
     await page.route('**/metadata', (route) => route.abort())
     await page.getByRole('button', { name: 'Save' }).click()
@@ -283,7 +290,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('cost two requests of the hour to be opened', async () => {
-    await using owner = await web.owner()
+    await using owner = await web.visitor(signedIn)
     const { page, open } = await settingsOf(owner)
     const asked: string[] = []
     page.on('request', (request) => {

@@ -1,0 +1,35 @@
+import type { Visits } from '../../client/wire/visits.ts'
+import { longOf } from './interval-words.ts'
+import { MEASURES } from './measures.ts'
+
+/** What the plots show, in figures. */
+export function Numbers({ visits: { series, interval } }: { visits: Visits }) {
+  const last = series.length - 1
+  return (
+    <details class="panel">
+      <summary>All numbers by {interval}</summary>
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">{interval === 'hour' ? 'Hour' : 'Day'}</th>
+            {MEASURES.map(({ of, name }) => (
+              <th key={of} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {series.map((numbers, at) => (
+            <tr key={numbers.at}>
+              <th scope="row">{longOf(numbers.at, interval, at === last)}</th>
+              {MEASURES.map(({ of, words }) => (
+                <td key={of}>{words(numbers[of])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  )
+}

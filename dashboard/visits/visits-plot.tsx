@@ -1,0 +1,122 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import type { Visits } from '../../client/wire/visits.ts'
+import { shortOf } from './interval-words.ts'
+
+interface PlotProps {
+  /** What it shows, for those who do not see it. */
+  name: string
+  values: number[]
+  /** The start of the interval of each. */
+  times: string[]
+  interval: Visits['interval']
+  /** A value in words. */
+  said: (value: number) => string
+  /** Hears which interval is pointed at; undefined when none is. */
+  onPoint: (at: number | undefined) => void
+}
+
+/** CSS pixels. */
+const HEIGHT = 128
+const LEFT = 56
+const BETWEEN_TIMES = 64
+
+/** Steps of whole numbers that people count in: 1, 2, 5, 10, 20 … */
+const STEPS = Array.from({ length: 48 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3))
+
+/** How many intervals from one written time to the next. */
+const STRIDES = [1, 2, 3, 4, 6, 7, 12, 14, 28, 45]
+
+/** Bars over time, as wide as there is room, in the colours of the page; the pointer is at the same place in all of them. */
+export function VisitsPlot({ name, ...shown }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const latest = useRef(shown)
+  latest.current = shown
+  const plot = useRef<uPlot | undefined>(undefined)
+  useEffect(() => {
+    const drawn = draw(box.current!, () => latest.current)
+    plot.current = drawn
+    const room = new ResizeObserver(([entry]) =>
+      drawn.setSize({ width: entry!.contentRect.width, height: HEIGHT }),
+    )
+    room.observe(box.current!)
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const repaint = () => drawn.redraw()
+    scheme.addEventListener('change', repaint)
+    return () => {
+      scheme.removeEventListener('change', repaint)
+      room.disconnect()
+      drawn.destroy()
+    }
+  }, [])
+  const data = shown.values.join()
+  useEffect(
+    () => plot.current?.setData(dataOf(latest.current.values)),
+    [data, shown.times[0], shown.interval],
+  )
+  return <div class="plot" ref={box} role="img" aria-label={name} />
+}
+
+function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
+  const colour = (name: string) => () => getComputedStyle(box).getPropertyValue(name)
+  const axis = {
+    stroke: colour('--quiet'),
+    font: `12px ${getComputedStyle(box).fontFamily}`,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  return new uPlot(
+    {
+      width: box.clientWidth,
+      height: HEIGHT,
+      padding: [8, 0, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { x: false, y: false },
+        points: { show: false },
+        sync: { key: 'visits' },
+      },
+      scales: {
+        x: { time: false, range: () => [-0.5, shown().values.length - 0.5] },
+        y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+      },
+      axes: [
+        {
+          ...axis,
+          grid: { show: false },
+          size: 28,
+          space: BETWEEN_TIMES,
+          incrs: STRIDES,
+          values: (_, places) =>
+            places.map((at) => {
+              const time = shown().times[at]
+              return time === undefined ? '' : shortOf(time, shown().interval)
+            }),
+        },
+        {
+          ...axis,
+          size: LEFT,
+          space: 36,
+          incrs: STEPS,
+          values: (_, values) => values.map((value) => (value === 0 ? '0' : shown().said(value))),
+        },
+      ],
+      series: [
+        {},
+        {
+          fill: colour('--accent'),
+          paths: uPlot.paths.bars!({ size: [0.75, 40], radius: 0.1 }),
+          points: { show: false },
+        },
+      ],
+      hooks: { setCursor: [({ cursor }) => shown().onPoint(cursor.idx ?? undefined)] },
+    },
+    dataOf(shown().values),
+    box,
+  )
+}
+
+function dataOf(values: number[]): uPlot.AlignedData {
+  return [values.map((_, at) => at), values]
+}

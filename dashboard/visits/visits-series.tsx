@@ -1,0 +1,42 @@
+import { useState } from 'preact/hooks'
+import type { Visits } from '../../client/wire/visits.ts'
+import { longOf } from './interval-words.ts'
+import { MEASURES } from './measures.ts'
+import { VisitsPlot } from './visits-plot.tsx'
+
+/** The numbers over time: a plot of each, and at the pointer the numbers of all. */
+export function Series({ visits, words }: { visits: Visits; words: string }) {
+  const { series, interval, totals } = visits
+  const [at, point] = useState<number | undefined>(undefined)
+  const pointed = at === undefined ? undefined : series[at]
+  const when = pointed ? longOf(pointed.at, interval, at === series.length - 1) : `In ${words}`
+  return (
+    <section class="panel stack" aria-label="Over time">
+      <div class="panel-head">
+        <h2>Over time</h2>
+        <p class="quiet small">{when}</p>
+      </div>
+      {MEASURES.map(({ of, name, words: said }) => (
+        <div key={of} class="measure">
+          <div>
+            <h3>{name}</h3>
+            <p class="total">{said((pointed ?? totals)[of])}</p>
+          </div>
+          <VisitsPlot
+            name={`${name} by ${interval}: ${said(totals[of])} in ${words}. The numbers are in the table below.`}
+            values={series.map((numbers) => numbers[of])}
+            times={series.map((numbers) => numbers.at)}
+            interval={interval}
+            said={said}
+            onPoint={point}
+          />
+        </div>
+      ))}
+      <p class="quiet small">
+        {interval === 'hour'
+          ? 'Hours are told by the clock of this device.'
+          : 'Days begin and end at midnight UTC.'}
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Slipway } from '../../client/sdk/slipway.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, Web } from './person.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+let web: Web
+/** Signed in by what this browser keeps. */
+let signedIn: BrowserContextOptions
+let client: Slipway
+/** A site that was visited; nobody visits it any more. */
+let visited: string
+
+before(async () => {
+  web = await Web.open()
+  if (inBrowser.skip) return
+  await using owner = await web.owner()
+  signedIn = { storageState: await owner.visitor.context.storageState() }
+  client = web.service.client(owner.key)
+  visited = await visitedSite()
+})
+
+after(() => web[Symbol.asyncDispose]())
+
+const PATHS = ['/', '/', '/', '/about', ...Array.from({ length: 11 }, (_, at) => `/gone/${at}`)]
+
+/** Three visitors, each on a day of its own: today, yesterday, 20 days ago. */
+async function visitedSite(): Promise<string> {
+  const { clock } = web.service
+  const now = clock.now
+  const { slug, siteUrl } = await published(client)
+  for (const since of [20 * DAY, DAY, 0]) {
+    clock.now = now - since
+    for (const path of PATHS) await visit(siteUrl + path.slice(1))
+    await client.visits(slug, '24h')
+  }
+  clock.now = now
+  return slug
+}
+
+function published(client: Slipway) {
+  const pages = ['index.html', 'about.html'].map((path) => {
+    const bytes = new TextEncoder().encode('<h1>Bread</h1>')
+    return { path, size: bytes.length, contentType: 'text/html', open: () => bytes }
+  })
+  return client.publish({ files: pages })
+}
+
+function visit(address: string): Promise<void> {
+  const { host, pathname } = new URL(address)
+  const headers = { Host: host, 'User-Agent': 'Firefox', Referer: 'https://news.example/bread' }
+  return new Promise((done, fail) => {
+    const sent = request({ host: '127.0.0.1', port: web.service.port, path: pathname, headers }, (answer) => {
+      answer.resume().on('end', done)
+    })
+    sent.on('error', fail).end()
+  })
+}
+
+const visitsAt = (slug: string, query = '') => `${web.service.baseUrl}/sites/${slug}/visits${query}`
+
+const total = (page: Page, name: string) =>
+  page.getByRole('region', { name: 'Over time' }).locator('div', { has: page.getByRole('heading', { name }) })
+
+const chosenRange = (page: Page) =>
+  page.getByRole('navigation', { name: 'How far back' }).locator('[aria-current=page]')
+
+/** The rows of a table as texts. */
+async function rowsOf(page: Page, part: string): Promise<string[][]> {
+  const rows = await page.getByRole('region', { name: part }).locator('tbody tr').all()
+  return Promise.all(rows.map((row) => row.locator('td').allInnerTexts()))
+}
+
+describe('the visits of a site', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`can be read by everyone, ${name}`, async () => {
+      await using owner = await web.visitor({ ...signedIn, ...options })
+      const { page } = owner
+      await page.goto(visitsAt(visited, '?range=30d'))
+      await page.getByText('All numbers by day').click()
+      await owner.assertAccessible()
+      owner.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('are told for spans that have an address, with the most wanted first', async () => {
+    await using owner = await web.visitor(signedIn)
+    const { page } = owner
+    await page.goto(visitsAt(visited))
+    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
+    await chosenRange(page).getByText('7 days').waitFor()
+    await page.getByRole('link', { name: '30 days' }).click()
+    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
+    await total(page, 'Visitors').getByText('3', { exact: true }).waitFor()
+    assert.equal(page.url(), visitsAt(visited, '?range=30d'))
+    assert.deepEqual(await rowsOf(page, 'Pages and files'), [
+      ['/', '9'],
+      ['/about', '3'],
+    ])
+    assert.deepEqual(await rowsOf(page, 'Came from'), [['news.example', '12']])
+    const missing = () => rowsOf(page, 'Not found').then((rows) => rows.length)
+    assert.equal(await missing(), 10)
+    await page.getByRole('button', { name: 'Show all 11: Not found' }).click()
+    assert.equal(await missing(), 11)
+    await page.goBack()
+    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
+    await chosenRange(page).getByText('7 days').waitFor()
+    owner.assertNoComplaints()
+    web.assertPolicyKept()
+  })
+
+  test('are drawn, and told at the pointer and in a table, too', async () => {
+    await using owner = await web.visitor({ ...signedIn, viewport: { width: 1280, height: 800 } })
+    const { page } = owner
+    await page.goto(visitsAt(visited, '?range=30d'))
+    const plots = page.getByRole('region', { name: 'Over time' }).getByRole('img')
+    assert.match(
+      (await plots.nth(1).getAttribute('aria-label'))!,
+      /^Requests by day: 45 in the last 30 days\./,
+    )
+    const { width, height } = (await plots.nth(1).boundingBox())!
+    await plots.nth(1).hover({ position: { x: width - 8, y: height / 2 } })
+    await page
+      .getByText(/, so far$/)
+      .first()
+      .waitFor()
+    await total(page, 'Requests').getByText('15', { exact: true }).waitFor()
+    await page.getByRole('heading', { level: 1 }).hover()
+    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
+    await page.getByText('All numbers by day').click()
+    const rows = await page.getByRole('group').getByRole('row').allInnerTexts()
+    assert.equal(rows.length, 31)
+    assert.match(rows.at(-1)!, /, so far\s+1\s+15\s/)
+    assert.equal(rows.filter((row) => /\s0\s+0\s+0 bytes$/.test(row)).length, 27)
+    owner.assertNoComplaints()
+  })
+
+  test('are drawn again when the window or its colours change', async () => {
+    await using owner = await web.visitor({ ...signedIn, viewport: { width: 1280, height: 800 } })
+    const { page } = owner
+    await page.goto(visitsAt(visited))
+    await page.locator('canvas').first().waitFor()
+    const drawn = () => page.evaluate(() => document.querySelector('canvas')!.toDataURL())
+    const changes = (before: string) =>
+      page.waitForFunction((last) => document.querySelector('canvas')!.toDataURL() !== last, before)
+    const light = await drawn()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await changes(light)
+    const wide = await drawn()
+    await page.setViewportSize({ width: 360, height: 800 })
+    await changes(wide)
+    await owner.assertAccessible()
+    owner.assertNoComplaints()
+  })
+
+  test('of the last day are told by the clock of whoever looks', async () => {
+    await using owner = await web.visitor({ ...signedIn, timezoneId: 'Asia/Kolkata' })
+    const { page } = owner
+    await page.goto(visitsAt(visited, '?range=24h'))
+    await page.getByText('All numbers by hour').click()
+    const hours = await page.getByRole('group').getByRole('rowheader').allInnerTexts()
+    await owner.assertAccessible()
+    assert.equal(hours.length, 24)
+    assert.ok(hours.every((hour) => /^\w+, \d\d:30(, so far)?$/.test(hour)))
+    await page.getByText('Hours are told by the clock of this device.').waitFor()
+    await page
+      .getByRole('region', { name: 'Pages and files' })
+      .getByText(/00:00 UTC/)
+      .waitFor()
+    owner.assertNoComplaints()
+  })
+
+  test('say how they are counted when there are none, and show the next one', async () => {
+    await using owner = await web.visitor(signedIn)
+    const { page } = owner
+    const { slug, siteUrl } = await published(client)
+    await page.goto(visitsAt(slug))
+    await page.getByText('Nobody came in the last 7 days.').waitFor()
+    await page.getByText('No cookie is set').waitFor()
+    await owner.assertAccessible()
+    await visit(siteUrl)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await total(page, 'Visitors').getByText('1', { exact: true }).waitFor()
+    owner.assertNoComplaints()
+  })
+
+  test('can be asked for again when the network fails', async () => {
+    await using owner = await web.visitor(signedIn)
+    const { page } = owner
+    await page.goto(visitsAt(visited))
+    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
+    await page.route('**/analytics*', (route) => route.abort())
+    await page.getByRole('link', { name: '30 days' }).click()
+    await page.getByText('The server does not answer.').waitFor()
+    await page.unroute('**/analytics*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
+  })
+
+  test('cost one request for each span, once, and load what draws them only here', async () => {
+    await using owner = await web.visitor(signedIn)
+    const { page } = owner
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const times = (what: string) => asked.filter((path) => path.includes(what)).length
+    await page.goto(`${web.service.baseUrl}/sites/${visited}/settings`)
+    await page.getByRole('heading', { name: 'Password' }).waitFor()
+    assert.equal(times('visits-view'), 0)
+    const ways = page.getByRole('navigation', { name: 'How far back' })
+    await page.getByRole('link', { name: 'Visits' }).click()
+    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
+    await ways.getByRole('link', { name: '30 days' }).click()
+    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
+    await ways.getByRole('link', { name: '7 days' }).click()
+    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
+    assert.deepEqual([times('visits-view'), times('/analytics')], [1, 2])
+  })
+
+  test('are not asked for where they are not counted', async () => {
+    await using quiet = await Web.open({ VISITS: 'off' })
+    await using owner = await quiet.owner()
+    const { page } = owner.visitor
+    const { slug } = await published(quiet.service.client(owner.key))
+    page.on('request', (request) => assert.doesNotMatch(request.url(), /analytics/))
+    await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
+    await page.getByText('Visits are not counted here.').waitFor()
+    await owner.visitor.assertAccessible()
+    owner.visitor.assertNoComplaints()
+  })
+})
