@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
 import { useKept } from '../api/use-kept.ts'
@@ -10,10 +10,10 @@ import { wayOn } from './ways.ts'
 export function SignInPage() {
   const { query, route } = useLocation()
   const email = useKept(signedInAs)
-  const way = wayOn(query.then)
+  const [way] = useState(() => wayOn(query.then))
   useEffect(() => {
     if (email !== null) route(way, true)
-  }, [email, way])
+  }, [email])
   return (
     <Page title="Sign in" narrow>
       {email === null ? <SignInForm /> : <p role="status">You are signed in as {email}.</p>}

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { codeIn } from '../../dashboard/sign-in/mailed-code.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, newAddress, Web } from './person.ts'
+
+describe('a code', () => {
+  for (const [how, typed, read] of [
+    ['as it was mailed', 'ABCD-2345', 'ABCD-2345'],
+    ['in small letters', 'abcd-2345', 'ABCD-2345'],
+    ['without its dash', 'ABCD2345', 'ABCD-2345'],
+    ['with spaces around it and in it', '  abcd 2345 ', 'ABCD-2345'],
+    ['with the long dash of some mail programs', 'ABCD–2345', 'ABCD-2345'],
+    ['with the words around it', 'Your code: ABCD-2345.', 'ABCD-2345'],
+    ['with a line end of a paste', '\r\nABCD-2345\r\n', 'ABCD-2345'],
+  ] as const) {
+    test(`is read ${how}`, () => assert.equal(codeIn(typed), read))
+  }
+
+  for (const typed of [
+    '',
+    'ABCD-234',
+    'ABCD-23456',
+    'ABCD-0OI1',
+    'ABCDE-2345',
+    'ABCD-2345-ABCD',
+    'sl_live_00000000',
+  ]) {
+    test(`is not yet whole as "${typed}"`, () => assert.equal(codeIn(typed), undefined))
+  }
+})
+
+let web: Web
+
+before(async () => {
+  web = await Web.open()
+})
+
+after(() => web[Symbol.asyncDispose]())
+
+describe('signing in', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`takes an address and a mailed code, ${name}`, async () => {
+      await using visitor = await web.visitor(options)
+      const { page } = visitor
+      const email = newAddress()
+      await page.goto(`${web.service.baseUrl}/sign-in`)
+      await page.getByText('an API key that you have goes on working').waitFor()
+      await visitor.assertAccessible()
+      await askForCode(page, email)
+      await visitor.assertAccessible()
+      await writeCode(page, email)
+      await page.waitForURL('**/sites')
+      visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('sends a whole code by itself, also one that was pasted with the words around it', async () => {
+    for (const write of [
+      (code: string) => code.toLowerCase().replace('-', ''),
+      (code: string) => `Your code is ${code}. It works once.`,
+    ]) {
+      await using visitor = await web.visitor()
+      const { page } = visitor
+      const email = newAddress()
+      await page.goto(`${web.service.baseUrl}/sign-in`)
+      await askForCode(page, email)
+      await page.getByLabel('Code from the mail').fill(write(await web.service.mailedCode(email)))
+      await page.waitForURL('**/sites')
+    }
+  })
+
+  test('goes where its reader was going, and only within this service', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    for (const [then, place] of [
+      ['/account', '/account'],
+      ['/domains?site=abc', '/domains?site=abc'],
+      ['/sites/abc/files', '/sites/abc/files'],
+      ['//elsewhere.example/', '/sites'],
+      ['/\\elsewhere.example/', '/sites'],
+      ['/\t/elsewhere.example/', '/sites'],
+      ['https://elsewhere.example/', '/sites'],
+      ['javascript:alert(1)', '/sites'],
+      ['/sign-in?then=/sign-in', '/sites'],
+      ['/api/v1/me', '/sites'],
+      ['', '/sites'],
+    ] as const) {
+      await page.goto(`${web.service.baseUrl}/sign-in?then=${encodeURIComponent(then)}`)
+      await page.waitForURL(web.service.baseUrl + place)
+    }
+  })
+
+  test('leaves the API key as it is', async () => {
+    const email = newAddress()
+    const key = await web.service.signIn(email)
+    await using visitor = await web.visitor()
+    await visitor.page.goto(`${web.service.baseUrl}/sign-in`)
+    await askForCode(visitor.page, email)
+    await writeCode(visitor.page, email)
+    await visitor.page.waitForURL('**/sites')
+    assert.equal((await web.service.client(key).me()).email, email)
+  })
+
+  test('says that a code is wrong, tries it once, and takes the right one after it', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const email = newAddress()
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await askForCode(page, email)
+    const field = page.getByLabel('Code from the mail')
+    await field.fill('AAAA-AAAA')
+    await page.getByRole('alert').getByText('The code is wrong, used or no longer valid').waitFor()
+    assert.equal(await field.inputValue(), 'AAAA-AAAA')
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+    await visitor.assertAccessible()
+    await writeCode(page, email)
+    await page.waitForURL('**/sites')
+  })
+
+  test('says what is wrong with an address that cannot receive mail', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    const field = page.getByLabel('Your email address')
+    for (const address of ['somebody@nowhere', 'somebody', '']) {
+      await field.fill(address)
+      await page.getByRole('button', { name: 'Mail me a code' }).click()
+      await page.getByRole('alert').getByText('This must be an email address').waitFor()
+      assert.equal(await field.inputValue(), address)
+      assert.equal(await field.getAttribute('aria-invalid'), 'true')
+    }
+  })
+
+  test('takes its reader from step to step, mails a new code, or one to another address', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const [first, second] = [newAddress(), newAddress()]
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await askForCode(page, first)
+    const code = page.getByLabel('Code from the mail')
+    await code.and(page.locator(':focus')).waitFor()
+    const old = await web.service.mailedCode(first)
+    await page.getByRole('button', { name: 'Mail a new code' }).click()
+    await page.getByText(`A new code is on its way to ${first}.`).waitFor()
+    await code.and(page.locator(':focus')).waitFor()
+    assert.notEqual(await web.service.mailedCode(first), old)
+
+    await page.getByRole('button', { name: 'Use another address' }).click()
+    await page.getByLabel('Your email address').and(page.locator(':focus')).waitFor()
+    await askForCode(page, second)
+    await writeCode(page, second)
+    await page.waitForURL('**/sites')
+  })
+
+  test('mails one code however often its button is pressed', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const email = newAddress()
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await page.getByLabel('Your email address').fill(email)
+    await page.getByRole('button', { name: 'Mail me a code' }).dblclick()
+    await page.getByLabel('Code from the mail').waitFor()
+    assert.equal(countLetters(email), 1)
+  })
+
+  test('says how many codes an hour are mailed, and when it goes on', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const email = newAddress()
+    for (let codes = 0; codes < 5; codes++) await web.service.client().requestCode(email)
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await page.getByLabel('Your email address').fill(email)
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByText('At most 5 codes an hour are mailed to one address.', { exact: true }).waitFor()
+    await page.getByText(/^It goes on at (tomorrow, )?\d\d:\d\d\./).waitFor()
+    await visitor.assertAccessible()
+  })
+
+  test('still waits for the code when the page is opened again, until the code is over', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const email = newAddress()
+    await page.clock.install()
+    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await askForCode(page, email)
+    await page.clock.fastForward('07:00')
+    await page.reload()
+    await page.getByText(`A code is on its way to ${email}. It works for 3 minutes.`).waitFor()
+    await page.getByLabel('Code from the mail').and(page.locator(':focus')).waitFor()
+    await page.clock.fastForward('03:01')
+    await page.reload()
+    await page.getByLabel('Your email address').waitFor()
+  })
+
+  test('is done in a tab by what another tab does', async () => {
+    await using visitor = await web.visitor()
+    const [first, second] = [visitor.page, await visitor.context.newPage()]
+    const email = newAddress()
+    await second.goto(`${web.service.baseUrl}/account`)
+    await second.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
+    await first.goto(`${web.service.baseUrl}/sign-in?then=/domains`)
+    await askForCode(first, email)
+    await writeCode(first, email)
+    await first.waitForURL('**/domains')
+    await second.getByText(email).waitFor()
+  })
+})
+
+describe('a session that has ended', inBrowser, () => {
+  test('asks to sign in again and goes on with what was under way', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    await page.goto(`${web.service.baseUrl}/account`)
+    await page.getByRole('button', { name: 'Delete everything' }).click()
+    const form = page.getByRole('dialog', { name: 'Delete your account?' })
+    await form.getByLabel('Your address, to be sure').fill(owner.email)
+    await context.clearCookies()
+    await form.getByRole('button', { name: 'Delete everything' }).click()
+
+    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
+    await dialog.getByText('A code is on its way').waitFor()
+    await owner.visitor.assertAccessible()
+    assert.equal(await form.getByLabel('Your address, to be sure').inputValue(), owner.email)
+    await writeCode(page, owner.email)
+    await page.getByRole('status').getByText('Your account is deleted').waitFor()
+  })
+
+  test('is asked about once, whatever the page knew, and can be left', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    await context.clearCookies()
+    let calls = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/api/')) calls++
+    })
+    await page.goto(`${web.service.baseUrl}/account`)
+    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    await dialog.getByRole('button', { name: 'Not now' }).click()
+    await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
+    assert.equal(await dialog.count(), 0)
+    assert.equal(calls, 1)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
+    assert.equal(calls, 1)
+  })
+
+  test('goes on in every tab when one has signed in again', async () => {
+    await using owner = await web.owner()
+    const [first, second] = [owner.visitor.page, await owner.visitor.context.newPage()]
+    await owner.visitor.context.clearCookies()
+    for (const page of [first, second]) {
+      await page.goto(`${web.service.baseUrl}/account`)
+      await page.getByRole('dialog', { name: 'You are signed out.' }).waitFor()
+    }
+    await first.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
+    await first.getByText('A code is on its way').waitFor()
+    await writeCode(first, owner.email)
+    for (const page of [first, second]) await page.getByRole('heading', { name: 'Plan and use' }).waitFor()
+  })
+
+  test('shows nothing of the person before when somebody else signs in', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    const other = newAddress()
+    await page.goto(`${web.service.baseUrl}/account`)
+    await page.getByText(owner.email).waitFor()
+    await context.clearCookies()
+    const second = await context.newPage()
+    await second.goto(`${web.service.baseUrl}/account`)
+    await second.getByRole('button', { name: 'Not now' }).click()
+    await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
+    await askForCode(second, other)
+    await writeCode(second, other)
+    await page.getByText(other).waitFor()
+    assert.equal(await page.getByText(owner.email).count(), 0)
+  })
+})
+
+async function askForCode(page: Page, email: string): Promise<void> {
+  await page.getByLabel('Your email address').fill(email)
+  await page.getByRole('button', { name: 'Mail me a code' }).click()
+  await page.getByText(`A code is on its way to ${email}.`).waitFor()
+}
+
+/** A whole code sends itself. */
+async function writeCode(page: Page, email: string): Promise<void> {
+  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
+}
+
+function countLetters(email: string): number {
+  const folder = join(web.service.data, 'mail')
+  return readdirSync(folder).filter((name) =>
+    readFileSync(join(folder, name), 'utf8').includes(`To: ${email}`),
+  ).length
+}
