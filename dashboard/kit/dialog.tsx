@@ -11,17 +11,20 @@ interface DialogProps {
   children: ComponentChildren
 }
 
-/** A question over the page; the keyboard stays in it, and Escape leaves it. */
+/** A question over the page; the keyboard stays in it, Escape leaves it, and then the keyboard is where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
   const stands = useRef(true)
   useEffect(() => {
     const dialog = box.current!
+    const before = document.activeElement
     dialog.showModal()
     return () => {
       stands.current = false
       dialog.close()
+      // A dialog that is taken out of the page leaves the keyboard nowhere.
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
   const leave = () => {

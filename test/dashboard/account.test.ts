@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, newAddress, type Owner, Web } from './person.ts'
+
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
+
+let web: Web
+
+before(async () => {
+  web = await Web.open({ RATE_FREE: '60' })
+})
+
+after(() => web[Symbol.asyncDispose]())
+
+describe('the account page', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`shows an account and asks before it changes one, ${name}`, async () => {
+      await using owner = await web.owner(options)
+      const { visitor } = owner
+      const { page } = visitor
+      await publish(owner.key)
+      await open(page)
+      await page.getByText('this one').waitFor()
+      await visitor.assertAccessible()
+
+      await page.getByRole('button', { name: 'Make a new key' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Make a new key?' })
+      await visitor.assertAccessible()
+      await dialog.getByRole('button', { name: 'Make a new key' }).click()
+      await page.getByRole('heading', { name: 'Your new key' }).and(page.locator(':focus')).waitFor()
+      await visitor.assertAccessible()
+
+      await page.getByRole('button', { name: 'Delete everything' }).click()
+      await page.getByRole('dialog', { name: 'Delete your account?' }).waitFor()
+      await visitor.assertAccessible()
+      visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('says what of the plan is used, and costs two requests', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const slug = await publish(owner.key)
+    await web.service.client(owner.key).addDomain('www.use.example.com', slug)
+    const before = (await web.service.client(owner.key).me()).usage.requestsThisHour
+    await open(page)
+    const part = page.getByRole('region', { name: 'Plan and use' })
+    await part.getByText('Free').waitFor()
+    await part.getByText(`${before + 2} of 60`).waitFor()
+    await part.getByText(/^Starts again at (tomorrow, )?\d\d:00\./).waitFor()
+    await part.getByText('1 of 1').waitFor()
+    assert.equal(
+      await part.getByRole('progressbar', { name: 'Domains' }).getAttribute('aria-valuenow'),
+      '100',
+    )
+    await part.getByText('14 bytes').waitFor()
+    await part.getByText('A site holds up to 1,000 files and 10 GiB, a file up to 5 GiB.').waitFor()
+  })
+})
+
+describe('the API key', inBrowser, () => {
+  test('is made new after a question, shown once, and ends the one before', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page)
+    await page.getByRole('button', { name: 'Make a new key' }).click()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+
+    await page.getByRole('button', { name: 'Make a new key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('It is gone when you leave the page').waitFor()
+    await dialog.getByRole('button', { name: 'Make a new key' }).click()
+    const key = await shownKey(page)
+    assert.equal((await web.service.client(key).me()).email, owner.email)
+    assert.equal(await isUnauthorized(web.service.client(owner.key).me()), true)
+    await page.getByText(`export SLIPWAY_URL=${web.service.baseUrl}`).waitFor()
+    await page.getByText(`export SLIPWAY_KEY=${key}`).waitFor()
+  })
+
+  test('is kept nowhere: it is gone when the page is left', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page)
+    await page.getByRole('button', { name: 'Make a new key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+    const key = await shownKey(page)
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+    assert.ok(!kept.includes(key))
+
+    await page.getByRole('link', { name: 'Domains' }).click()
+    await page.waitForURL('**/domains')
+    await page.goBack()
+    await page.getByRole('button', { name: 'Make a new key' }).waitFor()
+    assert.ok(!(await page.content()).includes(key))
+
+    await page.getByRole('button', { name: 'Make a new key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+    await shownKey(page)
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor({ state: 'detached' })
+  })
+
+  test('is made without a question where there is none', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    await signIn(page, newAddress())
+    await page.getByText('There is no key yet.').waitFor()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const key = await shownKey(page)
+    await page.getByRole('button', { name: 'Hide the key' }).click()
+    await page.getByRole('button', { name: 'Make a new key' }).waitFor()
+    assert.ok(!(await page.content()).includes(key))
+  })
+})
+
+describe('browsers that are signed in', inBrowser, () => {
+  test('are listed with this one first, and are signed out one by one or all at once', async () => {
+    await using owner = await web.owner()
+    await using second = await web.visitor({ userAgent: FIREFOX })
+    await using third = await web.visitor()
+    const { page } = owner.visitor
+    for (const visitor of [second, third]) await signIn(visitor.page, owner.email)
+    await open(page)
+    const rows = page.getByRole('region', { name: 'Browsers that are signed in' }).getByRole('listitem')
+    await rows.first().getByText('this one').waitFor()
+    assert.equal(await rows.count(), 3)
+    await page.getByRole('button', { name: 'Sign out Firefox on Windows' }).click()
+    await page.getByRole('status').getByText('Firefox on Windows is signed out.').waitFor()
+    assert.equal(await rows.count(), 2)
+    await page.getByRole('button', { name: 'Sign out all others' }).click()
+    await page.getByRole('status').getByText('1 other browser signed out.').waitFor()
+    assert.equal(await rows.count(), 1)
+    for (const visitor of [second, third]) {
+      await open(visitor.page)
+      await visitor.page.getByRole('dialog', { name: 'You are signed out.' }).waitFor()
+    }
+    await page.reload()
+    await rows.first().getByText('this one').waitFor()
+  })
+
+  test('that were signed out elsewhere meanwhile are signed out', async () => {
+    await using owner = await web.owner()
+    await using second = await web.visitor({ userAgent: FIREFOX })
+    await signIn(second.page, owner.email)
+    const { page } = owner.visitor
+    await open(page)
+    const end = page.getByRole('button', { name: 'Sign out Firefox on Windows' })
+    await end.waitFor()
+    await page.evaluate(() => fetch('/api/v1/me/sessions', { method: 'DELETE' }))
+    await end.click()
+    await page.getByRole('status').getByText('Firefox on Windows is signed out.').waitFor()
+    await end.waitFor({ state: 'detached' })
+  })
+})
+
+describe('signing out', inBrowser, () => {
+  test('leads to the front page and ends it in every tab', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    const other = await context.newPage()
+    await open(other)
+    await other.getByText(owner.email).first().waitFor()
+    await open(page)
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('status').getByText('You are signed out.').waitFor()
+    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.getByRole('link', { name: 'Sign in' }).waitFor()
+    await other.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
+    assert.equal(await other.getByText(owner.email).count(), 0)
+    assert.equal(await page.evaluate(async () => (await fetch('/api/v1/me')).status), 401)
+  })
+
+  test('is done by ending this browser in the list, too', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page)
+    await page.getByRole('listitem').getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('status').getByText('You are signed out.').waitFor()
+    await page.waitForURL(`${web.service.baseUrl}/`)
+  })
+
+  test('says so when the server cannot be told of it', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page)
+    await page.getByText('this one').waitFor()
+    await page.route('**/api/auth/session', (route) => route.abort())
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.unroute('**/api/auth/session')
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.waitForURL(`${web.service.baseUrl}/`)
+  })
+})
+
+describe('leaving', inBrowser, () => {
+  test('says in numbers what goes, asks for the address, and takes all of it away', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const slug = await publish(owner.key)
+    await publish(owner.key)
+    await web.service.client(owner.key).addDomain('www.leaving.example.com', slug)
+    await open(page)
+    await page.getByRole('button', { name: 'Delete everything' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete your account?' })
+    await dialog.getByText('2 sites (28 bytes) with every version').waitFor()
+    await dialog.getByText('1 domain: visitors find nothing there any more').waitFor()
+    await dialog.getByText('your API key and every sign-in').waitFor()
+
+    const field = dialog.getByLabel('Your address, to be sure')
+    await field.fill('somebody@else.example')
+    await field.press('Enter')
+    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+
+    await field.fill(owner.email.toUpperCase())
+    await dialog.getByRole('button', { name: 'Delete everything' }).click()
+    await page.getByRole('status').getByText('Your account is deleted, and everything in it.').waitFor()
+    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.getByRole('link', { name: 'Sign in' }).waitFor()
+    assert.equal(await isUnauthorized(web.service.client(owner.key).me()), true)
+    owner.visitor.assertNoComplaints()
+
+    const key = await web.service.signIn(owner.email)
+    assert.deepEqual((await web.service.client(key).list()).publishes, [])
+  })
+
+  test('keeps everything when it is thought better of', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page)
+    await page.getByRole('button', { name: 'Delete everything' }).click()
+    const field = page.getByLabel('Your address, to be sure')
+    await field.fill(owner.email)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Delete everything' }).and(page.locator(':focus')).click()
+    assert.equal(await field.inputValue(), '')
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+  })
+})
+
+async function open(page: Page): Promise<void> {
+  await page.goto(`${web.service.baseUrl}/account`)
+}
+
+/** In the browser alone, so that there is no API key; ends on the account page. */
+async function signIn(page: Page, email: string): Promise<void> {
+  await open(page)
+  await page.getByLabel('Your email address').fill(email)
+  await page.getByRole('button', { name: 'Mail me a code' }).click()
+  await page.getByText(`A code is on its way to ${email}.`).waitFor()
+  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
+  await page.getByText('this one').waitFor()
+}
+
+async function publish(key: Owner['key']): Promise<string> {
+  const page = Buffer.from('<h1>Hello</h1>')
+  const files = [{ path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }]
+  return (await web.service.client(key).publish({ files })).slug
+}
+
+async function shownKey(page: Page): Promise<string> {
+  const key = await page.getByText(/^sl_live_[0-9a-f]{32}$/).textContent()
+  return key!
+}
+
+async function isUnauthorized(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => false,
+    (error: unknown) => isSlipwayError(error, 'UNAUTHORIZED'),
+  )
+}
