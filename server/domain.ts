@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DeleteDomainAnswer, DomainList, DomainRecord } from '../client/wire.ts'
 import { DomainChecks, type DomainChecksOptions } from './domain/check.ts'
+import { type FollowedBy, Following, type Listening } from './domain/following.ts'
 import { counterpartOf, proofName, readDomain, readName } from './domain/name.ts'
 import { recordOf } from './domain/record.ts'
 import { endDomain } from './domain/status.ts'
@@ -27,6 +28,7 @@ const KEPT_FOR_EACH = 10
 export class Domains implements Disposable {
   readonly #options: DomainsOptions
   readonly #checks: DomainChecks
+  readonly #following: Following
   /** Names that nobody can have of their own. */
   readonly #own: readonly string[]
 
@@ -34,6 +36,11 @@ export class Domains implements Disposable {
     const { siteDomain, proxyHost, baseUrl } = options
     this.#options = options
     this.#checks = new DomainChecks(options)
+    this.#following = new Following({
+      ...options,
+      records: (rows, all) => this.#records(rows, all),
+      look: (row) => this.#checks.asked(row),
+    })
     this.#own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
   }
 
@@ -94,6 +101,21 @@ export class Domains implements Disposable {
     return { domain, deleted: true }
   }
 
+  /**
+   * Tells of a domain as it changes; answers how to stop that. See `domain/following.ts` for when it ends by itself and how
+   * many can follow at a time.
+   */
+  async follow(by: FollowedBy, typed: string, listening: Listening): Promise<() => void> {
+    const row = await this.#options.store.read.domains.find(by.account.id, readName(typed))
+    if (!row) throw noSuchDomain()
+    return this.#following.follow(by, row, listening)
+  }
+
+  /** Lets all go who follow a domain, and takes nobody more; resolves when what was begun for them is over. */
+  endFollowing(): Promise<void> {
+    return this.#following.end()
+  }
+
   /** Looks up what is due; answers how many names became active or pending by that. */
   checkDue(): Promise<number> {
     return this.#checks.due()
@@ -117,16 +139,18 @@ export class Domains implements Disposable {
     return record!
   }
 
-  /** `all` are those of the account. */
+  /** `all` are those of their accounts. */
   async #records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]> {
     const { proxyHost, certificates } = this.#options
     const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)
-    const around = {
-      proxyHost,
-      own: new Set(all.map((row) => row.domain)),
-      certificates: (active.length > 0 && (await certificates?.records(active))) || new Map(),
-    }
-    return Promise.all(rows.map((row) => recordOf(row, around)))
+    const known = (active.length > 0 && (await certificates?.records(active))) || new Map()
+    const names = Map.groupBy(all, (row) => row.account_id)
+    return Promise.all(
+      rows.map((row) => {
+        const own = new Set(names.get(row.account_id)?.map(({ domain }) => domain))
+        return recordOf(row, { proxyHost, own, certificates: known })
+      }),
+    )
   }
 }
 

@@ -188,7 +188,10 @@ export async function startService(config: Config, surroundings: Surroundings): 
     encodings: rooms.encodings,
     forget,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([listener.drain(config.drainSeconds), https?.drain(config.drainSeconds)])
+      const { drainSeconds } = config
+      // Those who follow a domain would have to be waited for.
+      const ended = rooms.domains.endFollowing()
+      await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
       await opened.disposeAsync()
     },
   }

@@ -31,6 +31,15 @@ export async function jsonOf<T>(incoming: Incoming, request: Outgoing): Promise<
   }
 }
 
+/** The body of a successful answer as it comes; it fails as `reach` does. */
+export async function* bytesOf(incoming: Incoming, request: Outgoing): AsyncGenerator<Uint8Array> {
+  try {
+    yield* incoming.bytes()
+  } catch (error) {
+    throw broken(request, error)
+  }
+}
+
 async function textOf(incoming: Incoming, request: Outgoing): Promise<string> {
   try {
     return await incoming.text()

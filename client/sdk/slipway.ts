@@ -34,7 +34,8 @@ import type {
   VisitRange,
   Visits,
 } from '../wire.ts'
-import { jsonOf, reach } from './answer.ts'
+import { bytesOf, jsonOf, reach } from './answer.ts'
+import { recordsOf } from './events.ts'
 import { type Published, type PublishOptions, publish } from './publish.ts'
 import { type Patience, realPatience } from './retry.ts'
 import { type Bytes, fetchTransport, type Outgoing, type Payload, type Send } from './transport.ts'
@@ -301,6 +302,19 @@ export class Slipway {
   /** The record after another look at DNS. */
   checkDomain(domain: string): Promise<DomainRecord> {
     return this.#call('GET', `/api/v1/domains/${encodeURIComponent(domain)}`)
+  }
+
+  /**
+   * The record now and whenever it changes, for one request; ends when the server wants to be asked again. NOT_FOUND when
+   * the domain is removed. `signal` takes the place of the client's.
+   */
+  async *domainEvents(domain: string, signal = this.#options.signal): AsyncGenerator<DomainRecord> {
+    const request = this.with({ signal }).#request(
+      'GET',
+      `/api/v1/domains/${encodeURIComponent(domain)}/events`,
+      {},
+    )
+    yield* recordsOf(bytesOf(await reach(this.#send, request, this.#patience.now), request))
   }
 
   removeDomain(domain: string): Promise<DeleteDomainAnswer> {

@@ -5,13 +5,14 @@ import { isSignInLost, proveSignedIn, rememberSignedIn, signedInAs, signIns } fr
 import { settings } from './settings.ts'
 import { notice } from './standing.ts'
 
-/** Milliseconds that a call of the API may take; uploads take as long as they take. */
+/** Milliseconds that a call of the API may take. */
 const PATIENCE = 30_000
-
-const UPLOADS = '/api/v1/_upload/'
 
 /** Calls that are charged to the hour of the account; signing in has a counter of its own. */
 const OF_THE_HOUR = /^\/api\/v1\/(?!_upload\/|publish\/[^/]+\/claim\/preview)/
+
+/** What takes as long as it takes. */
+const LONG = /^\/api\/v1\/(_upload\/|domains\/[^/]+\/events$)/
 
 /** Asks the person to sign in once more; whether they did. The frame of the page sets it. */
 let signInAgain: () => Promise<boolean> = async () => false
@@ -61,7 +62,7 @@ export function here(url: string): string {
 }
 
 function limited({ url, signal }: Outgoing): Pick<Outgoing, 'signal'> {
-  if (here(url).startsWith(UPLOADS)) return signal ? { signal } : {}
+  if (LONG.test(here(url))) return signal ? { signal } : {}
   const late = AbortSignal.timeout(PATIENCE)
   return { signal: signal ? AbortSignal.any([signal, late]) : late }
 }

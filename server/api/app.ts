@@ -38,8 +38,11 @@ const SMALL_BODY = 32 * 1024
 /** More than Node takes of a request before its body. */
 const LONGEST_ADDRESS = 64 * 1024
 
-/** The answer of a route that gives a publisher's bytes back, in the document. */
-const BYTES = { description: 'The bytes', content: { '*/*': { schema: {} } } }
+/** Answers that are no JSON, in the document: a publisher's bytes, and events as they come. */
+const STREAMS = {
+  bytes: { description: 'The bytes', content: { '*/*': { schema: {} } } },
+  events: { description: 'Events, one after the other', content: { 'text/event-stream': { schema: {} } } },
+}
 
 /** Door 1: the API of spec 4 with its documents, and the pages for people. Not listening: `routing` takes requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
@@ -105,7 +108,11 @@ function routeOptions(route: Route): RouteOptions {
       ...(route.auth ? { security: route.auth === 'none' ? [] : [{ key: [] }, {}] } : {}),
       ...(route.body ? { body: route.body } : {}),
       ...(route.query ? { querystring: route.query } : {}),
-      response: { [status]: shape === 'bytes' ? BYTES : shape, '4xx': errorAnswer, '5xx': errorAnswer },
+      response: {
+        [status]: typeof shape === 'string' ? STREAMS[shape] : shape,
+        '4xx': errorAnswer,
+        '5xx': errorAnswer,
+      },
     },
     handler: route.handle,
   } as RouteOptions

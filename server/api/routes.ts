@@ -1,5 +1,6 @@
 import type { RouteHandlerMethod } from 'fastify'
 import { UPLOAD_PATH } from '../upload.ts'
+import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
 import * as publish from './publish.ts'
@@ -23,8 +24,8 @@ export interface Route {
   summary: string
   body?: shape.Schema
   query?: shape.Schema
-  /** Status and shape of success; 'bytes' for a file. */
-  answer: [number, shape.Schema | 'bytes']
+  /** Status and shape of success; 'bytes' for a file, 'events' for a stream of events. */
+  answer: [number, shape.Schema | 'bytes' | 'events']
   /** See `admission.ts`; default `api`. */
   charge?: 'sign-in' | 'none' | 'handler'
   /** See `admission.ts`; default `required`. */
@@ -114,6 +115,7 @@ function domainRoutes(rooms: Rooms): Route[] {
     { method: 'GET', url: '/api/v1/domains', tag, summary: 'List your domains', answer: [200, shape.domainList], handle: domains.list(rooms) },
     { method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', body: shape.domainRequest, answer: [201, shape.domainAnswer], handle: domains.add(rooms) },
     { method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Look a domain’s records up now', answer: [200, shape.domainAnswer], handle: domains.check(rooms) },
+    { method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: its record now and as it changes', answer: [200, 'events'], handle: domainEvents(rooms) },
     { method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainAnswer], handle: domains.remove(rooms) },
   ]
 }

@@ -1,3 +1,5 @@
+import type { DomainRow } from '../store/schema.ts'
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -31,6 +33,9 @@ export const ASKED_APART = 3 * SECOND
 /** A name that DNS is slow about, or silent, has to leave room for others. */
 const SLOWLY = MINUTE
 
+/** How often a pending name is looked up while its owner watches. */
+const WATCHED = 10 * SECOND
+
 /** Later than any look is planned for by a clock that is right. */
 export const BEYOND = 2 * DAY
 
@@ -42,6 +47,22 @@ export function pendingLook(since: number, now: number, slowly = false): number 
   const age = now - since
   const step = PENDING.find(([under]) => age < under)
   return step ? now + Math.max(step[1], slowly ? SLOWLY : 0) : null
+}
+
+/** When a pending name is looked up while its owner watches: as planned, or sooner; never when it is not pending. */
+export function soonerLook(
+  {
+    status,
+    checked_at,
+    next_check_at,
+    slow,
+  }: Pick<DomainRow, 'status' | 'checked_at' | 'next_check_at' | 'slow'>,
+  now: number,
+): number {
+  if (status !== 'pending') return Number.POSITIVE_INFINITY
+  // What was looked up in the future was so before the clock was put back.
+  if (checked_at === null || checked_at > now) return now
+  return Math.min(next_check_at ?? Number.POSITIVE_INFINITY, checked_at + (slow === 1 ? SLOWLY : WATCHED))
 }
 
 /** Since when a name that is no longer looked up waits once its owner has asked for it: daily for two days. */

@@ -8,6 +8,14 @@ export function accountsOver(db: Kysely<Schema>) {
   return {
     byId: (id: string) => all().where('id', '=', id).executeTakeFirst(),
 
+    /** Those that are there. */
+    byIds: (ids: readonly string[]): Promise<AccountRow[]> =>
+      ids.length === 0
+        ? Promise.resolve([])
+        : all()
+            .where('id', 'in', [...ids])
+            .execute(),
+
     byEmail: (email: string) => all().where('email', '=', email).executeTakeFirst(),
 
     byKeyHash: (hash: string) => all().where('key_hash', '=', hash).executeTakeFirst(),

@@ -9,6 +9,17 @@ export function domainsOver(db: Kysely<Schema>) {
     byAccount: (accountId: string) =>
       all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
 
+    /** Those of several accounts, each account's in the order of `byAccount`. */
+    byAccounts: (accountIds: readonly string[]): Promise<DomainRow[]> =>
+      accountIds.length === 0
+        ? Promise.resolve([])
+        : all()
+            .where('account_id', 'in', [...accountIds])
+            .orderBy('account_id')
+            .orderBy('created_at')
+            .orderBy('domain')
+            .execute(),
+
     bySite: (slug: string) => all().where('slug', '=', slug).orderBy('domain').execute(),
 
     find: (accountId: string, domain: string) =>

@@ -69,6 +69,18 @@ export function signInsOver(db: Kysely<Schema>) {
         .where('expires_at', '>', now)
         .executeTakeFirst(),
 
+    /** The hashes among these whose sessions are valid at `now`. */
+    async openSessions(tokenHashes: readonly string[], now: number): Promise<string[]> {
+      if (tokenHashes.length === 0) return []
+      const rows = await db
+        .selectFrom('sessions')
+        .select('token_hash')
+        .where('token_hash', 'in', [...tokenHashes])
+        .where('expires_at', '>', now)
+        .execute()
+      return rows.map((row) => row.token_hash)
+    },
+
     async dropSession(tokenHash: string): Promise<void> {
       await db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
     },
