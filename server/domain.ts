@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DeleteDomainAnswer, DomainList, DomainRecord } from '../client/wire.ts'
 import { DomainChecks, type DomainChecksOptions } from './domain/check.ts'
-import { type FollowedBy, Following, type Listening } from './domain/following.ts'
+import { type FollowedBy, Following, type FollowingOptions, type Listening } from './domain/following.ts'
 import { counterpartOf, proofName, readDomain, readName } from './domain/name.ts'
 import { recordOf } from './domain/record.ts'
 import { endDomain } from './domain/status.ts'
@@ -10,7 +10,7 @@ import { ownedSite } from './ownership.ts'
 import type { AccountRow, DomainRow } from './store/schema.ts'
 import type { Queries } from './store/store.ts'
 
-interface DomainsOptions extends DomainChecksOptions {
+interface DomainsOptions extends DomainChecksOptions, Pick<FollowingOptions, 'between'> {
   siteDomain: string
   baseUrl: string
 }

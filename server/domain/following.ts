@@ -24,7 +24,7 @@ export interface Listening {
   end(): void
 }
 
-interface FollowingOptions {
+export interface FollowingOptions {
   store: Store
   clock: () => number
   log: Log
@@ -32,6 +32,8 @@ interface FollowingOptions {
   records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]>
   /** Looks a name up in DNS now; bounded as any look is. */
   look(row: DomainRow): Promise<unknown>
+  /** Milliseconds between two looks into the store, for all who follow something. */
+  between?: number
 }
 
 interface Follower {
@@ -48,7 +50,6 @@ interface Follower {
 const MOST = 200
 const MOST_OF_ACCOUNT = 5
 
-/** Milliseconds between two looks into the store, for all who follow something. */
 const BETWEEN = 2000
 
 /** By the service's clock: the silence that `quiet` ends, and how long somebody can follow. */
@@ -137,7 +138,7 @@ export class Following {
         this.#timer = undefined
         this.#plan()
       })
-    }, BETWEEN)
+    }, this.#options.between ?? BETWEEN)
     this.#timer.unref()
   }
 

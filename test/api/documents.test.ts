@@ -45,7 +45,8 @@ GET /api/v1/publishes
 GET /api/v1/domains
 POST /api/v1/domains
 GET /api/v1/domains/{domain}
-DELETE /api/v1/domains/{domain}`
+DELETE /api/v1/domains/{domain}
+GET /api/v1/domains/{domain}/events`
   .trim()
   .split('\n')
 
@@ -202,6 +203,8 @@ async function everyCall(): Promise<void> {
   await client.addDomain('www.example.com', slug)
   await client.domains()
   await client.checkDomain('www.example.com')
+  for await (const _ of client.domainEvents('www.example.com')) break
+  api.conformance!.checkBytes('GET', '/api/v1/domains/www.example.com/events', 200, 'text/event-stream')
   await client.removeDomain('www.example.com')
   const { slug: copy } = await client.duplicate(slug)
   await client.delete(copy)

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { eventsOf, type ServerEvent } from '../../client/sdk/events.ts'
+import type { DomainRecord } from '../../client/wire.ts'
+import { Events } from '../../server/api/domain-events.ts'
+import { startTestService } from '../service.ts'
+import { type Account, Api, refused } from './api.ts'
+import { browser } from './browser.ts'
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+type Owner = Account & { slug: string }
+
+/** Somebody with a site. */
+async function publisher(): Promise<Owner> {
+  const account = await api.account()
+  const { slug } = await api.publish(account.client, { 'index.html': 'home' })
+  return { ...account, slug }
+}
+
+/** The stream as it comes over the wire. */
+async function listen(
+  domain: string,
+  headers: Record<string, string>,
+  port = api.port,
+): Promise<IncomingMessage> {
+  const path = `/api/v1/domains/${domain}/events`
+  const outgoing = request({ host: '127.0.0.1', port, path, headers, agent: false }).end()
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return incoming
+}
+
+const bearing = ({ key }: Account) => ({ authorization: `Bearer ${key}` })
+
+/** Everything that comes until the server ends it. */
+async function rest(incoming: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of incoming) text += chunk
+  return text
+}
+
+describe('the events of a domain', { concurrency: true }, () => {
+  test('begin with its record as it is, and cost one request', async () => {
+    const { client, slug, key } = await publisher()
+    const added = await client.addDomain('www.first.example.com', slug)
+    const standing = async () => {
+      const { headers } = await api.ask('GET', '/api/v1/domains', { key })
+      return Number(headers['x-ratelimit-remaining'])
+    }
+    const before = await standing()
+    const events = client.domainEvents('www.first.example.com')
+    const { value } = await events.next()
+    const { records, domain, siteSlug } = value as DomainRecord
+    assert.deepEqual([domain, siteSlug, records[1]!.value], [added.domain, slug, added.records[1]!.value])
+    await events.next()
+    await events.return(undefined)
+    assert.equal(await standing(), before - 2)
+  })
+
+  test('are a stream that nobody on the way keeps', async () => {
+    const owner = await publisher()
+    await owner.client.addDomain('www.stream.example.com', owner.slug)
+    for (const method of ['GET', 'HEAD']) {
+      const path = '/api/v1/domains/www.stream.example.com/events'
+      const outgoing = request({
+        host: '127.0.0.1',
+        port: api.port,
+        method,
+        path,
+        headers: bearing(owner),
+      }).end()
+      const [{ statusCode, headers }] = (await once(outgoing, 'response')) as [IncomingMessage]
+      assert.equal(statusCode, 200)
+      assert.equal(headers['content-type'], 'text/event-stream')
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.equal(headers['x-accel-buffering'], 'no')
+      assert.equal(headers['access-control-allow-origin'], '*')
+      outgoing.destroy()
+    }
+  })
+
+  test('end with the domain, whichever process removed it', async () => {
+    const { client, slug, email } = await publisher()
+    const { store, sweepOptions } = await api.inside()
+    const account = (await store.read.accounts.byEmail(email))!
+    await client.addDomain('www.gone.example.com', slug)
+    const events = client.domainEvents('www.gone.example.com')
+    await events.next()
+    await sweepOptions.domains.remove(account, 'www.gone.example.com')
+    const error = await refused(drained(events), 'NOT_FOUND')
+    assert.match(error.message, /no such domain/)
+  })
+
+  const endings: [what: string, end: (owner: Owner) => Promise<unknown>][] = [
+    ['its key is made new', ({ client }) => client.newKey()],
+    ['its owner leaves', ({ client, email }) => client.leave(email)],
+  ]
+  for (const [what, end] of endings) {
+    test(`end when ${what}`, async () => {
+      const owner = await publisher()
+      await owner.client.addDomain('www.key.example.com', owner.slug)
+      const incoming = await listen('www.key.example.com', bearing(owner))
+      const events = rest(incoming)
+      await end(owner)
+      assert.match(await events, /^retry: \d+\nevent: domain\n/)
+    })
+  }
+
+  test('end when the session does, and not with another one', async () => {
+    const owner = await publisher()
+    await owner.client.addDomain('www.session.example.com', owner.slug)
+    const [one, other] = [await browser(api, owner), await browser(api, owner)]
+    const [first, second] = [
+      await listen('www.session.example.com', one.headers),
+      await listen('www.session.example.com', other.headers),
+    ]
+    assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
+    const [ended, going] = [rest(first), rest(second)]
+    await api.ask('DELETE', '/api/auth/session', { headers: one.headers })
+    await ended
+    assert.equal(second.readableEnded, false)
+    await owner.client.removeDomain('www.session.example.com')
+    assert.match(await going, /event: gone\ndata: \{"domain":"www\.session\.example\.com"\}\n\n$/)
+  })
+
+  test('are for the owner alone', async () => {
+    const [owner, stranger] = [await publisher(), await publisher()]
+    await owner.client.addDomain('www.mine.example.com', owner.slug)
+    const path = '/api/v1/domains/www.mine.example.com/events'
+    const { key } = stranger
+    assert.equal((await api.ask('GET', path, { key })).json.code, 'NOT_FOUND')
+    assert.equal((await api.ask('GET', path)).json.code, 'UNAUTHORIZED')
+    assert.equal((await api.ask('GET', '/api/v1/domains/%20/events', { key })).json.code, 'VALIDATION_ERROR')
+    const { cookie } = await browser(api, owner)
+    const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://elsewhere.example' }
+    assert.equal((await api.ask('GET', path, { headers: foreign })).status, 401)
+  })
+
+  test('are refused beyond five of an account, until one of them is closed', async () => {
+    const owner = await publisher()
+    await owner.client.addDomain('www.many.example.com', owner.slug)
+    const path = '/api/v1/domains/www.many.example.com/events'
+    const open: IncomingMessage[] = []
+    for (let times = 0; times < 5; times++) open.push(await listen('www.many.example.com', bearing(owner)))
+    assert.deepEqual(new Set(open.map(({ statusCode }) => statusCode)), new Set([200]))
+    const refusal = await api.ask('GET', path, { key: owner.key })
+    assert.deepEqual([refusal.status, refusal.json.code], [429, 'RATE_LIMITED'])
+    assert.match(refusal.json.error, /^An account can follow 5 domains at a time/)
+    assert.equal(refusal.headers['retry-after'], '60')
+    open.pop()!.destroy()
+    while ((await listen('www.many.example.com', bearing(owner))).statusCode !== 200);
+    await owner.client.removeDomain('www.many.example.com')
+  })
+
+  test('end in order when the service does, which does not wait for them', async () => {
+    const service = await startTestService({ DRAIN_SECONDS: '600' })
+    const key = await service.signIn('stays@example.com')
+    const client = service.client(key)
+    const files = [{ path: 'a.txt', size: 1, contentType: 'text/plain', open: () => Buffer.from('a') }]
+    const { slug } = await client.publish({ files })
+    await client.addDomain('www.stays.example.com', slug)
+    const events = await listen('www.stays.example.com', { authorization: `Bearer ${key}` }, service.port)
+    const ended = rest(events)
+    await service[Symbol.asyncDispose]()
+    assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not broken off')
+  })
+
+  test('are not kept for a reader who does not read', () => {
+    const events = new Events('www.example.com')
+    const record = { domain: 'x'.repeat(50_000) } as DomainRecord
+    events.record(record)
+    events.record(record)
+    assert.equal(events.destroyed, false)
+    events.record(record)
+    assert.equal(events.destroyed, true)
+    events.record(record)
+    events.end()
+    const silent = new Events('www.example.com')
+    silent.quiet()
+    assert.equal(silent.destroyed, true, 'what was said long ago still waits')
+  })
+})
+
+describe('a stream of events', () => {
+  const table: [what: string, chunks: string[], events: [type: string, data: string][]][] = [
+    ['one line', ['data: a\n\n'], [['message', 'a']]],
+    ['without the space', ['data:a\n\n'], [['message', 'a']]],
+    ['several lines', ['data: a\ndata: b\n\n'], [['message', 'a\nb']]],
+    ['a type', ['event: x\ndata: a\n\n'], [['x', 'a']]],
+    [
+      'a type for one event only',
+      ['event: x\ndata: a\n\ndata: b\n\n'],
+      [
+        ['x', 'a'],
+        ['message', 'b'],
+      ],
+    ],
+    ['no data', ['event: x\n\ndata: b\n\n'], [['message', 'b']]],
+    ['comments and fields that are not known', [': a\nid: 1\nretry: 5\nx\ndata: b\n\n'], [['message', 'b']]],
+    [
+      'ends of lines of every kind',
+      ['data: a\r\ndata: b\rdata: c\n\r\ndata: d\r\r'],
+      [['message', 'a\nb\nc']],
+    ],
+    [
+      'pieces',
+      ['da', 'ta: a\r', '\n\r', '\ndata', ': b\n', '\n'],
+      [
+        ['message', 'a'],
+        ['message', 'b'],
+      ],
+    ],
+    ['a mark at the beginning', ['\ufeffdata: a\n\n'], [['message', 'a']]],
+    ['an end in the middle', ['data: a\n\ndata: b\n'], [['message', 'a']]],
+    ['colons in the data', ['data: a: b\n\n'], [['message', 'a: b']]],
+  ]
+  for (const [what, chunks, expected] of table) {
+    test(`is read as browsers read it: ${what}`, async () => {
+      const found = await collect(chunks.map((chunk) => Buffer.from(chunk)))
+      assert.deepEqual(
+        found.map(({ type, data }) => [type, data]),
+        expected,
+      )
+    })
+  }
+
+  test('is read whole though its characters are cut', async () => {
+    const bytes = Buffer.from('data: zażółć 日本\n\n')
+    const found = await collect([...bytes].map((byte) => Buffer.from([byte])))
+    assert.deepEqual(found, [{ type: 'message', data: 'zażółć 日本' }])
+  })
+
+  test('is not read without end', async () => {
+    const line = Buffer.from('x'.repeat(2 ** 19))
+    await assert.rejects(collect([line, line, line]), /too long/)
+    const data = Buffer.from(`data: ${'x'.repeat(2 ** 19)}\n`)
+    await assert.rejects(collect([data, data, data]), /too long/)
+  })
+})
+
+async function drained(events: AsyncIterable<DomainRecord>): Promise<void> {
+  for await (const _ of events);
+}
+
+async function collect(chunks: Uint8Array[]): Promise<ServerEvent[]> {
+  return Array.fromAsync(
+    eventsOf(
+      (async function* () {
+        yield* chunks
+      })(),
+    ),
+  )
+}
