@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../client/wire.ts'
 import { count } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
-import { type Resource, useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
-import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
@@ -12,6 +10,7 @@ import { CopyBlock } from '../kit/copy.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Empty, Loading } from '../kit/panel.tsx'
+import { type OwnSites, useOwnSites } from './own-sites.ts'
 import { SiteRow } from './site-row.tsx'
 
 /** Sites that make a search worth its place. */
@@ -21,13 +20,13 @@ const MANY = 4
 export function SitesPage() {
   return (
     <SignedIn to="see your sites">
-      <OwnSites />
+      <Owned />
     </SignedIn>
   )
 }
 
-function OwnSites() {
-  const sites = useResource('sites', () => slipway.list())
+function Owned() {
+  const sites = useOwnSites()
   const { value } = sites
   const newSite = (
     <ButtonLink look="main" icon="upload" href="/">
@@ -43,19 +42,25 @@ function OwnSites() {
   )
 }
 
-function Found({ sites, list }: { sites: Resource<SiteList>; list: SiteList }) {
+function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
   const [wanted, want] = useState('')
-  const more = useAction(async () => {
-    const next = await slipway.list({ cursor: list.nextCursor! })
-    const known = new Set(list.publishes.map(({ slug }) => slug))
-    const added = next.publishes.filter(({ slug }) => !known.has(slug))
-    sites.set({ publishes: [...list.publishes, ...added], nextCursor: next.nextCursor })
-  })
+  const rows = useRef<HTMLUListElement>(null)
+  const firstNew = useRef<number | undefined>(undefined)
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   const found = list.publishes.filter(({ slug, title }) => {
     const text = `${title ?? ''} ${slug}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
+  const more = useAction(async () => {
+    firstNew.current = found.length
+    await sites.more()
+  })
+  // The button that was pressed may be gone by now: the reader goes on at the first of the sites that came.
+  useEffect(() => {
+    if (firstNew.current === undefined) return
+    rows.current?.children[firstNew.current]?.querySelector('a')?.focus()
+    firstNew.current = undefined
+  }, [list.publishes.length])
   const all = `${list.nextCursor ? 'the newest ' : ''}${count(list.publishes.length, 'site')}`
   return (
     <div class="stack">
@@ -69,11 +74,14 @@ function Found({ sites, list }: { sites: Resource<SiteList>; list: SiteList }) {
           hint={<span role="status">{words.length > 0 && `${found.length} of ${all}`}</span>}
         />
       )}
-      <ul class="site-list">
-        {found.map((site) => (
-          <SiteRow key={site.slug} site={site} onPublished={sites.reload} />
-        ))}
-      </ul>
+      {found.length === 0 && <Empty title="No site is called that." />}
+      {found.length > 0 && (
+        <ul class="site-list" ref={rows}>
+          {found.map((site) => (
+            <SiteRow key={site.slug} site={site} onPublished={sites.reload} />
+          ))}
+        </ul>
+      )}
       <Trouble failing={more.failing} />
       {list.nextCursor && (
         <p>

@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { filesOf } from '../api/content.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, newAddress, type Owner, Web } from './person.ts'
+
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
+
+/** Of the harbour's site. */
+const FILES = {
+  'index.html': '<h1>Harbour</h1>',
+  'favicon.svg': ICON,
+  _headers: '/*\n  X-A: b\n',
+  'img/2026/sea/boat 1%.svg': ICON,
+  'img/2026/sea/boat 10.svg': ICON,
+  'img/2026/sea/boat 2.svg': ICON,
+  'img/logo.svg': ICON,
+  'css/site.css': 'a{}',
+}
+
+const MINUTE = 60_000
+
+let web: Web
+/** Somebody with a site of every kind. */
+let ada: Owner
+let slugs: Awaited<ReturnType<typeof severalSites>>
+
+before(async () => {
+  web = await Web.open()
+  if (inBrowser.skip) return
+  ada = await web.owner()
+  slugs = await severalSites(ada)
+})
+
+after(async () => {
+  await ada?.[Symbol.asyncDispose]()
+  await web[Symbol.asyncDispose]()
+})
+
+describe('sites, and what a site is', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`can be read by everyone, ${name}`, async () => {
+      const page = await looking(options)
+      await go(ada, '/sites')
+      const rows = page.getByRole('main').getByRole('listitem')
+      await rows.first().waitFor()
+      assert.deepEqual(await rows.getByRole('heading').allTextContents(), [
+        slugs.pending,
+        'Locked away',
+        'Short-lived',
+        'Songs',
+        'The harbour',
+      ])
+      await ada.visitor.assertAccessible()
+      await page.getByRole('link', { name: 'The harbour' }).click()
+      await page.getByRole('heading', { level: 1, name: 'The harbour' }).waitFor()
+      await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
+      await ada.visitor.assertAccessible()
+      await page.getByRole('link', { name: 'Files' }).click()
+      await page.getByRole('link', { name: 'site.css' }).waitFor()
+      await ada.visitor.assertAccessible()
+      await go(ada, `/sites/${slugs.pending}`)
+      await page.getByText('This site is not live yet.').waitFor()
+      await ada.visitor.assertAccessible()
+      assertCalm(ada)
+    })
+  }
+})
+
+describe('the list of sites', inBrowser, () => {
+  test('shows of each site what matters', async () => {
+    const { page } = ada.visitor
+    await go(ada, '/sites')
+    const rows = page.getByRole('main').getByRole('listitem')
+    for (const [title, said] of [
+      [slugs.pending, /2 files, 3\.1 KB, changed .*Not live yet$/],
+      ['Locked away', /Password$/],
+      ['Short-lived', /Expires in 59 min \d+ s$/],
+      ['Songs', /changed 3 hours ago\s*Expires \d+ \w+ \d{4}$/],
+      ['The harbour', new RegExp(`${hostOf(slugs.harbour)}\\s*8 files, \\d+ bytes, changed 4 hours ago$`)],
+    ] as const) {
+      const row = rows.filter({ has: page.getByRole('heading', { name: title }) })
+      assert.match((await row.textContent())!, said)
+    }
+    const picture = rows.filter({ hasText: 'The harbour' }).locator('img')
+    await picture.evaluate((image: HTMLImageElement) => image.decode())
+    assert.equal(await rows.locator('img').count(), 1)
+    assertCalm(ada)
+  })
+
+  test('is searched by title and by address as one types', async () => {
+    const { page } = ada.visitor
+    await go(ada, '/sites')
+    const headings = page.getByRole('main').getByRole('listitem').getByRole('heading')
+    const search = page.getByRole('searchbox', { name: 'Search' })
+    for (const [typed, found] of [
+      ['HARB', 'The harbour'],
+      ['away  locked', 'Locked away'],
+      [slugs.pending.slice(2), slugs.pending],
+    ] as const) {
+      await search.fill(typed)
+      await page.getByRole('status').getByText('1 of 5 sites').waitFor()
+      assert.deepEqual(await headings.allTextContents(), [found])
+    }
+    await search.fill('nowhere to be found')
+    await page.getByText('No site is called that.').waitFor()
+    await search.fill('')
+    await headings.nth(4).waitFor()
+  })
+
+  test('shows what kind of site it is where its picture cannot be had, and is there again when the network is', async () => {
+    await using owner = await web.owner()
+    await web.service.client(owner.key).publish({ title: 'The harbour', files: filesOf(FILES) })
+    const { page } = owner.visitor
+    await page.route('**/favicon.svg', (route) =>
+      route.request().url().includes('--') ? route.abort() : route.continue(),
+    )
+    await page.route('**/api/v1/publishes*', (route) => route.abort())
+    await go(owner, '/sites')
+    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.unroute('**/api/v1/publishes*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    const row = page.getByRole('listitem').filter({ hasText: 'The harbour' })
+    await row.locator('svg').waitFor()
+    assert.equal(await row.locator('img').count(), 0)
+  })
+
+  test('says how to publish the first one, shows fifty at first, and more when asked', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await go(owner, '/sites')
+    await page.getByText('Nothing is published yet.').waitFor()
+    await page.getByText('npx slipway publish ./folder').waitFor()
+    await owner.visitor.assertAccessible()
+    await page.getByRole('link', { name: 'Publish a folder' }).click()
+    await page.waitForURL(`${web.service.baseUrl}/`)
+
+    const client = web.service.client(owner.key)
+    const { slug } = await client.publish({ files: filesOf({ 'index.html': 'first' }) })
+    for (let made = 1; made < 52; made++) await client.duplicate(slug)
+    await go(owner, '/sites')
+    const rows = page.getByRole('main').getByRole('listitem')
+    await rows.nth(49).waitFor()
+    assert.equal(await rows.count(), 50)
+    await page.getByRole('button', { name: 'Show more' }).press('Enter')
+    await rows.nth(51).waitFor()
+    assert.equal(await rows.count(), 52)
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
+    assertCalm(owner)
+  })
+})
+
+describe('a site’s page', inBrowser, () => {
+  test('has its address to copy and to open, and the facts', async () => {
+    const { page, context } = ada.visitor
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await go(ada, `/sites/${slugs.harbour}`)
+    await page.getByRole('button', { name: 'Copy the address' }).click()
+    await page.getByText('Copied').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrlOf(slugs.harbour))
+    assert.deepEqual(await facts(page), {
+      Files: '8',
+      Size: '551 bytes',
+      Created: '4 hours ago',
+      Changed: '4 hours ago',
+      Lasts: 'For good',
+      Password: 'None',
+    })
+    const opened = await openedBy(ada, () => page.getByRole('link', { name: 'Open the site' }).click())
+    assert.equal(opened.url(), siteUrlOf(slugs.harbour))
+  })
+
+  test('asks the server twice, and once more for its versions', async () => {
+    const { page } = ada.visitor
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (pathname.startsWith('/api/')) asked.push(pathname)
+    })
+    await go(ada, `/sites/${slugs.harbour}`)
+    await page.getByRole('region', { name: 'Domains' }).getByText('None yet.').waitFor()
+    await page.getByRole('link', { name: 'Files' }).click()
+    await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
+    await page.getByRole('link', { name: 'Versions' }).click()
+    await page.getByText('The first version that is kept').waitFor()
+    const site = `/api/v1/publish/${slugs.harbour}`
+    assert.deepEqual(asked.sort(), ['/api/v1/domains', site, `${site}/versions`])
+  })
+
+  test('shows its domains, and leads to where one is added', async () => {
+    await web.service.client(ada.key).addDomain('www.songs.example', slugs.songs)
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slugs.songs}`)
+    const domains = page.getByRole('region', { name: 'Domains' })
+    await domains
+      .getByRole('listitem')
+      .filter({ hasText: 'www.songs.example' })
+      .getByText('Pending')
+      .waitFor()
+    await go(ada, `/sites/${slugs.harbour}`)
+    await domains.getByText('None yet.').waitFor()
+    await domains.getByRole('link', { name: 'Add a domain' }).click()
+    await page.waitForURL(`**/domains?site=${slugs.harbour}`)
+  })
+
+  test('says that visitors are asked for a password in place of showing what they cannot see', async () => {
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slugs.locked}`)
+    await page.getByText('Visitors are asked for a password.').waitFor()
+    assert.equal(await page.locator('iframe').count(), 0)
+    assertCalm(ada)
+  })
+
+  test('says of a site that nobody finished what that means, and of an update as well', async () => {
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slugs.pending}/files`)
+    const files = page.getByRole('region', { name: 'Files' })
+    await files.getByText('big.zip').waitFor()
+    assert.equal(await files.getByRole('link').count(), 0)
+    await page.getByRole('link', { name: 'Versions' }).click()
+    await page.getByText('nothing of this site has been live').waitFor()
+    const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
+    await web.service.client(ada.key).update(slugs.songs, { files: entries })
+    await go(ada, `/sites/${slugs.songs}`)
+    await page.getByRole('status').getByText('An update has begun and is not finished.').waitFor()
+    assertCalm(ada)
+  })
+
+  test('says of a site that is not there, somebody else’s or over that it is, and leads on', async () => {
+    await using owner = await web.owner()
+    const client = web.service.client(owner.key)
+    const stranger = web.service.client(await web.service.signIn(newAddress()))
+    const [gone, short, theirs] = await Promise.all([
+      client.publish({ files: filesOf(FILES) }),
+      client.publish({ files: filesOf(FILES), ttlSeconds: 60 }),
+      stranger.publish({ files: filesOf(FILES) }),
+    ])
+    const { page } = owner.visitor
+    await go(owner, '/sites')
+    await page.getByRole('heading', { name: gone.slug }).waitFor()
+    await client.delete(gone.slug)
+    await page.getByRole('link', { name: gone.slug, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'This site is not here.' }).waitFor()
+    await owner.visitor.assertAccessible()
+    await page.getByRole('link', { name: 'Your sites' }).click()
+    await page.getByRole('heading', { name: short.slug }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: gone.slug }).count(), 0)
+    web.service.clock.now += 2 * MINUTE
+    for (const [path, said] of [
+      [theirs.slug, 'This site is not here.'],
+      ['never-was', 'This site is not here.'],
+      [short.slug, 'This site has expired.'],
+      [`${short.slug}/nowhere`, 'There is no page here.'],
+    ] as const) {
+      await go(owner, `/sites/${path}`)
+      await page.getByRole('heading', { level: 1, name: said }).waitFor()
+    }
+  })
+})
+
+describe('a site’s files', inBrowser, () => {
+  test('stand in folders that the keyboard opens and closes', async () => {
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slugs.harbour}/files`)
+    const files = page.getByRole('region', { name: 'Files' })
+    const names = () => files.locator('bdi:visible').allTextContents()
+    const inFolders = [
+      'css',
+      'site.css',
+      'img',
+      '2026/sea',
+      'boat 1%.svg',
+      'boat 2.svg',
+      'boat 10.svg',
+      'logo.svg',
+    ]
+    const atRoot = ['_headers', 'favicon.svg', 'index.html']
+    await files.getByRole('link', { name: 'site.css' }).waitFor()
+    assert.deepEqual(await names(), [...inFolders, ...atRoot])
+    const folder = (name: string) => files.locator('summary').filter({ hasText: name })
+    await folder('img').press('Enter')
+    assert.deepEqual(await names(), ['css', 'site.css', 'img', ...atRoot])
+    await folder('img').press('Enter')
+    await folder('2026/sea').press('Space')
+    assert.deepEqual(await names(), [...inFolders.filter((name) => !name.startsWith('boat')), ...atRoot])
+    assert.match((await folder('img').textContent())!, /^img4 files\d+ bytes$/)
+  })
+
+  test('open at the site’s address, whatever their names; what is never served does not', async () => {
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slugs.harbour}/files`)
+    const opened = await openedBy(ada, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
+    assert.equal(opened.url(), `${siteUrlOf(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
+    assert.equal(await opened.locator('rect').count(), 1)
+    assert.equal(await page.getByText('_headers').count(), 1)
+    assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
+  })
+
+  test('are found by a part of their names when there are a thousand', async () => {
+    const paths = Array.from({ length: 1000 }, (_, at) => `part ${at % 10}/page-${at}.html`)
+    const contents = Object.fromEntries(paths.map((path) => [path, path]))
+    const { slug } = await web.service.client(ada.key).publish({ files: filesOf(contents) })
+    const { page } = ada.visitor
+    await go(ada, `/sites/${slug}/files`)
+    const files = page.getByRole('region', { name: 'Files' })
+    await files.getByText('1,000 files, 20 KB').waitFor()
+    assert.equal(await files.getByRole('link').count(), 0)
+    await page.getByRole('searchbox', { name: 'Search' }).fill('9/PAGE-99')
+    await files.getByRole('status').getByText('2 of 1,000 files').waitFor()
+    const found = await files.getByRole('link').allTextContents()
+    assert.deepEqual(found, ['part 9/page-99.html', 'part 9/page-999.html'])
+    assertCalm(ada)
+  })
+})
+
+/** Sites of every kind; the newest are as old as this. */
+async function severalSites({ key }: Owner) {
+  const client = web.service.client(key)
+  const { clock } = web.service
+  clock.now = Date.now() - 240 * MINUTE - 10_000
+  const harbour = await client.publish({ title: 'The harbour', files: filesOf(FILES) })
+  clock.now += 60 * MINUTE
+  const songs = await client.publish({
+    title: 'Songs',
+    ttlSeconds: 30 * 86_400,
+    files: filesOf({ 'a.mp3': 'la', 'b.mp3': 'la la' }),
+  })
+  clock.now += 180 * MINUTE
+  await client.publish({
+    title: 'Short-lived',
+    ttlSeconds: 3600,
+    files: filesOf({ 'index.html': 'short' }),
+  })
+  clock.now += 1
+  const locked = await client.publish({ title: 'Locked away', files: filesOf(FILES) })
+  await client.setMetadata(locked.slug, { password: 'open sesame' })
+  clock.now += 1
+  const pending = await client.create({
+    files: [
+      { path: 'index.html', size: 100, contentType: 'text/html' },
+      { path: 'big.zip', size: 3000, contentType: 'application/zip' },
+    ],
+  })
+  return {
+    harbour: harbour.slug,
+    songs: songs.slug,
+    locked: locked.slug,
+    pending: pending.slug,
+  }
+}
+
+async function looking({ viewport, colorScheme }: BrowserContextOptions): Promise<Page> {
+  const { page } = ada.visitor
+  await page.setViewportSize(viewport!)
+  await page.emulateMedia({ colorScheme: colorScheme! })
+  return page
+}
+
+function preview(page: Page) {
+  return page.frameLocator('iframe[title="The site as it is now"]')
+}
+
+function hostOf(slug: string): string {
+  return `${slug}.localhost:${web.service.port}`
+}
+
+function siteUrlOf(slug: string): string {
+  return `http://${hostOf(slug)}/`
+}
+
+async function go({ visitor }: Owner, path: string): Promise<void> {
+  await visitor.page.goto(web.service.baseUrl + path)
+}
+
+async function openedBy({ visitor }: Owner, act: () => Promise<void>): Promise<Page> {
+  const opening = visitor.context.waitForEvent('page')
+  await act()
+  const page = await opening
+  await page.waitForLoadState()
+  return page
+}
+
+async function facts(page: Page): Promise<Record<string, string>> {
+  const names = await page.getByRole('term').allTextContents()
+  const values = await page.getByRole('definition').allTextContents()
+  return Object.fromEntries(names.map((name, at) => [name, values[at]!]))
+}
+
+function assertCalm({ visitor }: Owner): void {
+  visitor.assertNoComplaints()
+  web.assertPolicyKept()
+}
