@@ -3,6 +3,7 @@ import type { DomainRecord, SiteDetails } from '../../client/wire.ts'
 import { figure, size } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { DropToUpdate } from '../drop/drop-to-update.tsx'
 import { ButtonLink } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
@@ -19,7 +20,7 @@ interface OverviewViewProps {
 }
 
 /** What a site is at a glance, and where to put the next version of it. */
-export function OverviewView({ site }: OverviewViewProps) {
+export function OverviewView({ site, onPublished }: OverviewViewProps) {
   const isLive = site.currentVersionId !== null
   return (
     <>
@@ -38,6 +39,9 @@ export function OverviewView({ site }: OverviewViewProps) {
           <SiteFacts site={site} />
         </div>
       </section>
+      <section aria-label="Update">
+        <DropToUpdate slug={site.slug} onPublished={onPublished} />
+      </section>
       <Domains slug={site.slug} />
     </>
   )
@@ -49,8 +53,8 @@ function Unfinished({ site }: { site: SiteDetails }) {
     return (
       <Notice tone="warn" title="This site is not live yet.">
         <p>
-          Not all of its files have arrived, so nobody can open it. Publish it again to finish it; what is not
-          finished within 24 hours is forgotten.
+          Not all of its files have arrived, so nobody can open it. Drop the folder below to finish it; what
+          is not finished within 24 hours is forgotten.
         </p>
       </Notice>
     )

@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks'
-import { ErrorBoundary, lazy, useRoute } from 'preact-iso'
+import { useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
 import { forget, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { later } from '../app/later.tsx'
 import { NowherePage } from '../app/nowhere-page.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
@@ -13,8 +14,8 @@ import { FilesView } from './files-view.tsx'
 import { OverviewView } from './overview-view.tsx'
 import { VersionsView } from './versions-view.tsx'
 
-const SettingsView = lazy(() => import('./settings-view.tsx').then((it) => it.SettingsView))
-const VisitsView = lazy(() => import('../visits/visits-view.tsx').then((it) => it.VisitsView))
+const SettingsView = later('the settings', () => import('./settings-view.tsx').then((it) => it.SettingsView))
+const VisitsView = later('the visits', () => import('../visits/visits-view.tsx').then((it) => it.VisitsView))
 
 /** What is on a site's page: without a word in the address its overview. */
 const VIEWS = [
@@ -56,11 +57,7 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
     >
       <Trouble failing={failing} onAgain={site.reload} />
       {!value && site.loading && <Loading what="the site" />}
-      {value && (
-        <ErrorBoundary>
-          <View view={view} resource={site} site={value} />
-        </ErrorBoundary>
-      )}
+      {value && <View view={view} resource={site} site={value} />}
     </Page>
   )
 }

@@ -4,13 +4,11 @@ import type { SiteDetails, VersionDetails, VersionSummary } from '../../client/w
 import { figure } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { moment } from '../app/time-words.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 import { fileUrl, isServed } from '../sites/address.ts'
-import { madeAt } from './versions-words.ts'
 
 /** Paths of a kind that are shown at first. */
 const FIRST = 50
@@ -38,7 +36,6 @@ export function VersionContents({ site, version, actions }: VersionContentsProps
     <div class="version-contents">
       <div class="stack tight">
         {!site.hasPassword && <LiveFrame src={previewUrl} title="The site in this version" />}
-        <p class="quiet small">{`Made ${moment(madeAt(version))}`}</p>
         <div class="choices">{actions}</div>
       </div>
       <div class="stack">

@@ -70,7 +70,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
         </div>
       </div>
       <p class="quiet small">
-        {[maker(version, me), count(version.fileCount, 'file'), size(version.totalBytes)]
+        {[moment(at), maker(version, me), count(version.fileCount, 'file'), size(version.totalBytes)]
           .filter(Boolean)
           .join(' · ')}
       </p>

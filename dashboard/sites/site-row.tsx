@@ -1,5 +1,6 @@
 import type { SiteSummary } from '../../client/wire.ts'
 import { count, size } from '../../client/words.ts'
+import { DropOnSite } from '../drop/drop-to-update.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { Ago } from '../kit/time.tsx'
@@ -14,39 +15,43 @@ interface SiteRowProps {
 }
 
 /** A site in a list. */
-export function SiteRow({ site }: SiteRowProps) {
+export function SiteRow({ site, onPublished }: SiteRowProps) {
   const { slug, siteUrl, title } = site
   return (
-    <li class="site-row">
-      <Thumbnail site={site} />
-      <div class="site-words">
-        <h2>
-          <a href={`/sites/${slug}`}>
-            <bdi>{title ?? slug}</bdi>
-          </a>
-        </h2>
-        <p class="small">
-          <a href={siteUrl} target="_blank" rel="noreferrer">
-            {hostOf(siteUrl)}
-          </a>
-        </p>
-        <p class="quiet small">
-          {count(site.fileCount, 'file')}, {size(site.totalBytes)}, changed <Ago at={site.updatedAt} />
-        </p>
-      </div>
-      <p class="site-marks">
-        {site.status === 'pending' && <Badge tone="warn">Not live yet</Badge>}
-        {site.hasPassword && (
-          <Badge tone="plain">
-            <Icon name="lock" size={14} /> Password
-          </Badge>
-        )}
-        {site.expiresAt && (
-          <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
-            <Expiry at={site.expiresAt} />
-          </Badge>
-        )}
-      </p>
+    <li>
+      <DropOnSite slug={slug} onPublished={onPublished}>
+        <div class="site-row">
+          <Thumbnail site={site} />
+          <div class="site-words">
+            <h2>
+              <a href={`/sites/${slug}`}>
+                <bdi>{title ?? slug}</bdi>
+              </a>
+            </h2>
+            <p class="small">
+              <a href={siteUrl} target="_blank" rel="noreferrer">
+                {hostOf(siteUrl)}
+              </a>
+            </p>
+            <p class="quiet small">
+              {count(site.fileCount, 'file')}, {size(site.totalBytes)}, changed <Ago at={site.updatedAt} />
+            </p>
+          </div>
+          <p class="site-marks">
+            {site.status === 'pending' && <Badge tone="warn">Not live yet</Badge>}
+            {site.hasPassword && (
+              <Badge tone="plain">
+                <Icon name="lock" size={14} /> Password
+              </Badge>
+            )}
+            {site.expiresAt && (
+              <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
+                <Expiry at={site.expiresAt} />
+              </Badge>
+            )}
+          </p>
+        </div>
+      </DropOnSite>
     </li>
   )
 }

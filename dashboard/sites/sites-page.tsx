@@ -74,6 +74,7 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
           hint={<span role="status">{words.length > 0 && `${found.length} of ${all}`}</span>}
         />
       )}
+      <p class="drop-hint quiet small">Drop a folder on a site to update it.</p>
       {found.length === 0 && <Empty title="No site is called that." />}
       {found.length > 0 && (
         <ul class="site-list" ref={rows}>

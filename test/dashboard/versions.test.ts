@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { filesOf } from '../api/content.ts'
+import { served } from '../journeys/served.ts'
+import { LOOKS } from '../visitor.ts'
+import { inBrowser, type Owner, Web } from './person.ts'
+
+const FIRST = { 'index.html': '<h1>First</h1>', 'old.html': 'old', 'style.css': 'a{}' }
+const SECOND = {
+  'index.html': '<h1>Second</h1>',
+  'style.css': 'a{}',
+  'img/new one.svg': '<svg/>',
+  _redirects: '/a /',
+}
+const DRAFT = {
+  'index.html': '<h1>Draft</h1>',
+  'style.css': 'a{}',
+  'img/new one.svg': '<svg/>',
+  _redirects: '/a /',
+}
+
+const MINUTE = 60_000
+
+let web: Web
+let ada: Owner
+
+before(async () => {
+  web = await Web.open()
+  if (!inBrowser.skip) ada = await web.owner()
+})
+
+after(async () => {
+  await ada?.[Symbol.asyncDispose]()
+  await web[Symbol.asyncDispose]()
+})
+
+describe('the versions of a site', inBrowser, () => {
+  test('say when each was made, by whom, with what, and what changed', async () => {
+    const { slug } = await versions()
+    await opened(slug)
+    const said = await rows().allTextContents()
+    assert.match(said[0]!, /^1 hour ago ?Draft.*You, with an API key · 4 files · 27 bytes1 file changed$/)
+    assert.match(said[1]!, /^2 hours ago ?Live.*You, in the dashboard · 4 files · \d+ bytes/)
+    assert.match(said[1]!, /2 files added, 1 file changed, 1 file removed$/)
+    assert.match(
+      said[2]!,
+      /^3 hours ago.*Without an account · 3 files · \d+ bytesThe first version that is kept$/,
+    )
+    assert.equal(said.length, 3)
+    assertCalm()
+  })
+
+  for (const { name, options } of LOOKS) {
+    test(`open to the files that changed and to how they look, ${name}`, async () => {
+      const { slug } = await versions()
+      const { page } = ada.visitor
+      await page.setViewportSize(options.viewport!)
+      await page.emulateMedia({ colorScheme: options.colorScheme! })
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await opened(slug)
+      await rows().nth(1).locator('summary').press('Enter')
+      const lists = rows().nth(1).getByRole('list')
+      await lists.nth(2).waitFor()
+      assert.deepEqual(await lists.nth(0).getByRole('listitem').allTextContents(), [
+        'img/new one.svg',
+        '_redirects',
+      ])
+      assert.deepEqual(await lists.nth(1).getByRole('listitem').allTextContents(), ['index.html'])
+      assert.deepEqual(await lists.nth(2).getByRole('listitem').allTextContents(), ['old.html'])
+      assert.deepEqual(await rows().nth(1).getByRole('link').allTextContents(), [
+        'Open',
+        'Download',
+        'img/new one.svg',
+        'index.html',
+      ])
+      const preview = page.frameLocator('iframe[title="The site in this version"]')
+      await preview.getByRole('heading', { name: 'Second' }).waitFor()
+      assert.equal(asked.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
+      await ada.visitor.assertAccessible()
+      assertCalm()
+    })
+  }
+
+  test('are restored with one press and back with another, wherever one is by then', async () => {
+    const { slug, siteUrl } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    await page.getByRole('button', { name: 'Restore: the version of' }).press('Enter')
+    await rows().nth(2).getByText('Live', { exact: true }).waitFor()
+    assert.equal(await shown(siteUrl), FIRST['index.html'])
+    await ada.visitor.assertAccessible()
+    await page
+      .getByRole('status')
+      .getByText(/^The version of .* is live\.$/)
+      .waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('The version before is live again.').waitFor()
+    assert.equal(await shown(siteUrl), SECOND['index.html'])
+    await rows().nth(1).getByText('Live', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await page.getByText(/^The version of .* is live\.$/).waitFor()
+    await page.getByRole('link', { name: 'Sites' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('The version before is live again.').waitFor()
+    assert.equal(await shown(siteUrl), SECOND['index.html'])
+    assertCalm()
+  })
+
+  test('show the restored one on every view of the site', async () => {
+    const { slug } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await rows().nth(2).getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Files' }).click()
+    await page.getByRole('link', { name: 'old.html' }).waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const preview = page.frameLocator('iframe[title="The site as it is now"]')
+    await preview.getByRole('heading', { name: 'First' }).waitFor()
+  })
+
+  test('that are drafts can be made live', async () => {
+    const { slug, siteUrl } = await versions()
+    await opened(slug)
+    await ada.visitor.page.getByRole('button', { name: 'Make live: the version of' }).click()
+    await rows().first().getByText('Live', { exact: true }).waitFor()
+    assert.equal(await rows().first().getByText('Draft').count(), 0)
+    assert.equal(await shown(siteUrl), DRAFT['index.html'])
+  })
+
+  test('are deleted after a question, but never the live one', async () => {
+    const { slug } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    for (const summary of await rows().locator('summary').all()) await summary.click()
+    await page.getByRole('button', { name: 'Delete' }).nth(1).waitFor()
+    assert.equal(await rows().nth(1).getByRole('button', { name: 'Delete' }).count(), 0)
+    await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
+    await ada.visitor.assertAccessible()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    assert.equal(await rows().count(), 3)
+    await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await rows().nth(1).getByText('The first version that is kept').waitFor()
+    assert.equal(await rows().count(), 2)
+    const { versions: kept } = await web.service.client(ada.key).versions(slug)
+    assert.equal(kept.length, 2)
+    assertCalm()
+  })
+
+  test('come back as an archive', async () => {
+    const { slug } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    await rows().nth(2).locator('summary').click()
+    const downloading = page.waitForEvent('download')
+    await rows().nth(2).getByRole('link', { name: 'Download' }).click()
+    const archive = await (await downloading).path()
+    const names = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n')
+    assert.deepEqual(names.sort(), Object.keys(FIRST).sort())
+    assert.equal((await downloading).suggestedFilename(), `${slug}.tar.gz`)
+  })
+
+  test('that were deleted in another tab are said to be gone, with a way on', async () => {
+    const { slug, first } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    await web.service.client(ada.key).deleteVersion(slug, first)
+    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await rows().nth(2).waitFor({ state: 'detached' })
+    assert.equal(await rows().count(), 2)
+    ada.visitor.complaints.length = 0
+  })
+
+  test('of a site with a password are not shown in a frame', async () => {
+    const { slug } = await versions()
+    const { page } = ada.visitor
+    await web.service.client(ada.key).setMetadata(slug, { password: 'open sesame' })
+    await opened(slug)
+    await rows().nth(1).locator('summary').click()
+    await rows().nth(1).getByText('old.html').waitFor()
+    assert.equal(await page.locator('iframe').count(), 0)
+    assertCalm()
+  })
+})
+
+describe('dropping on a site of one’s own', inBrowser, () => {
+  test('makes the next version, on its page', async () => {
+    const { slug, siteUrl } = await versions()
+    const { page } = ada.visitor
+    await page.goto(`${web.service.baseUrl}/sites/${slug}`)
+    await page
+      .getByLabel('Files or a zip')
+      .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>Dropped</h1>') }])
+    const preview = page.frameLocator('iframe[title="The site as it is now"]')
+    await preview.getByRole('heading', { name: 'Dropped' }).waitFor()
+    assert.equal(await shown(siteUrl), '<h1>Dropped</h1>')
+    await page.getByRole('link', { name: 'Versions' }).click()
+    await rows().nth(3).waitFor()
+    assert.match((await rows().first().textContent())!, /Live.*You, in the dashboard · 1 file/)
+    assertCalm()
+  })
+
+  test('makes the next version, in the list', async () => {
+    const { slug, siteUrl } = await versions()
+    const { page } = ada.visitor
+    await page.goto(`${web.service.baseUrl}/sites`)
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: slug }) })
+    await row.getByText('4 files').waitFor()
+    await dropOn(page, slug, '<h1>Onto the row</h1>')
+    await row.getByText(/^1 file,/).waitFor()
+    assert.equal(await shown(siteUrl), '<h1>Onto the row</h1>')
+    await ada.visitor.assertAccessible()
+    assertCalm()
+  })
+})
+
+/** A site of three versions: one made without an account, one in the dashboard that is live, and a draft. */
+async function versions(): Promise<{ slug: string; siteUrl: string; first: string }> {
+  const { clock } = web.service
+  const client = web.service.client(ada.key)
+  clock.now = Date.now() - 180 * MINUTE - 10_000
+  const created = await web.service.client().publish({ files: filesOf(FIRST) })
+  const { slug, siteUrl } = created
+  await client.claim(slug, created.claimToken!)
+  clock.now += 60 * MINUTE
+  await publishInPage(slug, SECOND)
+  clock.now += 60 * MINUTE
+  await client.publish({ slug, live: false, files: filesOf(DRAFT) })
+  clock.now += 60 * MINUTE
+  return { slug, siteUrl, first: created.versionId }
+}
+
+async function publishInPage(slug: string, contents: Record<string, string>): Promise<void> {
+  const { page } = ada.visitor
+  if (new URL(page.url()).origin !== web.service.baseUrl) await page.goto(web.service.baseUrl)
+  const entries = filesOf(contents).map(({ open: _, ...entry }) => entry)
+  await page.evaluate(publishHere, { slug, entries, contents })
+}
+
+interface Update {
+  slug: string
+  entries: { path: string; contentType: string }[]
+  contents: Record<string, string>
+}
+
+/** Runs in the page: three calls with its session. */
+async function publishHere({ slug, entries, contents }: Update): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' }
+  const update = await fetch(`/api/v1/publish/${slug}`, {
+    method: 'PUT',
+    headers,
+    body: JSON.stringify({ files: entries }),
+  })
+  const { upload } = await update.json()
+  for (const target of upload.uploads) {
+    await fetch(target.url, { ...target, body: contents[target.path] })
+  }
+  const body = JSON.stringify({ versionId: upload.versionId })
+  const done = await fetch(upload.finalizeUrl, { method: 'POST', headers, body })
+  if (!done.ok) throw new Error(await done.text())
+}
+
+async function opened(slug: string): Promise<void> {
+  await ada.visitor.page.goto(`${web.service.baseUrl}/sites/${slug}/versions`)
+  await rows().first().waitFor()
+}
+
+function rows() {
+  return ada.visitor.page.getByRole('list', { name: 'Versions' }).locator('> li')
+}
+
+async function shown(siteUrl: string): Promise<string> {
+  return String((await served(siteUrl)).body)
+}
+
+/** Holds a file over a site's row and lets it go. */
+async function dropOn(page: Page, slug: string, content: string): Promise<void> {
+  const carried = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer()
+    transfer.items.add(new File([text], 'index.html', { type: 'text/html' }))
+    return transfer
+  }, content)
+  const heading = page.getByRole('heading', { name: slug })
+  await heading.dispatchEvent('dragover', { dataTransfer: carried })
+  await heading.dispatchEvent('drop', { dataTransfer: carried })
+}
+
+function assertCalm(): void {
+  ada.visitor.assertNoComplaints()
+  web.assertPolicyKept()
+}
