@@ -18,7 +18,10 @@ export interface Visits {
   totals: VisitNumbers
   /** One for each interval, those without visits too, oldest first. */
   series: (VisitNumbers & { at: string })[]
-  /** Of answers that were found (200, 206, 304 and the like), the most requested first, at most 50. */
+  /**
+   * Of answers that were found (200, 206, 304), the most requested first, at most 50. Names are counted by the day: those of 24
+   * hours are those of today and yesterday.
+   */
   topPaths: VisitCount[]
   /** Hosts of pages that led here, other than the site itself, at most 50. */
   referrers: VisitCount[]

@@ -124,7 +124,9 @@ export class Edge {
 
   /** Counts what is sent to `visitor`, if it is a visit of a site. */
   count(asked: Asked, answer: Answer, visitor: Visitor): void {
-    if (asked.site !== undefined) this.#counting!.count(asked, answer, visitor)
+    if (asked.site === undefined) return
+    this.#counting!.count(asked, answer, visitor)
+    asked.site = undefined
   }
 
   /** What a posted password gets. */

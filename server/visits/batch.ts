@@ -113,6 +113,14 @@ export class Tally {
     this.isPage = isPage
   }
 
+  /** Counts nothing until it is pointed at something: an answer that is kept must not keep a batch. */
+  close(): void {
+    this.settle()
+    this.batch = undefined
+    this.counts = NOWHERE
+    this.name = undefined
+  }
+
   settle(): void {
     const { counts, name, requests, bytes } = this
     if (requests === 0) return
@@ -186,12 +194,9 @@ export class Batch {
     return true
   }
 
-  /** Brings everything that was counted to its site. */
-  settle(): void {
-    for (const tally of this.#tallies) {
-      tally.settle()
-      if (tally.batch === this) tally.batch = undefined
-    }
+  /** Ends it: everything that was counted is at its site. */
+  end(): void {
+    for (const tally of this.#tallies) tally.close()
     this.#tallies.length = 0
   }
 
@@ -201,3 +206,6 @@ export class Batch {
     return sum
   }
 }
+
+/** Of a batch that nobody counts in. */
+const NOWHERE = new SiteCounts(new Batch(0), '')

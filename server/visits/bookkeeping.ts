@@ -77,7 +77,7 @@ export class Bookkeeping implements AsyncDisposable {
   /** Lays the batch aside and begins another one. */
   #lay(now: number): void {
     const { batch } = this
-    batch.settle()
+    batch.end()
     this.batch = new Batch(now)
     const { lost, unnamed, unmet } = batch
     if (lost + unnamed + unmet > 0)
