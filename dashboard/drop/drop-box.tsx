@@ -2,26 +2,24 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { useDropTarget } from './drop-target.ts'
 import type { Picked } from './picked.ts'
 
 interface DropBoxProps {
   title: ComponentChildren
   /** Below the buttons. */
   children?: ComponentChildren
-  /** `page` takes drops anywhere in the window, and is large. */
   size: 'page' | 'panel'
+  /** Whether files are held over what takes them. */
+  isOver: boolean
   onPicked: (picked: Picked) => void
 }
 
-/** A place to drop a folder, files or a zip on, with buttons that pick the same. */
-export function DropBox({ title, children, size, onPicked }: DropBoxProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const isOver = useDropTarget({ ...(size === 'panel' && { box }), onPicked })
+/** Says that something can be dropped, with buttons that pick the same. */
+export function DropBox({ title, children, size, isOver, onPicked }: DropBoxProps) {
   return (
-    <div ref={box} class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
+    <div class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
       <Icon name="upload" size={size === 'page' ? 40 : 28} />
-      <p class="title">{isOver ? 'Let go to publish' : title}</p>
+      <p class="title">{isOver ? 'Let go to publish' : HAS_FOLDERS ? title : 'Choose what to publish'}</p>
       <PickButtons onPicked={onPicked} />
       {children}
     </div>
@@ -35,7 +33,7 @@ const HAS_FOLDERS =
 /** An attribute that is not in the types. */
 const FOLDERS: object = { webkitdirectory: true }
 
-export function PickButtons({ onPicked }: { onPicked: (picked: Picked) => void }) {
+function PickButtons({ onPicked }: { onPicked: (picked: Picked) => void }) {
   const files = useRef<HTMLInputElement>(null)
   const folder = useRef<HTMLInputElement>(null)
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {

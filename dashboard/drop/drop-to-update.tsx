@@ -5,7 +5,7 @@ import { useKept } from '../api/use-kept.ts'
 import { later } from '../app/later.tsx'
 import { DropBox } from './drop-box.tsx'
 import { useDropTarget } from './drop-target.ts'
-import { jobAt } from './jobs.ts'
+import { beginJob, isBusy, jobAt, NOTHING } from './jobs.ts'
 import type { Picked } from './picked.ts'
 
 // To update a site of the account by dropping on it:
@@ -27,24 +27,38 @@ export const Publishing = later('the part that publishes', () =>
 )
 
 export function DropToUpdate({ slug, onPublished }: Updated) {
-  const job = useKept(jobAt(slug))
-  const take = (picked: Picked) => begin(slug, picked)
-  if (job) return <Publishing job={job} place={slug} onPublished={onPublished} />
-  return <DropBox size="panel" title="Drop a folder, files or a zip to update this site" onPicked={take} />
-}
-
-export function DropOnSite({ slug, onPublished, children }: Updated & { children: ComponentChildren }) {
-  const box = useRef<HTMLDivElement>(null)
-  const job = useKept(jobAt(slug))
-  const isOver = useDropTarget({ box, open: !job, onPicked: (picked) => begin(slug, picked) })
+  const { job, box, isOver, take } = useJob(slug)
   return (
-    <div ref={box} class={`drop-on ${isOver ? 'over' : ''}`}>
-      {children}
-      {job && <Publishing job={job} place={slug} onPublished={onPublished} />}
+    <div ref={box} class={job && isOver ? 'drop-on over' : 'drop-on'}>
+      {job ? (
+        <Publishing key={job} job={job} place={slug} onPublished={onPublished} />
+      ) : (
+        <DropBox
+          size="panel"
+          title="Drop a folder, files or a zip to update this site"
+          isOver={isOver}
+          onPicked={take}
+        />
+      )}
     </div>
   )
 }
 
-function begin(slug: string, picked: Picked): void {
-  jobAt(slug).value = { picked, destination: { kind: 'own', slug } }
+export function DropOnSite({ slug, onPublished, children }: Updated & { children: ComponentChildren }) {
+  const { job, box, isOver } = useJob(slug)
+  return (
+    <div ref={box} class={isOver ? 'drop-on over' : 'drop-on'}>
+      {children}
+      {job && <Publishing key={job} job={job} place={slug} onPublished={onPublished} />}
+    </div>
+  )
+}
+
+function useJob(slug: string) {
+  const box = useRef<HTMLDivElement>(null)
+  const job = useKept(jobAt(slug))
+  const step = useKept(job?.step ?? NOTHING)
+  const take = (picked: Picked) => beginJob(slug, picked, { kind: 'own', slug })
+  const isOver = useDropTarget({ box, open: !job || !isBusy(step), onPicked: take })
+  return { job, box, isOver, take }
 }

@@ -3,12 +3,13 @@ import type { Progress, PublishFile } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { harmless } from '../../client/words.ts'
 import { type Failing, failing } from '../api/failing.ts'
-import { Kept } from '../api/kept.ts'
+import type { Kept } from '../api/kept.ts'
 import { forget } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
 import { type Delivered, deliver, forgetLost } from './delivery.ts'
 import { type Destination, limitsOf } from './destination.ts'
 import { type GatheredFile, gather } from './gather.ts'
+import type { Job } from './jobs.ts'
 import { hasQuestion, type Look, look, lookInside, MOST_UNPACKED } from './look.ts'
 import { Pace } from './pace.ts'
 import type { Picked } from './picked.ts'
@@ -35,7 +36,7 @@ const OFTEN = 100
 
 /** One drop on its way to an address. It goes on when nobody looks, and asks before the tab is closed in the middle. */
 export class Publication {
-  readonly step = new Kept<Step>({ at: 'looking' })
+  readonly step: Kept<Step>
   readonly destination: Destination
   readonly #picked: Picked
   readonly #stop = new AbortController()
@@ -43,9 +44,10 @@ export class Publication {
   #look: Look | undefined
   #drawn = 0
 
-  constructor(picked: Picked, destination: Destination) {
+  constructor({ picked, destination, step }: Job) {
     this.#picked = picked
     this.destination = destination
+    this.step = step
     this.#reader = new Reader(this.#stop.signal)
     void this.#running(async () => this.#decide(await this.#lookThrough()))
   }

@@ -6,7 +6,7 @@ import { Button } from '../kit/button.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 import { say } from '../kit/toast.tsx'
-import { type Job, jobAt } from './jobs.ts'
+import { endJob, type Job } from './jobs.ts'
 import { Live } from './live.tsx'
 import { ProgressView } from './progress-view.tsx'
 import { Publication, type Step } from './publication.ts'
@@ -23,7 +23,7 @@ interface PublishingProps {
 export function Publishing({ job, place, onPublished }: PublishingProps) {
   job.publication ??= begun(job, place)
   const { publication } = job
-  const step = useKept(publication.step)
+  const step = useKept(job.step)
   const tell = useRef(onPublished)
   tell.current = onPublished
   useEffect(() => {
@@ -33,10 +33,7 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
     shown.add(place)
     return () => void shown.delete(place)
   }, [place])
-  const close = () => {
-    publication.cancel()
-    jobAt(place).value = undefined
-  }
+  const close = () => endJob(place)
   return (
     <div class="panel stack publishing">
       <p class="heard" role="status">
@@ -51,15 +48,14 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
 const shown = new Set<string>()
 
 /** Whoever is on another page by the time that it is live hears of it there. */
-function begun({ picked, destination }: Job, place: string): Publication {
-  const publication = new Publication(picked, destination)
-  const stop = publication.step.listen(() => {
-    const { value } = publication.step
+function begun(job: Job, place: string): Publication {
+  const stop = job.step.listen(() => {
+    const { value } = job.step
     if (value.at !== 'live') return
     stop()
     if (!shown.has(place)) say(`${new URL(value.delivered.published.siteUrl).host} is live.`)
   })
-  return publication
+  return new Publication(job)
 }
 
 interface StepViewProps {

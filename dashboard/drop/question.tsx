@@ -26,7 +26,7 @@ export function Question({ look, publication, onClose }: QuestionProps) {
     <>
       <ArrivedHeading>{title}</ArrivedHeading>
       <Points sign="wrong" sentences={refusals} />
-      <Points sign="warning" sentences={cautions} />
+      {refusals.length === 0 && <Points sign="warning" sentences={cautions} />}
       <LeftOut look={look} />
       <div class="choices">
         {inside !== undefined && (

@@ -4,10 +4,10 @@ import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useKept } from '../api/use-kept.ts'
 import type { AnonymousSite } from '../drop/anonymous-sites.ts'
-import type { Destination } from '../drop/destination.ts'
 import { DropBox } from '../drop/drop-box.tsx'
+import { useDropTarget } from '../drop/drop-target.ts'
 import { Publishing } from '../drop/drop-to-update.tsx'
-import { jobAt } from '../drop/jobs.ts'
+import { beginJob, endJob, isBusy, jobAt, NOTHING } from '../drop/jobs.ts'
 import type { Picked } from '../drop/picked.ts'
 import { Button } from '../kit/button.tsx'
 import { PublishedHere } from './published-here.tsx'
@@ -17,20 +17,30 @@ const PLACE = 'front'
 /** The large place to drop something, what becomes of it, and what was dropped here before. */
 export function DropPlace() {
   const job = useKept(jobAt(PLACE))
+  const step = useKept(job?.step ?? NOTHING)
+  const isOpen = !job || !isBusy(step)
   const [updated, update] = useState<AnonymousSite | undefined>(undefined)
   const begin = (picked: Picked) => {
-    const destination: Destination = updated ? { kind: 'anonymous', site: updated } : { kind: 'new' }
+    beginJob(PLACE, picked, updated ? { kind: 'anonymous', site: updated } : { kind: 'new' })
     update(undefined)
-    jobAt(PLACE).value = { picked, destination }
+  }
+  const isOver = useDropTarget({ open: isOpen, onPicked: begin })
+  const askForUpdate = (site: AnonymousSite) => {
+    endJob(PLACE)
+    update(site)
+    scrollTo({ top: 0 })
   }
   return (
     <>
       {job ? (
-        <Publishing key={job} job={job} place={PLACE} />
+        <div class={isOver ? 'drop-on over' : 'drop-on'}>
+          <Publishing key={job} job={job} place={PLACE} />
+        </div>
       ) : updated ? (
         <DropBox
           size="page"
           title={`Drop the new version of ${new URL(updated.siteUrl).host}`}
+          isOver={isOver}
           onPicked={begin}
         >
           <Button look="link" onClick={() => update(undefined)}>
@@ -38,11 +48,11 @@ export function DropPlace() {
           </Button>
         </DropBox>
       ) : (
-        <DropBox size="page" title="Drop a folder, files or a zip here" onPicked={begin}>
+        <DropBox size="page" title="Drop a folder, files or a zip here" isOver={isOver} onPicked={begin}>
           <Limits />
         </DropBox>
       )}
-      <PublishedHere onUpdate={job ? undefined : update} />
+      <PublishedHere onUpdate={isOpen ? askForUpdate : undefined} />
     </>
   )
 }

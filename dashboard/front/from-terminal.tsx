@@ -22,21 +22,27 @@ export function FromTerminal() {
       </Panel>
       <Panel title="With curl, in three calls">
         <ol class="steps">
-          <li class="stack tight">
-            <p>Say what you publish: here one page of 14 bytes.</p>
-            <CopyBlock text={createCall(baseUrl)} of="the first call" />
+          <li>
+            <div class="stack tight">
+              <p>Say what you publish: here one page of 14 bytes.</p>
+              <CopyBlock text={createCall(baseUrl)} of="the first call" />
+            </div>
           </li>
-          <li class="stack tight">
-            <p>
-              Upload each file to the <code>url</code> that the answer gives for it.
-            </p>
-            <CopyBlock text={UPLOAD_CALL} of="the second call" />
+          <li>
+            <div class="stack tight">
+              <p>
+                Upload each file to the <code>url</code> that the answer gives for it.
+              </p>
+              <CopyBlock text={UPLOAD_CALL} of="the second call" />
+            </div>
           </li>
-          <li class="stack tight">
-            <p>
-              Make it live, with <code>finalizeUrl</code> and <code>versionId</code> from the first answer.
-            </p>
-            <CopyBlock text={FINALIZE_CALL} of="the third call" />
+          <li>
+            <div class="stack tight">
+              <p>
+                Make it live, with <code>finalizeUrl</code> and <code>versionId</code> from the first answer.
+              </p>
+              <CopyBlock text={FINALIZE_CALL} of="the third call" />
+            </div>
           </li>
         </ol>
       </Panel>

@@ -12,7 +12,7 @@ const FromTerminal = later('the commands', () => import('./from-terminal.tsx').t
 const FromAgent = later('the text', () => import('./from-agent.tsx').then((it) => it.FromAgent))
 
 const VIEWS = [
-  { href: '/', name: 'From here' },
+  { href: '/', name: 'Here' },
   { href: '/?from=terminal', name: 'From a terminal' },
   { href: '/?from=agent', name: 'From an agent' },
 ]

@@ -42,10 +42,6 @@ function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
     forgetAnonymous(slug)
     say(`${host} is forgotten here. It stays live until its time is over.`, () => rememberAnonymous(site))
   }
-  const update = () => {
-    onUpdate?.(site)
-    scrollTo({ top: 0 })
-  }
   return (
     <li>
       <div>
@@ -61,7 +57,7 @@ function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
           Claim
         </ButtonLink>
         {onUpdate && (
-          <Button label={`Update ${host}`} onClick={update}>
+          <Button label={`Update ${host}`} onClick={() => onUpdate(site)}>
             Update
           </Button>
         )}
