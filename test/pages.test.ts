@@ -28,49 +28,101 @@ after(async () => {
   await service[Symbol.asyncDispose]()
 })
 
-describe('the front page', inBrowser, () => {
-  for (const { name, options } of LOOKS) {
-    test(`says how to publish here, ${name}`, async () => {
-      await using visitor = await visit(options)
-      const { page } = visitor
-      await page.goto(service.baseUrl)
-      const commands = await page.locator('pre').allTextContents()
-      assert.match(commands[0] ?? '', /^npx slipway publish \.\/folder/)
-      assert.ok(commands[0]?.includes(`--server ${service.baseUrl}`))
-      await visitor.assertReadable()
-      visitor.assertNoComplaints()
-      await page.getByRole('link', { name: 'API reference' }).first().click()
-      await page.getByRole('heading', { name: 'API reference', level: 1 }).waitFor()
-    })
-  }
+describe('the front page, from a terminal', inBrowser, () => {
+  test('has the command for this server', async () => {
+    const [command] = await commands('terminal')
+    assert.match(command!, /^npx slipway publish \.\/folder/)
+    assert.ok(command!.includes(`--server ${service.baseUrl}`))
+  })
 
-  test('has curl calls that publish a page', withCurl, async () => {
+  test('leads to the API reference', async () => {
     await using visitor = await visit()
-    await visitor.page.goto(service.baseUrl)
-    const [, create = '', upload = '', finalize = ''] = await visitor.page.locator('pre').allTextContents()
+    const { page } = visitor
+    await page.goto(`${service.baseUrl}/?from=terminal`)
+    await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
+    await page.getByRole('heading', { name: 'API reference', level: 1 }).waitFor()
+    visitor.assertNoComplaints()
+  })
+
+  test('has a curl call that publishes a folder', withCurl, async () => {
+    const [, archive = ''] = await commands('terminal')
+    const folder = await folderWith('<h1>Hello</h1>')
+    const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateAnswer
+    await assertHeading(siteUrl, 'Hello')
+  })
+
+  test('has three curl calls that publish a page', withCurl, async () => {
+    const [, , create = '', upload = '', finalize = ''] = await commands('terminal')
     const folder = mkdtempSync(join(service.data, 'curl-'))
-    const { slug, siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateAnswer
+    const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateAnswer
     await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
     await shell(
       finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
       folder,
     )
-    await visitor.page.goto(siteUrl)
-    await visitor.page.getByRole('heading', { name: 'Hello' }).waitFor()
-    assert.ok(siteUrl.includes(slug))
-  })
-
-  test('has a curl call that publishes a folder', withCurl, async () => {
-    await using visitor = await visit()
-    await visitor.page.goto(service.baseUrl)
-    const archive = (await visitor.page.locator('pre').allTextContents()).at(-1) ?? ''
-    const folder = mkdtempSync(join(service.data, 'curl-'))
-    await shell("mkdir folder && printf '<h1>Hello</h1>' > folder/index.html", folder)
-    const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateAnswer
-    await visitor.page.goto(siteUrl)
-    await visitor.page.getByRole('heading', { name: 'Hello' }).waitFor()
+    await assertHeading(siteUrl, 'Hello')
   })
 })
+
+describe('the front page, from an agent', inBrowser, () => {
+  test(
+    'has a text whose commands publish a folder and update it, without its secrets',
+    withCurl,
+    async () => {
+      const [text = ''] = await commands('agent')
+      const [publish = '', update = '', ...more] = text.split('\n').filter((line) => line.startsWith('tar '))
+      assert.deepEqual(more, [])
+      const folder = await folderWith('<h1>Hello</h1>')
+      await shell(
+        'cd folder && echo SECRET=1 | tee .env > .env.local && mkdir .git && echo a > .git/HEAD',
+        folder,
+      )
+      const answer = JSON.parse(await shell(publish.replaceAll('FOLDER', 'folder'), folder)) as CreateAnswer
+      const { slug, siteUrl, claimToken = '', claimUrl = '' } = answer
+      await assertHeading(siteUrl, 'Hello')
+      await shell("printf '<h1>Hello again</h1>' > folder/index.html", folder)
+      const filled = update.replaceAll('FOLDER', 'folder').replace('SLUG', slug)
+      await shell(filled.replace('CLAIM_TOKEN', claimToken), folder)
+      await assertHeading(siteUrl, 'Hello again')
+      const key = await service.signIn(`${slug}@example.test`)
+      await service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
+      const { files } = await service.client(key).details(slug)
+      assert.deepEqual(
+        files.map(({ path }) => path),
+        ['index.html'],
+      )
+    },
+  )
+
+  test('has a text that names the calls and fields as they are', async () => {
+    const [text = ''] = await commands('agent')
+    const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).text()
+    assert.ok(text.includes(`${service.baseUrl}/api/openapi.json`))
+    for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken', 'Retry-After']) {
+      assert.ok(text.includes(word) && document.includes(word), word)
+    }
+  })
+})
+
+/** What is there to be copied. */
+async function commands(from: 'terminal' | 'agent'): Promise<string[]> {
+  await using visitor = await visit()
+  await visitor.page.goto(`${service.baseUrl}/?from=${from}`)
+  await visitor.page.locator('pre').first().waitFor()
+  return await visitor.page.locator('pre').allTextContents()
+}
+
+async function folderWith(page: string): Promise<string> {
+  const folder = mkdtempSync(join(service.data, 'curl-'))
+  await shell(`mkdir folder && printf '${page}' > folder/index.html`, folder)
+  return folder
+}
+
+async function assertHeading(siteUrl: string, name: string): Promise<void> {
+  await using visitor = await visit()
+  await visitor.page.goto(siteUrl)
+  await visitor.page.getByRole('heading', { name, exact: true }).waitFor()
+}
 
 describe('the API reference', () => {
   for (const { name, options } of LOOKS) {
