@@ -1,4 +1,5 @@
 import { type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
+import { figure } from '../../../client/words.ts'
 import type { ZipListing } from './messages.ts'
 
 /** Entries that are looked at; a site has far fewer. */
@@ -27,7 +28,7 @@ export class Zip {
     const entries: FileEntry[] = []
     let seen = 0
     for await (const entry of reader.getEntriesGenerator()) {
-      if (++seen > MOST_ENTRIES) throw new Error(`it has more than ${MOST_ENTRIES} entries`)
+      if (++seen > MOST_ENTRIES) throw new Error(`it has more than ${figure(MOST_ENTRIES)} entries`)
       if (!entry.directory) entries.push(entry)
     }
     return new Zip(entries)
@@ -55,6 +56,8 @@ function boundedReader(file: Blob) {
       if (length > MOST_AT_ONCE) throw new Error('its directory is too large')
       return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer())
     },
+    createReadable: ({ offset, size }: { offset: number; size: number }) =>
+      file.slice(offset, offset + size).stream(),
   } as unknown as ConstructorParameters<typeof ZipReader>[0]
 }
 
