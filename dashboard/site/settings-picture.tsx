@@ -80,6 +80,7 @@ function Pictures({ site, pictures, chosen, onChoose, onClose }: PicturesProps) 
       )}
       <p class="quiet small" role="status">
         {count(found.length, 'picture')}
+        {site.hasPassword && ', behind the password of the site: they show once one is chosen.'}
       </p>
       <ul class="pictures">
         {found.slice(0, shown).map((file) => (

@@ -10,8 +10,8 @@ interface PlotProps {
   /** The start of the interval of each. */
   times: string[]
   interval: Visits['interval']
-  /** A value in words. */
-  said: (value: number) => string
+  /** A value in a word. */
+  brief: (value: number) => string
   /** Hears which interval is pointed at; undefined when none is. */
   onPoint: (at: number | undefined) => void
 }
@@ -69,7 +69,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
     {
       width: box.clientWidth,
       height: HEIGHT,
-      padding: [8, 0, 0, 0],
+      padding: [8, 16, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -99,7 +99,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
           size: LEFT,
           space: 36,
           incrs: STEPS,
-          values: (_, values) => values.map((value) => (value === 0 ? '0' : shown().said(value))),
+          values: (_, values) => values.map((value) => shown().brief(value)),
         },
       ],
       series: [

@@ -16,7 +16,7 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
         <h2>Over time</h2>
         <p class="quiet small">{when}</p>
       </div>
-      {MEASURES.map(({ of, name, words: said }) => (
+      {MEASURES.map(({ of, name, words: said, brief }) => (
         <div key={of} class="measure">
           <div>
             <h3>{name}</h3>
@@ -27,7 +27,7 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
             values={series.map((numbers) => numbers[of])}
             times={series.map((numbers) => numbers.at)}
             interval={interval}
-            said={said}
+            brief={brief}
             onPoint={point}
           />
         </div>
