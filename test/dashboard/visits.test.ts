@@ -119,17 +119,15 @@ describe('the visits of a site', inBrowser, () => {
     await using owner = await web.visitor({ ...signedIn, viewport: { width: 1280, height: 800 } })
     const { page } = owner
     await page.goto(visitsAt(visited, '?range=30d'))
-    const plots = page.getByRole('region', { name: 'Over time' }).getByRole('img')
+    const part = page.getByRole('region', { name: 'Over time' })
+    const plots = part.getByRole('img')
     assert.match(
       (await plots.nth(1).getAttribute('aria-label'))!,
       /^Requests by day: 45 in the last 30 days\./,
     )
     const { width, height } = (await plots.nth(1).boundingBox())!
-    await plots.nth(1).hover({ position: { x: width - 8, y: height / 2 } })
-    await page
-      .getByText(/, so far$/)
-      .first()
-      .waitFor()
+    await plots.nth(1).hover({ position: { x: width - 24, y: height / 2 } })
+    await part.getByText(/, so far$/).waitFor()
     await total(page, 'Requests').getByText('15', { exact: true }).waitFor()
     await page.getByRole('heading', { level: 1 }).hover()
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
