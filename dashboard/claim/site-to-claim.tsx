@@ -5,6 +5,7 @@ import { useAction } from '../api/action.ts'
 import type { Failing } from '../api/failing.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
+import { forgetAnonymous } from '../drop/anonymous-sites.ts'
 import { Loading } from '../kit/panel.tsx'
 import { say } from '../kit/toast.tsx'
 import { ClaimedPage } from './claimed-page.tsx'
@@ -26,6 +27,7 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
   const look = useAction(async () => show(await slipway.claimPreview(slug, token)))
   const claim = useAction(async () => {
     const { alreadyOwned } = await slipway.claim(slug, token)
+    forgetAnonymous(slug)
     say(
       alreadyOwned
         ? 'The site was yours already.'
@@ -36,6 +38,10 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
   useEffect(() => void look(), [])
 
   const end = [look.failing, claim.failing].find((failing) => failing && failing.code in ENDS)
+  const isOver = site?.claimed || (end !== undefined && end.code !== 'INVALID_CLAIM_TOKEN')
+  useEffect(() => {
+    if (isOver) forgetAnonymous(slug)
+  }, [isOver])
   if (end) return <DeadEnd title={end.title} way={ENDS[end.code]!} />
   if (!site && look.failing)
     return (

@@ -45,6 +45,27 @@ describe('the claim page', inBrowser, () => {
     })
   }
 
+  for (const [what, end] of [
+    [
+      'claimed',
+      (page: Page, email: string) => page.getByRole('button', { name: `Claim as ${email}` }).click(),
+    ],
+    ['claimed by somebody else', (page: Page) => page.getByText('This site is already claimed.').waitFor()],
+  ] as const) {
+    test(`ends the front page's memory of a site that is ${what}`, async () => {
+      await using owner = await web.owner()
+      const { page } = owner.visitor
+      const site = await publish()
+      const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+      await page.evaluate(remember, { ...site, expiresAt })
+      if (what !== 'claimed') await web.service.client(owner.key).claim(site.slug, site.claimToken)
+      await page.goto(web.service.baseUrl)
+      await page.getByRole('link', { name: `Claim ${new URL(site.siteUrl).host}` }).click()
+      await end(page, owner.email)
+      await page.waitForFunction(() => localStorage.getItem('slipway.anonymous-sites') === null)
+    })
+  }
+
   test('can be used with the keyboard alone', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
@@ -282,6 +303,11 @@ async function isClaimed(page: Page, slug: string): Promise<void> {
     .getByText('The site is yours. It stays online until you delete it.')
     .waitFor()
   await page.waitForURL(`**/sites/${slug}`)
+}
+
+/** Runs in the page: what the front page keeps of a site that was published there without an account. */
+function remember(site: object): void {
+  localStorage.setItem('slipway.anonymous-sites', JSON.stringify([site]))
 }
 
 async function tabTo(page: Page, target: Locator): Promise<void> {
