@@ -49,7 +49,7 @@ function limited({ message, retryAfterSeconds = 0 }: SlipwayError): Failing {
   const [what = message] = message.split(';')
   return {
     title: limit === undefined ? sentence(what) : `The ${limit} requests of this hour are used.`,
-    way: `It goes on at ${clockTime(from)}. What is live stays live.`,
+    way: `It goes on at ${clockTime(from)}.${limit === undefined ? '' : ' What is live stays live.'}`,
     code: 'RATE_LIMITED',
     from,
     fields: {},
