@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { count } from '../../client/words.ts'
 import { submitting, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
@@ -35,7 +35,7 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
   })
   const isWrong = send.failing?.code === 'INVALID_CODE'
 
-  useEffect(() => box.current?.focus(), [])
+  useLayoutEffect(() => box.current?.focus(), [])
   useEffect(() => {
     if (isWrong) box.current?.select()
   }, [isWrong, send.failing])

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { submitting, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
@@ -18,7 +18,7 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
   const box = useRef<HTMLInputElement>(null)
   const mail = useAction(() => onMail(email))
   const wrong = mail.failing?.fields.email
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focused || wrong) box.current?.focus()
   }, [focused, wrong])
   return (
