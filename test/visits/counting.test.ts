@@ -206,6 +206,25 @@ describe('what is counted', () => {
     })
   }
 
+  for (const way of WAYS) {
+    test(`by ${way}: heads between their pages, without bytes`, async () => {
+      const { slug } = await service.publish(FILES)
+      for (const method of ['GET', 'HEAD', 'GET', 'HEAD']) await service.ask(way, slug, { method })
+      const { requests, bytes } = (await service.visits(slug)).totals
+      assert.deepEqual({ requests, bytes }, { requests: 4, bytes: 2 * PAGE.length })
+    })
+
+    test(`by ${way}: an answer that many sites share, for the site that gave it`, async () => {
+      const [one, other] = [
+        await service.publish({ 'a.html': PAGE }),
+        await service.publish({ 'a.html': PAGE }),
+      ]
+      for (const { slug } of [one, other, one, one, other]) await service.ask(way, slug, { path: '/none' })
+      assert.deepEqual(told(await service.visits(one.slug)).missing, { '/none': 3 })
+      assert.deepEqual(told(await service.visits(other.slug)).missing, { '/none': 2 })
+    })
+  }
+
   test('visits of a custom domain are those of its site, which led nobody to itself', async () => {
     const { slug } = await service.publish(FILES)
     await giveDomain(service.secure.running, slug, 'www.example.test')
