@@ -39,7 +39,7 @@ export function Ranked({ title, of, counts, since, none }: RankedProps) {
             {shown.map(({ name, requests }) => (
               <tr key={name}>
                 <td>
-                  <bdi>{harmless(name)}</bdi>
+                  <bdi title={harmless(name)}>{harmless(name)}</bdi>
                   <div class="share" style={{ width: `${(100 * requests) / most}%` }} />
                 </td>
                 <td>{figure(requests)}</td>
