@@ -188,6 +188,7 @@ async function everyCall(): Promise<void> {
   const { email, client, key } = await api.account()
   await client.me()
   const { slug, versionId } = await api.publish(client, contents)
+  await client.visits(slug)
   const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
   await client.refresh(slug, upload)
   await api.publish(client, { 'index.html': 'new' }, { slug })
