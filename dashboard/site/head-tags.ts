@@ -1,6 +1,8 @@
-/** What counts in a head: a comment, a tag of `meta`, an element that holds text and no tags, the end of the head. */
-const NEXT =
-  /<(?:(!--)|meta\b((?:[^>"']|"[^"]*"|'[^']*'){0,4000})>|(title|script|style|template|noscript)\b[^>]{0,4000}>|(?:body|\/head)\b)/gi
+/** What counts in a head: a comment, tags of interest, elements that hold text and no tags, and what ends the head. */
+const OPENING = /<(?:(!--)|(meta|title|script|style|template|noscript|body|\/head)\b)/gi
+
+/** A tag from behind its name to its end. */
+const REST = /((?:[^>"']|"[^"]*"|'[^']*'){0,4000})>/y
 
 const ATTRIBUTE = /([^\s"'=<>/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]*))?/g
 
@@ -8,21 +10,25 @@ const KEPT_ATTRIBUTES = /^(name|property|content)$/i
 
 /**
  * The `title` and `meta` tags in the head of an HTML document, with nothing else and no other attributes. A browser that parses
- * a whole document of somebody else's holds its styles to be this page's own, and reports them as forbidden.
+ * a whole document of somebody else's holds its styles to be this page's own, and reports them as forbidden. What is not closed
+ * ends the reading.
  */
 export function headTags(html: string): string {
   const tags: string[] = []
-  NEXT.lastIndex = 0
-  for (let found = NEXT.exec(html); found; found = NEXT.exec(html)) {
-    const [, comment, attributes, holder] = found
-    if (attributes !== undefined) tags.push(`<meta ${keptOf(attributes)}>`)
-    else if (comment || holder) {
-      const start = NEXT.lastIndex
-      const end = placeOf(comment ? '-->' : `</${holder}`, html, start)
-      if (end < 0) break
-      if (holder?.toLowerCase() === 'title') tags.push(`<title>${html.slice(start, end)}</title>`)
-      NEXT.lastIndex = end
-    } else break
+  OPENING.lastIndex = 0
+  for (let found = OPENING.exec(html); found; found = OPENING.exec(html)) {
+    const [, comment, name = ''] = found
+    const holder = name.toLowerCase()
+    if (/body|head/.test(holder)) break
+    REST.lastIndex = OPENING.lastIndex
+    const attributes = comment ? '' : REST.exec(html)?.[1]
+    if (attributes === undefined) break
+    const start = comment ? OPENING.lastIndex : REST.lastIndex
+    const end = holder === 'meta' ? start : placeOf(comment ? '-->' : `</${holder}`, html, start)
+    if (end < 0) break
+    if (holder === 'meta') tags.push(`<meta ${keptOf(attributes)}>`)
+    if (holder === 'title') tags.push(`<title>${html.slice(start, end)}</title>`)
+    OPENING.lastIndex = end
   }
   return tags.join('')
 }
