@@ -231,6 +231,34 @@ describe('a session that has ended', inBrowser, () => {
     await page.getByRole('status').getByText('Your account is deleted').waitFor()
   })
 
+  test('is asked about once for all that was under way, which then goes on', async () => {
+    await using owner = await web.owner()
+    await using second = await web.visitor()
+    const { page, context } = owner.visitor
+    await second.page.goto(`${web.service.baseUrl}/sign-in`)
+    await askForCode(second.page, owner.email)
+    await writeCode(second.page, owner.email)
+    await second.page.waitForURL('**/sites')
+    await page.goto(`${web.service.baseUrl}/account`)
+    await page.getByRole('button', { name: 'Sign out all others' }).waitFor()
+    await context.clearCookies()
+    const both = page.getByRole('button', { name: /^(Sign out all others|Make a new key)$/ })
+    await both.evaluateAll((buttons) => {
+      for (const button of buttons as HTMLElement[]) button.click()
+    })
+    const ask = page.getByRole('dialog', { name: 'Make a new key?' })
+    await ask.waitFor()
+    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    await dialog.waitFor()
+    await ask.locator('form').evaluate((form: HTMLFormElement) => form.requestSubmit())
+    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
+    await dialog.getByText('A code is on its way').waitFor()
+    await writeCode(page, owner.email)
+    await page.getByRole('status').getByText('2 other browsers signed out.').waitFor()
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor()
+    assert.equal(await dialog.count(), 0)
+  })
+
   test('is asked about once, whatever the page knew, and can be left', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
