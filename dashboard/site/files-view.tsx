@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { FileEntry, SiteDetails } from '../../client/wire.ts'
-import { count, size } from '../../client/words.ts'
+import { count, figure, size } from '../../client/words.ts'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
@@ -9,6 +9,9 @@ import { type Folder, type NamedFile, treeOf } from './files-tree.ts'
 
 /** Files up to which every folder stands open. */
 const FEW = 30
+
+/** Files that a search shows; who means one of the others types on. */
+const MOST_FOUND = 200
 
 /** Folders within folders up to which each is indented further. */
 const DEEP = 6
@@ -34,15 +37,13 @@ export function FilesView({ site }: { site: SiteDetails }) {
           placeholder="Part of a name or folder"
           value={wanted}
           onWrite={want}
-          hint={
-            <span role="status">{found && `${found.length} of ${count(site.files.length, 'file')}`}</span>
-          }
+          hint={<span role="status">{found && foundWords(found.length, site.files.length)}</span>}
         />
       )}
       {found?.length === 0 && <Empty title="No file is called that." />}
       {found ? (
         <ul class="files">
-          {found.map((file) => (
+          {found.slice(0, MOST_FOUND).map((file) => (
             <FileRow key={file.path} file={{ ...file, name: file.path }} addressOf={addressOf} />
           ))}
         </ul>
@@ -51,6 +52,11 @@ export function FilesView({ site }: { site: SiteDetails }) {
       )}
     </Panel>
   )
+}
+
+function foundWords(found: number, all: number): string {
+  const words = `${figure(found)} of ${count(all, 'file')}`
+  return found > MOST_FOUND ? `${words}. The first ${MOST_FOUND} are shown; type more to see others.` : words
 }
 
 type AddressOf = ((path: string) => string) | undefined

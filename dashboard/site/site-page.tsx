@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
 import { forget, type Resource, useResource } from '../api/resource.ts'
@@ -39,7 +39,11 @@ export function SitePage() {
 
 function OwnSite({ slug, view }: { slug: string; view: string }) {
   const site = useResource(`site/${slug}`, () => slipway.details(slug))
-  const { value, failing } = site
+  const { failing } = site
+  // What was shown stays while it is asked for again: a publication on this page must not lose its place.
+  const shown = useRef(site.value)
+  shown.current = site.value ?? shown.current
+  const value = shown.current
   if (failing?.code === 'NOT_FOUND' || failing?.code === 'SITE_EXPIRED') {
     return <SiteIsGone slug={slug} hasExpired={failing.code === 'SITE_EXPIRED'} />
   }

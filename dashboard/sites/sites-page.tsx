@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../client/wire.ts'
 import { count } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
+import { forget } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
@@ -61,6 +62,10 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
     rows.current?.children[firstNew.current]?.querySelector('a')?.focus()
     firstNew.current = undefined
   }, [list.publishes.length])
+  const published = (slug: string) => {
+    forget(`site/${slug}`)
+    sites.reload()
+  }
   const all = `${list.nextCursor ? 'the newest ' : ''}${count(list.publishes.length, 'site')}`
   return (
     <div class="stack">
@@ -79,7 +84,7 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
       {found.length > 0 && (
         <ul class="site-list" ref={rows}>
           {found.map((site) => (
-            <SiteRow key={site.slug} site={site} onPublished={sites.reload} />
+            <SiteRow key={site.slug} site={site} onPublished={() => published(site.slug)} />
           ))}
         </ul>
       )}
