@@ -96,7 +96,7 @@ describe('the list of sites', inBrowser, () => {
     const headings = page.getByRole('main').getByRole('listitem').getByRole('heading')
     const search = page.getByRole('searchbox', { name: 'Search' })
     for (const [typed, found] of [
-      ['HARB', 'The harbour'],
+      ['HARBOUR t', 'The harbour'],
       ['away  locked', 'Locked away'],
       [slugs.pending.slice(2), slugs.pending],
     ] as const) {
