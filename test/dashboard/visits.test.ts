@@ -107,6 +107,7 @@ describe('the visits of a site', inBrowser, () => {
     const missing = () => rowsOf(page, 'Not found').then((rows) => rows.length)
     assert.equal(await missing(), 10)
     await page.getByRole('button', { name: 'Show all 11: Not found' }).click()
+    await page.getByRole('button', { name: 'Show fewer: Not found' }).waitFor()
     assert.equal(await missing(), 11)
     await page.goBack()
     await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
