@@ -6,6 +6,7 @@ import type { Arrivals } from './arrival.ts'
 import type { Blobs, Received } from './blobs/blobs.ts'
 import { Failure, invalid } from './failure.ts'
 import { MOST_FILES, MOST_PATH_CHARACTERS, type StoredFile, shown } from './file.ts'
+import { inNfc } from './nfc.ts'
 import { unexpired } from './ownership.ts'
 import type { Store } from './store/store.ts'
 import { BUNDLE_BYTES, type Bundle } from './upload.ts'
@@ -91,7 +92,7 @@ export class Bundles {
       throw new Failure('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
     }
     const files = JSON.parse(version.files) as StoredFile[]
-    return new Map(files.map((file, fileNumber) => [file.path.normalize('NFC'), { ...file, fileNumber }]))
+    return new Map(files.map((file, fileNumber) => [inNfc(file.path), { ...file, fileNumber }]))
   }
 }
 
@@ -100,7 +101,7 @@ export class Bundles {
  * Paths are the same in both Unicode forms, as they are for visitors.
  */
 function expectedOf({ path, size }: ArchiveFile, awaited: Map<string, Awaited>): Awaited | undefined {
-  const expected = awaited.get(path.normalize('NFC'))
+  const expected = awaited.get(inNfc(path))
   if (!expected && isJunk(path)) return undefined
   if (!expected) throw invalid([{ field: shown(path), message: 'is not in the manifest' }])
   if (expected.taken) throw invalid([{ field: shown(path), message: 'is in the bundle twice' }])

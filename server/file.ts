@@ -1,5 +1,6 @@
 import type { FileEntry } from '../client/wire.ts'
 import type { Problem } from './failure.ts'
+import { inNfc } from './nfc.ts'
 
 /** What a plan allows for a manifest; sizes in bytes. */
 export interface FileLimits {
@@ -107,7 +108,7 @@ function collisions(files: readonly unknown[]): Problem[] {
   const folders = new Map<string, string>()
   const paths = files.map((file) => {
     const path = (file as { path?: unknown } | null)?.path
-    return typeof path === 'string' && !isTooLong(path) ? path.normalize('NFC') : undefined
+    return typeof path === 'string' && !isTooLong(path) ? inNfc(path) : undefined
   })
   paths.forEach((path, index) => {
     if (path === undefined) return

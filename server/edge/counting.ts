@@ -1,4 +1,5 @@
 import type { Call } from '../caller-address.ts'
+import { inNfc } from '../nfc.ts'
 import { type Name, type NameKind, type SiteCounts, Tally } from '../visits/batch.ts'
 import type { Bookkeeping } from '../visits/bookkeeping.ts'
 import type { Answer } from './answer.ts'
@@ -116,7 +117,7 @@ function nameOf(counts: SiteCounts, { status }: Answer, path: string): Name | un
 function shownPath(path: string): string | undefined {
   const spelling = spelled(path)
   if (!spelling?.includes('%')) return spelling
-  const name = decodeURI(spelling).normalize('NFC')
+  const name = inNfc(decodeURI(spelling))
   return UNREADABLE.test(name) ? spelling : name
 }
 

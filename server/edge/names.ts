@@ -1,3 +1,5 @@
+import { inNfc } from '../nfc.ts'
+
 /**
  * The path of a file, folder or page in the one spelling that tables know: what a URL cannot have as it is, and `%`,
  * is percent-encoded. So a plain path needs no reading, and no malformed one is the path of anything.
@@ -47,7 +49,7 @@ export function spelled(path: string): string | undefined {
 
 /** The same path with its characters composed (Unicode NFC). */
 export function composed(path: string): string {
-  return path.includes('%') ? encodeURI(decodeURI(path).normalize('NFC')) : path
+  return path.includes('%') ? encodeURI(inNfc(decodeURI(path))) : path
 }
 
 /** What `encodeURI` leaves as it is. */

@@ -1,3 +1,5 @@
+import { inNfc } from '../nfc.ts'
+
 /** What stands unencoded in a path that is compared: RFC 3986, 3.3. */
 const PLAIN = /^[\w\-.~!$&'()*+,;=:@/]*$/
 
@@ -24,7 +26,7 @@ export function canonicalPath(path: string): string | undefined {
   try {
     return encodeOdd(path)
       .split(/%2f/i)
-      .map((part) => encodePart(decodeURIComponent(part).normalize('NFC')))
+      .map((part) => encodePart(inNfc(decodeURIComponent(part))))
       .join('%2F')
   } catch {
     return undefined
