@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { giveDomain } from '../proxies/active-domain.ts'
-import { SITES } from '../tls/secure-service.ts'
+import { SITES, untilClosed } from '../tls/secure-service.ts'
 import { type Ask, CountedService, type Reply, told, WAYS } from './counted.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
@@ -271,10 +271,10 @@ describe('what is counted', () => {
       const last = number === 2999 ? 'Connection: close\r\n' : ''
       text.push(`GET ${path} HTTP/1.1\r\nHost: ${slug}.${SITES}\r\nUser-Agent: ${agent}\r\n${last}\r\n`)
     }
-    socket.resume()
-    const ended = new Promise((resolve) => socket.once('close', resolve))
     socket.write(text.join(''))
-    await ended
+    const answers = (await untilClosed(socket)).toString('latin1').match(/HTTP\/1\.1 \d+/g)!
+    const statuses = new Set(answers.map((line) => Number(line.slice(-3))))
+    assert.deepEqual([answers.length, ...statuses].toSorted(ascending), [200, 301, 404, 3000])
     for (const [index, { slug }] of sites.entries()) {
       const { paths: found, missing, requests, visitors } = told(await service.visits(slug))
       const { '/old': redirects = 0, ...named } = Object.fromEntries(wanted[index]!)
@@ -284,3 +284,7 @@ describe('what is counted', () => {
     }
   })
 })
+
+function ascending(one: number, other: number): number {
+  return one - other
+}
