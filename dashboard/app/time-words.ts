@@ -4,11 +4,11 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** "15:00", or "tomorrow, 15:00": a moment near now, by this machine's clock and zone. */
+/** "15:00", or "15:00 tomorrow": a moment near now, by this machine's clock and zone. */
 export function clockTime(milliseconds: number): string {
   const date = new Date(milliseconds)
   const time = `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
-  return date.toDateString() === new Date().toDateString() ? time : `tomorrow, ${time}`
+  return date.toDateString() === new Date().toDateString() ? time : `${time} tomorrow`
 }
 
 /** "just now", "5 minutes ago", "3 hours ago", "yesterday", "12 March 2026". */

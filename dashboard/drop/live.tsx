@@ -1,6 +1,7 @@
 import { count, harmless } from '../../client/words.ts'
 import { signedInAs } from '../api/session.ts'
 import { useKept } from '../api/use-kept.ts'
+import { versionAddress } from '../app/version-address.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
@@ -50,7 +51,11 @@ export function Live({ step, destination, onClose }: LiveProps) {
         </p>
       </div>
       <div class="stack">
-        <LiveFrame src={siteUrl} title="The site as visitors see it" version={versionId} />
+        <LiveFrame
+          src={versionAddress({ siteUrl, versionId })}
+          title="The site as visitors see it"
+          version={versionId}
+        />
         <QrCode address={siteUrl} />
       </div>
     </div>

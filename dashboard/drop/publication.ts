@@ -116,7 +116,7 @@ export class Publication {
       onWaiting: (reason) => this.#wait(reason),
     })
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
-    forget('sites')
+    forget('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', look: found, delivered }
     this.#reader[Symbol.dispose]()
   }

@@ -3,6 +3,7 @@ import type { DomainRecord, SiteDetails } from '../../client/wire.ts'
 import { figure, size } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { versionAddress } from '../app/version-address.ts'
 import { DropToUpdate } from '../drop/drop-to-update.tsx'
 import { ButtonLink } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
@@ -67,9 +68,14 @@ function Unfinished({ site }: { site: SiteDetails }) {
 
 /** Nothing to see where visitors see a form; a frame cannot answer it. */
 function Preview({ site }: { site: SiteDetails }) {
-  if (!site.hasPassword)
+  const { siteUrl, currentVersionId: versionId } = site
+  if (!site.hasPassword && versionId !== null)
     return (
-      <LiveFrame src={site.siteUrl} title="The site as it is now" version={site.currentVersionId ?? ''} />
+      <LiveFrame
+        src={versionAddress({ siteUrl, versionId })}
+        title="The site as it is now"
+        version={versionId}
+      />
     )
   return (
     <div class="no-preview">

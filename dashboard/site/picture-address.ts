@@ -1,4 +1,5 @@
 import type { FileEntry, SiteDetails } from '../../client/wire.ts'
+import { versionAddress } from '../app/version-address.ts'
 
 /** Bytes above which a picture is not loaded just to be shown small. */
 const SMALL_ENOUGH = 5_000_000
@@ -13,9 +14,9 @@ export function picturesOf({ files }: Pick<SiteDetails, 'files'>): FileEntry[] {
  * host, where nobody counts visits.
  */
 export function pictureAddress(site: SiteDetails, { path, size }: FileEntry): string | undefined {
-  const { siteUrl, slug, currentVersionId } = site
-  if (currentVersionId === null || site.hasPassword || size > SMALL_ENOUGH) return undefined
-  return siteUrl.replace(`//${slug}.`, `//${currentVersionId}--${slug}.`) + encoded(path)
+  const { siteUrl, currentVersionId: versionId } = site
+  if (versionId === null || site.hasPassword || size > SMALL_ENOUGH) return undefined
+  return versionAddress({ siteUrl, versionId }) + encoded(path)
 }
 
 /** Where the owner gets a picture however it is guarded. Each time it is one request of the API. */
