@@ -45,7 +45,10 @@ const uploadPlan = object(
       }),
       'What to upload',
     ),
-    skipped: list(object({ path: text('The file'), reason: text('hash_match') }), 'What need not be uploaded'),
+    skipped: list(
+      object({ path: text('The file'), reason: text('hash_match') }),
+      'What need not be uploaded',
+    ),
     finalizeUrl: text('Call this once everything is uploaded'),
     expiresInSeconds: whole('How long the upload addresses work'),
   },
