@@ -34,6 +34,8 @@ export interface DomainDnsRecord {
 export interface DomainCertificate {
   /** `none` for a name that is not active, or a service without HTTPS; `pending` until the first one is there. */
   status: 'none' | 'pending' | 'active'
+  /** Since when there is the one that is served. */
+  issuedAt: string | null
   expiresAt: string | null
   /** When it is renewed, or tried again. */
   renewsAt: string | null

@@ -239,6 +239,7 @@ const domainRecord = object({
   ),
   certificate: object({
     status: text('none, pending or active'),
+    issuedAt: orNull(time('Since when there is the certificate')),
     expiresAt: orNull(time('End of the certificate')),
     renewsAt: orNull(time('When it is renewed or tried again')),
     problem: orNull(text('What went wrong at the last try')),

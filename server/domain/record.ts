@@ -14,6 +14,7 @@ interface Around {
 
 const NO_CERTIFICATE: DomainCertificate = {
   status: 'none',
+  issuedAt: null,
   expiresAt: null,
   renewsAt: null,
   problem: null,

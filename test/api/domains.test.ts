@@ -66,7 +66,7 @@ describe('a domain that is added', () => {
         status: 'pending',
         redirectsTo: null,
         alternate,
-        certificate: { status: 'none', expiresAt: null, renewsAt: null, problem: null },
+        certificate: { status: 'none', issuedAt: null, expiresAt: null, renewsAt: null, problem: null },
         createdAt: new Date(api.clock.now).toISOString(),
         verifiedAt: null,
         checkedAt: null,

@@ -20,7 +20,7 @@ export function pendingRecord(more: Partial<DomainRecord> = {}): DomainRecord {
     reason: 'Waiting for both DNS records to be entered',
     redirectsTo: null,
     alternate: null,
-    certificate: { status: 'none', expiresAt: null, renewsAt: null, problem: null },
+    certificate: { status: 'none', issuedAt: null, expiresAt: null, renewsAt: null, problem: null },
     createdAt: '2030-01-01T00:00:00.000Z',
     verifiedAt: null,
     checkedAt: null,

@@ -16,7 +16,14 @@ TXT    _slipway.www  slipway-0123
 const right = (more: Partial<DomainRecord> = {}) =>
   found(pendingRecord(more), ['domains.sites.test'], ['slipway-0123'])
 const certificate = (more: Partial<DomainRecord['certificate']>) => ({
-  certificate: { status: 'pending' as const, expiresAt: null, renewsAt: null, problem: null, ...more },
+  certificate: {
+    status: 'pending' as const,
+    issuedAt: null,
+    expiresAt: null,
+    renewsAt: null,
+    problem: null,
+    ...more,
+  },
 })
 const limited = (): Turn => [...failure(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
 

@@ -189,6 +189,7 @@ class Ledger {
   calls: string[] = []
   readonly record = {
     status: 'active',
+    issuedAt: null,
     expiresAt: '2026-09-01T00:00:00.000Z',
     renewsAt: null,
     problem: null,

@@ -27,7 +27,13 @@ const CLOCK_DRIFT = MINUTE
 const SHORTEST_PATIENCE = 10 * SECOND
 const LONGEST_PATIENCE = 5 * MINUTE
 
-const NONE: DomainCertificate = { status: 'none', expiresAt: null, renewsAt: null, problem: null }
+const NONE: DomainCertificate = {
+  status: 'none',
+  issuedAt: null,
+  expiresAt: null,
+  renewsAt: null,
+  problem: null,
+}
 
 /**
  * Certificates that renew themselves, for active domains and the service's own names. All that is known about one is its row
@@ -172,6 +178,7 @@ function recordOf(row: CertificateSummary, now: number): DomainCertificate {
   const active = row.not_after !== null && row.not_after > now
   return {
     status: active ? 'active' : 'pending',
+    issuedAt: isoOrNull(row.issued_at),
     expiresAt: isoOrNull(row.not_after),
     renewsAt: isoOrNull(active && row.problem === null ? row.renew_at : row.due_at),
     problem: row.problem,

@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import type { DomainRecord } from '../../client/wire.ts'
+import { useAction } from '../api/action.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { say } from '../kit/toast.tsx'
+import type { KnownDomains } from './domains-page.tsx'
+
+/** Ends a domain, once it is said what that means. */
+export function RemoveDomain({ record, known }: { record: DomainRecord; known: KnownDomains }) {
+  const { domain, status } = record
+  const { route } = useLocation()
+  const [asks, ask] = useState(false)
+  const remove = useAction(async () => {
+    await slipway.removeDomain(domain).catch(unlessGone)
+    route('/domains')
+    known.drop(domain)
+    say(`${domain} is removed.`)
+  })
+  return (
+    <Panel title="Remove" lead={`The site stays, at its own address; ${domain} no longer shows it.`}>
+      <div class="choices">
+        <Button look="danger" onClick={() => ask(true)}>
+          Remove the domain
+        </Button>
+      </div>
+      {asks && (
+        <Confirm
+          title={`Remove ${domain}?`}
+          verb="Remove it"
+          action={remove}
+          onClose={() => {
+            ask(false)
+            remove.clear()
+          }}
+        >
+          {status === 'active' ? (
+            <WhenActive />
+          ) : (
+            <p>
+              Nobody is shown anything there yet. The records that you entered in DNS are of no use then: take
+              them out.
+            </p>
+          )}
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+function WhenActive() {
+  return (
+    <>
+      <p>Visitors find nothing there any more, at once. Take both records out of DNS as well.</p>
+      <p>
+        It is kept for you for 7 days: nobody else can have it, and when you add it again nothing in DNS has
+        to be changed.
+      </p>
+    </>
+  )
+}
+
+/** Somebody removed it in another tab: that is what is wanted. */
+function unlessGone(error: unknown): void {
+  if (!isSlipwayError(error, 'NOT_FOUND')) throw error
+}

@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { DomainRecord, Plan } from '../../client/wire.ts'
+import { readConfig } from '../../server/config.ts'
+import { makeLog } from '../../server/log.ts'
+import { type House, openHouse } from '../../server/service.ts'
+import type { DomainRow } from '../../server/store/schema.ts'
+import { runByHand } from '../../server/sweeps/scheduler.ts'
+import { sweeps } from '../../server/sweeps/sweeps.ts'
+import { type Internet, MINUTE, PROXY, SECOND, startInternet } from '../domains/town.ts'
+import { needs } from '../tools/part.ts'
+import { type Pebble, startPebble } from '../tools/pebble.ts'
+import { freePort } from '../tools/port.ts'
+import { LOOKS } from '../visitor.ts'
+import { newAddress, type Owner, Web } from './person.ts'
+
+// A person, a browser, a real DNS and a real CA: from the form to https://, with nobody asking in between.
+
+describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble'), concurrency: 4 }, () => {
+  let internet: Internet
+  let pebble: Pebble
+  let web: Web
+  let house: House & AsyncDisposable
+
+  before(async () => {
+    const ports = { http: await freePort(), https: await freePort() }
+    internet = await startInternet()
+    pebble = await startPebble({ httpPort: ports.http, tlsPort: ports.https })
+    const settings = {
+      HOST: '127.0.0.1',
+      PORT: `${ports.http}`,
+      HTTPS_PORT: `${ports.https}`,
+      PROXY_HOST: PROXY,
+      DNS_SERVERS: internet.servers,
+      ACME_URL: pebble.directory,
+      ACME_CA_FILE: pebble.caFile,
+    }
+    web = await Web.open(settings)
+    house = await beside(web, settings)
+  })
+
+  after(async () => {
+    await house?.[Symbol.asyncDispose]()
+    await web?.[Symbol.asyncDispose]()
+    await pebble?.[Symbol.asyncDispose]()
+    await internet?.[Symbol.asyncDispose]()
+  })
+
+  /** Somebody with a site of this title, and what is needed of them. */
+  async function gardener(options = {}, plan: Plan = 'hobby') {
+    const owner = await web.owner(options, newAddress())
+    await house.accounts.setPlan(owner.email, plan)
+    const client = web.service.client(owner.key)
+    const files = [{ path: 'index.html', size: 1, contentType: 'text/html', open: () => Buffer.from('a') }]
+    const { slug } = await client.publish({ files, title: 'A garden in May' })
+    return Object.assign(owner, { client, slug, page: owner.visitor.page })
+  }
+
+  const open = async (page: Page, path: string) => {
+    await page.goto(web.service.baseUrl + path)
+    await page.locator('h1').waitFor()
+  }
+
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+
+  const button = (page: Page, name: string) => page.getByRole('button', { name })
+
+  const state = (page: Page, words: string | RegExp) =>
+    page.getByRole('main').getByRole('status').getByText(words)
+
+  /** What nobody's test waits for: a row as a look or a proof leaves it. */
+  async function put({ email }: Owner, domain: string, change: Partial<DomainRow>): Promise<void> {
+    const account = (await house.store.read.accounts.byEmail(email))!
+    await house.store.write('soft', (tx) => tx.domains.update({ account_id: account.id, domain }, change))
+  }
+
+  const active = (): Partial<DomainRow> => {
+    const now = web.service.clock.now
+    return { status: 'active', verified_at: now, checked_at: now, next_check_at: now + 60 * MINUTE }
+  }
+
+  test('leads from a name to HTTPS, as DNS and the CA go on', async () => {
+    await using owner = await gardener()
+    const { page, slug, visitor } = owner
+    await open(page, `/domains?site=${slug}`)
+    await page.getByRole('textbox', { name: 'Domain' }).fill(' https://www.garden.test/ ')
+    assert.equal(await page.getByRole('combobox', { name: 'Site it shows' }).inputValue(), slug)
+    await button(page, 'Add the domain').click()
+    await heading(page, 'www.garden.test').and(page.locator(':focus')).waitFor()
+    await state(page, 'Waiting for both records.').waitFor()
+    const [pointing, text] = (await owner.client.domains()).domains[0]!.records as [
+      DomainRecord['records'][0],
+      DomainRecord['records'][0],
+    ]
+    for (const value of ['www', PROXY, '_slipway.www', text.value])
+      await page.getByText(value, { exact: true }).first().waitFor()
+    await page.getByText('DNS answers nothing for www.garden.test.').waitFor()
+
+    await internet.zone.set('www.garden.test', 'CNAME', 'parking.test.')
+    web.service.clock.now += 10 * SECOND
+    await page.getByText('Something else is there').waitFor()
+    await page.getByText('parking.test', { exact: true }).waitFor()
+    await page.getByText(`Change it to ${pointing.value}`).waitFor()
+
+    await internet.zone.set('www.garden.test', 'CNAME', `${PROXY}.`)
+    web.service.clock.now += 10 * SECOND
+    await state(page, 'One record is there. Waiting for the TXT record.').waitFor()
+
+    await internet.zone.set('_slipway.www.garden.test', 'TXT', text.value)
+    web.service.clock.now += 10 * SECOND
+    await state(page, 'Both records are there.').waitFor()
+    web.service.clock.now += 4 * SECOND
+    await state(page, 'www.garden.test is active').waitFor()
+    await sweep('certificates')
+    await state(page, 'www.garden.test is active, with HTTPS.').waitFor()
+    const visit = page.getByRole('link', { name: 'Visit https://www.garden.test/' })
+    assert.equal(await visit.getAttribute('href'), 'https://www.garden.test/')
+    const certificate = page.getByRole('region', { name: 'Certificate' })
+    for (const fact of ['Issued', 'Lasts until', 'Renews itself about'])
+      await certificate.getByText(fact).waitFor()
+    visitor.assertNoComplaints()
+    web.assertPolicyKept()
+  })
+
+  const sweep = (name: string) => runByHand(sweeps.find((one) => one.name === name)!, house.sweepOptions)
+
+  test('costs three requests from the list to what becomes active', async () => {
+    await using owner = await gardener()
+    const { page, client, slug, key } = owner
+    const { records } = await client.addDomain('www.frugal.test', slug)
+    const used = async () => (await web.service.client(key).me()).usage.requestsThisHour
+    const before = await used()
+    await open(page, '/domains')
+    await page.getByRole('link', { name: 'www.frugal.test' }).click()
+    await state(page, 'Waiting for both records.').waitFor()
+    await internet.zone.set('www.frugal.test', 'CNAME', `${PROXY}.`)
+    await internet.zone.set('_slipway.www.frugal.test', 'TXT', records[1]!.value)
+    web.service.clock.now += 10 * SECOND
+    await state(page, 'Both records are there.').waitFor()
+    web.service.clock.now += 4 * SECOND
+    await state(page, 'www.frugal.test is active').waitFor()
+    assert.equal(await used(), before + 3, 'the list, the stream, and what asks here')
+    await page.getByRole('link', { name: 'Domains' }).first().click()
+    await page.getByText('Active', { exact: true }).waitFor()
+    assert.equal(await used(), before + 4)
+  })
+
+  test('looks at once when it is asked to', async () => {
+    await using owner = await gardener()
+    const { page, client, slug } = owner
+    await client.addDomain('www.asked.test', slug)
+    await put(owner, 'www.asked.test', { ...active(), reason: 'www.asked.test leads elsewhere' })
+    await open(page, '/domains?domain=www.asked.test')
+    await state(page, 'www.asked.test is active, but something is wrong in DNS.').waitFor()
+    await page.getByText('www.asked.test leads elsewhere.').waitFor()
+    web.service.clock.now += 10 * SECOND
+    await button(page, 'Check now').click()
+    await page
+      .getByText(/has no record that leads here/)
+      .first()
+      .waitFor()
+  })
+
+  const refusals: [typed: string, words: RegExp][] = [
+    ['localhost', /^This must have at least two labels, such as example\.com\.$/],
+    ['co.uk', /^This must be a name of your own; co\.uk is a public suffix\.$/],
+    ['a b.example.com', /^This must be a host name such as www\.example\.com\.$/],
+    ['www.twice.test', /^You have www\.twice\.test already, on the site /],
+  ]
+  test('says at the field what is wrong with a name, in the words of the API', async () => {
+    await using owner = await gardener()
+    const { page, client, slug } = owner
+    await client.addDomain('www.twice.test', slug)
+    await open(page, '/domains')
+    await button(page, 'Add a domain').click()
+    const field = page.getByRole('textbox', { name: 'Domain' })
+    await field.and(page.locator(':focus')).waitFor()
+    for (const [typed, words] of refusals) {
+      await field.fill(typed)
+      await button(page, 'Add the domain').click()
+      await page.getByRole('alert').getByText(words).or(page.getByText(words)).first().waitFor()
+      assert.equal(await field.getAttribute('aria-invalid'), 'true')
+      assert.equal(await field.inputValue(), typed)
+    }
+  })
+
+  test('says that the plan is full, and what makes room', async () => {
+    await using owner = await gardener({}, 'free')
+    const { page, client, slug } = owner
+    await client.addDomain('www.only.test', slug)
+    await open(page, `/domains?site=${slug}`)
+    await page.getByRole('textbox', { name: 'Domain' }).fill('www.second.test')
+    await button(page, 'Add the domain').click()
+    const alert = page.getByRole('alert').filter({ hasText: 'The free plan has room for 1 custom domain' })
+    await alert.getByText(/^Remove a domain that you no longer need/).waitFor()
+  })
+
+  test('offers the root beside www, which then leads there and is told of as a root', async () => {
+    await using owner = await gardener({}, 'free')
+    const { page, client, slug } = owner
+    await client.addDomain('www.pair.test', slug)
+    await open(page, '/domains?domain=www.pair.test')
+    await button(page, 'Add pair.test').click()
+    await heading(page, 'pair.test').waitFor()
+    await page.getByText('Leads to www.pair.test.').waitFor()
+    await page.getByText(/^A root domain cannot have a CNAME/).waitFor()
+    await page.getByRole('heading', { name: 'ALIAS record' }).waitFor()
+    await page.getByRole('link', { name: 'Domains' }).first().click()
+    await page.getByText('leads to www.pair.test').waitFor()
+    await page.getByRole('link', { name: 'www.pair.test', exact: true }).click()
+    await heading(page, 'www.pair.test').waitFor()
+    assert.equal(await button(page, 'Add pair.test').count(), 0)
+  })
+
+  test('copies a name and a value', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write']
+    await using owner = await gardener({ permissions })
+    const { page, client, slug } = owner
+    const { records } = await client.addDomain('www.copied.test', slug)
+    await open(page, '/domains?domain=www.copied.test')
+    for (const [what, expected] of [
+      ['Copy the name of the TXT record', records[1]!.name],
+      ['Copy the value of the TXT record', records[1]!.value],
+      ['Copy the value of the CNAME record', records[0]!.value],
+    ] as const) {
+      await button(page, what).click()
+      await button(page, what).getByText('Copied').waitFor()
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), expected)
+    }
+  })
+
+  test('removes a domain once it was said what that means, and says so when another tab did', async () => {
+    await using owner = await gardener()
+    const { page, client, slug } = owner
+    for (const domain of ['www.first.test', 'www.other.test']) await client.addDomain(domain, slug)
+    await put(owner, 'www.first.test', active())
+    await open(page, '/domains?domain=www.first.test')
+    await button(page, 'Remove the domain').click()
+    const dialog = page.getByRole('dialog', { name: 'Remove www.first.test?' })
+    await dialog.getByText(/Visitors find nothing there any more, at once/).waitFor()
+    await dialog.getByText(/kept for you for 7 days/).waitFor()
+    await dialog.getByRole('button', { name: 'Keep it' }).click()
+    await button(page, 'Remove the domain').click()
+    await dialog.getByRole('button', { name: 'Remove it' }).click()
+    await heading(page, 'Domains').waitFor()
+    await page.getByText('www.first.test is removed.').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'www.first.test' }).count(), 0)
+
+    await page.getByRole('link', { name: 'www.other.test' }).click()
+    await state(page, 'Waiting for both records.').waitFor()
+    await client.removeDomain('www.other.test')
+    await heading(page, 'This domain is not here.').waitFor()
+    await page.getByRole('link', { name: 'Your domains' }).click()
+    await page.getByRole('textbox', { name: 'Domain' }).waitFor()
+  })
+
+  test('lets go when nobody has looked for a minute, and takes up again when somebody does', async () => {
+    await using owner = await gardener()
+    const { page, client, slug } = owner
+    await client.addDomain('www.hidden.test', slug)
+    await page.clock.install()
+    const follows = () => page.waitForRequest(/\/domains\/www\.hidden\.test\/events$/)
+    const first = follows()
+    await open(page, '/domains?domain=www.hidden.test')
+    const stream = await first
+    await state(page, 'Waiting for both records.').waitFor()
+    const ended = page.waitForEvent('requestfailed', (request) => request === stream)
+    await page.evaluate(show, 'hidden')
+    await page.clock.fastForward(MINUTE)
+    await ended
+    const next = follows()
+    await page.evaluate(show, 'visible')
+    await next
+  })
+
+  test('goes on after the connection was lost', async () => {
+    await using owner = await gardener()
+    const { page, client, slug } = owner
+    await client.addDomain('www.lost.test', slug)
+    await page.clock.install()
+    const events = /\/domains\/www\.lost\.test\/events$/
+    await page.route(events, (route) => route.abort())
+    const failed = () => page.waitForEvent('requestfailed', (request) => events.test(request.url()))
+    const first = failed()
+    await open(page, '/domains?domain=www.lost.test')
+    await first
+    const second = failed()
+    await page.clock.fastForward(5 * SECOND)
+    await second
+    await page.getByText('The server does not answer.').waitFor()
+    await page.unroute(events)
+    await page.clock.fastForward(15 * SECOND)
+    await state(page, 'Waiting for both records.').waitFor()
+    await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
+  })
+
+  test('asks for a site first where there is none', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await open(page, '/domains')
+    await page.getByRole('heading', { name: 'Publish a site first' }).waitFor()
+    await owner.visitor.assertAccessible()
+  })
+
+  for (const { name, options } of LOOKS) {
+    test(`can be read by everyone, ${name}`, async () => {
+      await using owner = await gardener(options)
+      const { page, client, slug, visitor } = owner
+      const zone = `look${options.viewport!.width}${options.colorScheme}.test`
+      for (const domain of [`www.${zone}`, zone, `a.long-name-for-a-shop.${zone}`])
+        await client.addDomain(domain, slug)
+      await put(owner, zone, active())
+      await open(page, `/domains?site=${slug}`)
+      await page.getByRole('textbox', { name: 'Domain' }).waitFor()
+      await visitor.assertAccessible()
+      for (const domain of [zone, `a.long-name-for-a-shop.${zone}`]) {
+        await open(page, `/domains?domain=${domain}`)
+        await page.getByText(/^Looked up/).waitFor()
+        for (const summary of await page.locator('summary').all()) await summary.click()
+        await visitor.assertAccessible()
+      }
+      await button(page, 'Remove the domain').click()
+      await page.getByRole('dialog').waitFor()
+      await visitor.assertAccessible()
+      visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+})
+
+/** Runs in the page: the tab is in front, or not. */
+function show(state: string): void {
+  Object.defineProperty(document, 'visibilityState', { value: state, configurable: true })
+  document.dispatchEvent(new Event('visibilitychange'))
+}
+
+/** The rooms of the same service, to do at once what it does every few seconds. */
+function beside({ service }: Web, settings: Record<string, string>): Promise<House & AsyncDisposable> {
+  const given = { ...settings, DATA: service.data, BASE_URL: service.baseUrl }
+  const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const config = readConfig(Object.fromEntries(environment))
+  return openHouse(config, { log, version: 'test', clock: () => service.clock.now })
+}
