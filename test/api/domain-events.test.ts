@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import { eventsOf, type ServerEvent } from '../../client/sdk/events.ts'
 import type { DomainRecord } from '../../client/wire.ts'
 import { Events } from '../../server/api/domain-events.ts'
+import { hashOfSecret, newApiKey } from '../../server/key.ts'
 import { startTestService } from '../service.ts'
+import { accountRow, domainRow } from '../store/rows.ts'
+import { BASE, issuer, SecureService } from '../tls/secure-service.ts'
 import { type Account, Api, refused } from './api.ts'
 import { browser } from './browser.ts'
 
@@ -169,6 +173,37 @@ describe('the events of a domain', { concurrency: true }, () => {
     const ended = rest(events)
     await service[Symbol.asyncDispose]()
     assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not broken off')
+  })
+
+  test('come over HTTP/2 as well, and end in order there', async () => {
+    await using secure = await SecureService.start({ DRAIN_SECONDS: '600' })
+    await secure.certify(BASE)
+    const key = newApiKey()
+    const account = accountRow('owner', { key_hash: hashOfSecret(key) })
+    await secure.store.write('durable', async (tx) => {
+      await tx.accounts.insert(account)
+      await tx.domains.insert(domainRow('www.second.example.com', { account_id: 'owner' }))
+    })
+    const session = connect(`https://${BASE}:${secure.port}`, {
+      ca: issuer.root,
+      lookup: (_name, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    })
+    const stream = session.request({
+      ':path': '/api/v1/domains/www.second.example.com/events',
+      authorization: `Bearer ${key}`,
+    })
+    const [headers] = await once(stream, 'response')
+    assert.deepEqual([headers[':status'], headers['content-type']], [200, 'text/event-stream'])
+    let text = ''
+    stream.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+    while (!text.endsWith('\n\n')) await once(stream, 'data')
+    const ended = once(stream, 'end')
+    const closing = secure.running.service[Symbol.asyncDispose]()
+    await ended
+    session.close()
+    await closing
+    assert.match(text, /^retry: 30000\nevent: domain\ndata: \{/)
+    assert.equal(stream.rstCode, 0)
   })
 
   test('are not kept for a reader who does not read', () => {
