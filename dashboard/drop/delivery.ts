@@ -15,6 +15,8 @@ interface DeliveryOptions {
   /** Uploads at a time. */
   parallel: number
   signal: AbortSignal
+  /** Called with the paths that have to be sent, before the first of them is. */
+  onBegun(paths: string[]): void
   onProgress(progress: Progress): void
   /** Called when a try failed that another one follows. */
   onWaiting(reason: unknown): void
@@ -58,7 +60,7 @@ export async function deliver(options: DeliveryOptions): Promise<Delivered> {
 
 async function attempt(
   client: Slipway,
-  { files, digest, destination, parallel, signal, onProgress, onWaiting }: DeliveryOptions,
+  { files, digest, destination, parallel, signal, onBegun, onProgress, onWaiting }: DeliveryOptions,
   pending: Pending | undefined,
 ): Promise<Delivered> {
   const known = destination.kind === 'anonymous' ? destination.site : undefined
@@ -75,6 +77,7 @@ async function attempt(
     onStaged(staged) {
       begun = pendingOf(staged, { digest, destination, before: pending ?? known })
       rememberPending(begun)
+      onBegun(staged.upload.uploads.map(({ path }) => path))
     },
   })
   const { slug, isNew } = begun!

@@ -11,6 +11,7 @@ import { type Destination, limitsOf } from './destination.ts'
 import { type GatheredFile, gather } from './gather.ts'
 import type { Job } from './jobs.ts'
 import { hasQuestion, type Look, look, lookInside, MOST_UNPACKED } from './look.ts'
+import { networkPatience } from './network-patience.ts'
 import { Pace } from './pace.ts'
 import type { Picked } from './picked.ts'
 import { Reader, ReadingFault } from './reader/reader.ts'
@@ -31,6 +32,9 @@ export type Waiting = 'network' | 'server'
 
 /** As many requests at a time as browsers have connections to one host. */
 const PARALLEL = 6
+/** How often the reader is asked for while the browser believes to have a network, and the milliseconds in between. */
+const MOST_READERS = 5
+const READER_PAUSE = 2000
 /** Milliseconds between two drawings of the bar. */
 const OFTEN = 100
 
@@ -40,7 +44,7 @@ export class Publication {
   readonly destination: Destination
   readonly #picked: Picked
   readonly #stop = new AbortController()
-  readonly #reader: Reader
+  #reader: Reader | undefined
   #look: Look | undefined
   #drawn = 0
 
@@ -48,8 +52,7 @@ export class Publication {
     this.#picked = picked
     this.destination = destination
     this.step = step
-    this.#reader = new Reader(this.#stop.signal)
-    void this.#running(async () => this.#decide(await this.#lookThrough()))
+    this.#begin()
   }
 
   /** Publishes what was looked at. */
@@ -70,7 +73,7 @@ export class Publication {
   /** Tries again from where it stopped. */
   again(): void {
     if (this.#look) this.publish(this.#look)
-    else void this.#running(async () => this.#decide(await this.#lookThrough()))
+    else this.#begin()
   }
 
   /** Nothing more is sent. What was sent is not seen by anybody, and is swept. */
@@ -78,11 +81,15 @@ export class Publication {
     this.#stop.abort(new DOMException('cancelled', 'AbortError'))
   }
 
+  #begin(): void {
+    void this.#running(async () => this.#decide(await this.#lookThrough()))
+  }
+
   async #running(work: () => unknown): Promise<void> {
     const asks = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', asks)
     try {
-      await work()
+      await this.#withReader(work)
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#fail(error)
     } finally {
@@ -90,9 +97,26 @@ export class Publication {
     }
   }
 
+  /** The reader is a script of its own, which has to come through the network, too. */
+  async #withReader(work: () => unknown): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      this.#reader ??= new Reader(this.#stop.signal)
+      try {
+        await work()
+        return
+      } catch (error) {
+        const isMissing = error instanceof ReadingFault && error.kind === 'missing'
+        if (!isMissing || failures === MOST_READERS) throw error
+        this.#reader = undefined
+        this.#wait(error)
+        await networkPatience.wait(READER_PAUSE, this.#stop.signal)
+      }
+    }
+  }
+
   async #lookThrough(): Promise<Look> {
     this.step.value = { at: 'looking' }
-    const found = await gather(this.#picked, this.#reader, this.#stop.signal)
+    const found = await gather(this.#picked, this.#reader!, this.#stop.signal)
     return look(found, limitsOf(this.destination))
   }
 
@@ -112,13 +136,14 @@ export class Publication {
       destination: this.destination,
       parallel: parallelFor(found.files),
       signal: this.#stop.signal,
+      onBegun: (paths) => this.#draw('uploading', beginning(paths, files), pace),
       onProgress: (progress) => this.#draw('uploading', progress, pace),
       onWaiting: (reason) => this.#wait(reason),
     })
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     forget('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', look: found, delivered }
-    this.#reader[Symbol.dispose]()
+    this.#reader?.[Symbol.dispose]()
   }
 
   async #read(files: GatheredFile[]): Promise<PublishFile[]> {
@@ -132,20 +157,20 @@ export class Publication {
       )
     draw({ files: 0, bytes: 0 })
     const sources = files.map(({ source }) => source)
-    const hashes = await this.#reader.digest(sources, draw).catch((fault: unknown) => {
+    const hashes = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
       throw named(fault, files)
     })
     return files.map((file, at) => this.#publishFile(file, hashes[at]!))
   }
 
   #publishFile({ path, size, source }: GatheredFile, hash: string): PublishFile {
-    const open = () => (typeof source === 'number' ? this.#reader.inflate(source) : source)
+    const open = () => (typeof source === 'number' ? this.#reader!.inflate(source) : source)
     return { path, size, contentType: mediaType(path), hash, open }
   }
 
   async #digestOf(files: PublishFile[]): Promise<string> {
     const entries = files.map(({ path, size, hash }) => [path, size, hash])
-    const [digest] = await this.#reader.digest([new Blob([JSON.stringify(entries)])])
+    const [digest] = await this.#reader!.digest([new Blob([JSON.stringify(entries)])])
     return digest!
   }
 
@@ -160,7 +185,8 @@ export class Publication {
   }
 
   #wait(reason: unknown): void {
-    const waiting = isSlipwayError(reason, 'NETWORK') ? 'network' : 'server'
+    const isNetwork = isSlipwayError(reason, 'NETWORK') || reason instanceof ReadingFault
+    const waiting = isNetwork ? 'network' : 'server'
     const now = this.step.value
     const progress =
       now.at === 'uploading' || now.at === 'reading'
@@ -171,9 +197,15 @@ export class Publication {
 
   #fail(error: unknown): void {
     forgetLost(this.destination, error)
-    const again = !(error instanceof Unfit) && !isSlipwayError(error, 'FILE_CHANGED')
+    const again = !(error instanceof Unfit) && !isSlipwayError(error, ...CHANGED)
     this.step.value = { at: 'stopped', failing: said(error), again }
   }
+}
+
+function beginning(paths: readonly string[], files: readonly PublishFile[]): Progress {
+  const sizes = new Map(files.map(({ path, size }) => [path, size]))
+  const bytes = paths.reduce((sum, path) => sum + sizes.get(path)!, 0)
+  return { files: paths.length, filesDone: 0, bytes, bytesDone: 0 }
 }
 
 /** Files of a zip take memory while they are sent. */
@@ -193,9 +225,16 @@ function named(fault: unknown, files: readonly GatheredFile[]): unknown {
   )
 }
 
+/** What is answered when a file is no longer what it was when it was read. */
+const CHANGED = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
+
+const WAY_AFTER_CHANGE = 'The file changed meanwhile. Drop it again when nothing writes to it any more.'
+const WAY_BACK = 'Check your connection, then try again.'
+
 function said(error: unknown): Failing {
   if (error instanceof Unfit) return { title: error.message, way: error.way, code: 'OURS', fields: {} }
-  if (isSlipwayError(error, 'FILE_CHANGED'))
-    return { ...failing(error), way: 'Drop it again when nothing writes to it any more.' }
+  if (error instanceof ReadingFault && error.kind === 'missing')
+    return { title: 'The server does not answer.', way: WAY_BACK, code: 'NETWORK', fields: {} }
+  if (isSlipwayError(error, ...CHANGED)) return { ...failing(error), way: WAY_AFTER_CHANGE }
   return failing(error)
 }

@@ -22,9 +22,9 @@ export interface Digested {
   bytes: number
 }
 
-/** What went wrong. `at` is the source that it is about, where it is about one. */
+/** What went wrong; `missing` says that the reader itself is not there. `at` is the source that it is about, where it is about one. */
 export interface Fault {
-  kind: 'zip' | 'unreadable' | 'ours'
+  kind: 'zip' | 'unreadable' | 'missing'
   why: string
   at?: number
 }

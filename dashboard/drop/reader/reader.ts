@@ -29,7 +29,7 @@ export class Reader implements Disposable {
   constructor(signal: AbortSignal) {
     this.#worker.addEventListener('message', ({ data }: MessageEvent<Told>) => this.#hear(data))
     this.#worker.addEventListener('error', ({ message }) =>
-      this.#end(new ReadingFault({ kind: 'ours', why: message ?? 'the reader could not be loaded' })),
+      this.#end(new ReadingFault({ kind: 'missing', why: message ?? 'the reader could not be loaded' })),
     )
     signal.addEventListener('abort', () => this.#end(signal.reason))
   }

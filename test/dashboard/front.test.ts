@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { LOOKS } from '../visitor.ts'
+import { Disk, liveAt, pickFiles, visited } from './dropping.ts'
+import { inBrowser, newAddress, Web } from './person.ts'
+
+/** What the first load may carry of scripts, compressed. */
+const SCRIPT_BYTES = 60 * 1024
+
+let web: Web
+let disk: Disk
+
+before(async () => {
+  web = await Web.open()
+  disk = new Disk()
+})
+
+after(async () => {
+  disk[Symbol.dispose]()
+  await web[Symbol.asyncDispose]()
+})
+
+describe('the front page', inBrowser, () => {
+  for (const { name, options } of LOOKS) {
+    test(`leads from a file to its address, ${name}`, async () => {
+      await using visitor = await web.visitor(options)
+      const { page } = visitor
+      await page.goto(web.service.baseUrl)
+      await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
+      await page.getByText('Up to 1,000 files, 262 MB a file and 1.1 GB in all.').waitFor()
+      await visitor.assertAccessible()
+
+      await pickFiles(page, disk.file(`${options.viewport!.width}/index.html`, '<h1>Ahoy</h1>'))
+      const siteUrl = await liveAt(page)
+      await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
+      await page.getByRole('img', { name: `QR code of ${siteUrl}` }).waitFor()
+      await page.getByText(/^It is gone in (24 h 0 min|23 h 59 min), unless you claim it\.$/).waitFor()
+      assert.equal(await focused(page), 'It is live.')
+      await visitor.assertAccessible()
+
+      for (const [link, heading] of [
+        ['From a terminal', 'With the command'],
+        ['From an agent', 'Tell your coding agent'],
+      ] as const) {
+        await page.getByRole('link', { name: link }).click()
+        await page.getByRole('heading', { name: heading }).waitFor()
+        await visitor.assertAccessible()
+      }
+      visitor.assertNoComplaints()
+      web.assertPolicyKept()
+    })
+  }
+
+  test('copies the address', async () => {
+    await using visitor = await web.visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await pickFiles(page, disk.file('copied.txt', 'copied'))
+    const siteUrl = await liveAt(page)
+    await page.getByRole('button', { name: 'Copy the address' }).click()
+    await page.getByText('Copied').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
+  })
+
+  test('offers a phone files, since it has no folders', async () => {
+    await using visitor = await web.visitor({
+      viewport: { width: 360, height: 740 },
+      isMobile: true,
+      hasTouch: true,
+    })
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await page.getByText('Choose what to publish').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Choose a folder' }).count(), 0)
+    await pickFiles(page, disk.file('phone.txt', 'from a phone'))
+    assert.equal(await visited(await liveAt(page), 'phone.txt'), 'from a phone')
+  })
+
+  test('can be used with the keyboard alone', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await tabTo(page, page.getByRole('button', { name: 'Choose files or a zip' }))
+    const choosing = page.waitForEvent('filechooser')
+    await page.keyboard.press('Enter')
+    await (await choosing).setFiles(disk.file('keys.txt', 'keys'))
+    await liveAt(page)
+    await tabTo(page, page.getByRole('button', { name: 'Copy the address' }))
+  })
+
+  test('carries little before somebody drops something, and asks nothing', async () => {
+    await using visitor = await web.visitor()
+    const { page, context } = visitor
+    const session = await context.newCDPSession(page)
+    const scripts = new Map<string, number>()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname.startsWith('/api/')) asked.push(request.url())
+    })
+    await session.send('Network.enable')
+    const isScript = new Set<string>()
+    session.on(
+      'Network.responseReceived',
+      ({ requestId, type }) => type === 'Script' && isScript.add(requestId),
+    )
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      scripts.set(requestId, encodedDataLength)
+    })
+    await page.goto(web.service.baseUrl, { waitUntil: 'networkidle' })
+    const carried = [...scripts].filter(([id]) => isScript.has(id)).map(([, bytes]) => bytes)
+    const total = carried.reduce((sum, bytes) => sum + bytes, 0)
+    assert.ok(carried.length > 0 && total <= SCRIPT_BYTES, `${total} bytes of scripts`)
+    assert.deepEqual(asked, [])
+  })
+})
+
+describe('what was published from this browser', inBrowser, () => {
+  test('can be updated by another drop, claimed, and forgotten', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await pickFiles(page, disk.file('first/index.html', 'First'))
+    const siteUrl = await liveAt(page)
+    const { host } = new URL(siteUrl)
+
+    await using again = { page: await page.context().newPage(), [Symbol.asyncDispose]: () => page.close() }
+    await again.page.goto(web.service.baseUrl)
+    const list = again.page.getByRole('region', { name: 'Published from this browser' })
+    await list.getByRole('button', { name: `Update ${host}` }).click()
+    await again.page.getByText(`Drop the new version of ${host}`).waitFor()
+    await pickFiles(again.page, disk.file('second/index.html', 'Second'))
+    await again.page.getByRole('heading', { name: 'The new version is live.' }).waitFor()
+    assert.equal(await liveAt(again.page), siteUrl)
+    assert.equal(await visited(siteUrl), 'Second')
+
+    await list.getByRole('button', { name: `Forget ${host}` }).click()
+    await again.page.getByText(`${host} is forgotten here.`).waitFor()
+    assert.equal(await list.count(), 0)
+    await again.page.getByRole('button', { name: 'Undo' }).click()
+
+    await list.getByRole('link', { name: `Claim ${host}` }).click()
+    const email = newAddress()
+    await again.page.getByLabel('Your email address').fill(email)
+    await again.page.getByRole('button', { name: 'Mail me a code' }).click()
+    await again.page.getByText('A code is on its way').waitFor()
+    await again.page.keyboard.type(await web.service.mailedCode(email))
+    await again.page.waitForURL('**/sites/*')
+    await again.page.getByRole('link', { name: 'Slipway', exact: true }).click()
+    await again.page.getByText('What you publish here belongs to your account.').waitFor()
+    assert.equal(await list.count(), 0)
+  })
+
+  test('is forgotten when an update finds it gone', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await pickFiles(page, disk.file('lost/index.html', 'Lost'))
+    const siteUrl = await liveAt(page)
+    const { host } = new URL(siteUrl)
+    const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites'))
+    const [{ slug, claimToken }] = JSON.parse(kept!)
+    const key = await web.service.signIn(newAddress())
+    await web.service.client(key).claim(slug, claimToken)
+    await web.service.client(key).delete(slug)
+    await page.getByRole('button', { name: `Update ${host}` }).click()
+    await pickFiles(page, disk.file('found/index.html', 'Found'))
+    await page.getByRole('alert').waitFor()
+    await page.getByRole('region', { name: 'Published from this browser' }).waitFor({ state: 'detached' })
+  })
+
+  test('survives what somebody else wrote into the same memory', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const bad = [
+      null,
+      7,
+      { slug: 'a' },
+      { slug: 'a', siteUrl: 'javascript:alert(1)', claimUrl: 'x', claimToken: 'x', expiresAt: '2999-01-01' },
+    ]
+    await page.goto(web.service.baseUrl)
+    for (const kept of ['{', '7', JSON.stringify(bad)]) {
+      await page.evaluate((text) => localStorage.setItem('slipway.anonymous-sites', text), kept)
+      await page.reload()
+      await page.getByText('Drop a folder, files or a zip here').waitFor()
+      assert.equal(await page.getByText('Published from this browser').count(), 0)
+    }
+    visitor.assertNoComplaints()
+  })
+})
+
+describe('the requests of an hour', inBrowser, () => {
+  test('being used is said with the time that it goes on, and with the way to more', async () => {
+    await using strict = await Web.open({ RATE_ANONYMOUS: '1' })
+    await using visitor = await strict.visitor()
+    const { page } = visitor
+    await page.goto(strict.service.baseUrl)
+    await pickFiles(page, disk.file('one.txt', 'one'))
+    await liveAt(page)
+    await page.getByRole('button', { name: 'Publish something else' }).click()
+    await pickFiles(page, disk.file('two.txt', 'two'))
+    await page.getByText('The 1 requests of this hour are used.').waitFor()
+    await page.getByText(/^It goes on at (tomorrow, )?\d\d:00\. What is live stays live\.$/).waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'sign in' }).waitFor()
+    await visitor.assertAccessible()
+  })
+})
+
+/** Presses Tab until it has the focus; there are not so many stops on the page. */
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  await wanted.waitFor()
+  for (let stop = 0; stop < 20; stop++) {
+    await page.keyboard.press('Tab')
+    if (await wanted.evaluate((element) => element === document.activeElement)) return
+  }
+  assert.fail('the keyboard does not get there')
+}
+
+function focused(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => document.activeElement?.textContent)
+}
