@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
@@ -11,7 +12,7 @@ import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

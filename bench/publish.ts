@@ -113,14 +113,14 @@ async function zipRound(baseUrl: string, site: string, file: string): Promise<Ro
   return [['zip', await publishArchive(baseUrl, readFileSync(file), 'application/zip')]]
 }
 
-function writeSite(folder: string, content: Content): void {
+export function writeSite(folder: string, content: Content): void {
   for (const [path, bytes] of content) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), bytes)
   }
 }
 
-function command(args: string[], cwd: string): Promise<number> {
+export function command(args: string[], cwd: string): Promise<number> {
   const start = performance.now()
   const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'client/bin/slipway.js'), ...args], {
     cwd,

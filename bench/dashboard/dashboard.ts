@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { program } from '../../scripts/program.mjs'
+import { type Figure, figure, type Measurement } from '../figures.ts'
+import { command, writeSite } from '../publish.ts'
+import { makeContent } from '../publish-flow.ts'
+import { scratchFolder, startServer } from '../server-process.ts'
+
+const FILES = 1000
+const BYTES = 10_240
+
+/** A phone of some years ago on a slow line. */
+const SLOW_PHONE = { cpu: 4, bytesPerSecond: 200_000, roundTrip: 150 }
+
+/** What people in a browser wait for. */
+export const dashboard: Measurement = {
+  name: 'dashboard',
+  means: '1,000 files of 10 KB dropped in Chromium, beside the command; the front page on a slow phone',
+  missing: () => (program('chromium') ? undefined : 'dashboard needs Chromium: apt-get install chromium'),
+  async run({ quick }) {
+    await using scratch = await scratchFolder()
+    await using server = await startServer(join(scratch.path, 'data'))
+    await using browser = await chromium.launch({
+      executablePath: program('chromium')!,
+      chromiumSandbox: false,
+      args: ['--disable-gpu', '--disable-background-networking'],
+    })
+    const [dropped, commanded, phone]: [number[], number[], number[]] = [[], [], []]
+    for (let round = 0; round <= (quick ? 3 : 9); round++) {
+      const folders = ['command', 'browser'].map((who) => join(scratch.path, `${who}-${round}`, 'site'))
+      for (const folder of folders) writeSite(folder, makeContent(FILES, BYTES))
+      const byCommand = await command(
+        ['publish', folders[0]!, '--server', server.baseUrl],
+        join(folders[0]!, '..'),
+      )
+      await using context = await browser.newContext()
+      const byDrop = await drop(await context.newPage(), server.baseUrl, folders[1]!)
+      await using pocket = await browser.newContext({ viewport: { width: 360, height: 740 }, isMobile: true })
+      const onPhone = await interactive(pocket, server.baseUrl)
+      if (round === 0) continue
+      commanded.push(byCommand)
+      dropped.push(byDrop)
+      phone.push(onPhone)
+    }
+    return figures(dropped, commanded, phone)
+  },
+}
+
+function figures(dropped: number[], commanded: number[], phone: number[]): Figure[] {
+  const ratios = dropped.map((value, round) => value / commanded[round]!)
+  return [
+    figure('publish with the command, the whole process', 'ms', commanded),
+    figure('publish by dropping, from the drop to the address', 'ms', dropped),
+    figure('the same, in times of the command', 'times', ratios, 2),
+    figure('the front page can be used, on a slow phone', 'ms', phone, 1000),
+  ]
+}
+
+/** Milliseconds from the moment that the page has the folder to the one in which its address is shown. */
+async function drop(page: Page, baseUrl: string, folder: string): Promise<number> {
+  await page.addInitScript(watchDrop)
+  await page.goto(baseUrl, { waitUntil: 'networkidle' })
+  await page.locator('input[aria-label="A folder"]').setInputFiles(folder)
+  await page.getByRole('heading', { name: 'It is live.' }).waitFor()
+  return page.evaluate(() => {
+    const { shown, had } = globalThis as unknown as { shown: number; had: number }
+    return shown - had
+  })
+}
+
+/** Runs in the page. */
+function watchDrop(): void {
+  const moments = globalThis as unknown as { shown: number; had: number }
+  addEventListener('change', () => Object.assign(moments, { had: performance.now() }), true)
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector('.live .address')) return
+    moments.shown = performance.now()
+    observer.disconnect()
+  }).observe(document, { childList: true, subtree: true })
+}
+
+/** Milliseconds from asking for the page to the frame in which its buttons are there and answer. */
+async function interactive(context: BrowserContext, baseUrl: string): Promise<number> {
+  const page = await context.newPage()
+  const session = await context.newCDPSession(page)
+  const { cpu, bytesPerSecond, roundTrip } = SLOW_PHONE
+  const line = { latency: roundTrip, downloadThroughput: bytesPerSecond, uploadThroughput: bytesPerSecond }
+  await session.send('Network.enable')
+  await session.send('Network.emulateNetworkConditions', { offline: false, ...line })
+  await session.send('Emulation.setCPUThrottlingRate', { rate: cpu })
+  await page.addInitScript(watchButton)
+  await page.goto(baseUrl)
+  await page.getByRole('button', { name: 'Choose files or a zip' }).waitFor()
+  return page.evaluate(() => (globalThis as unknown as { usable: Promise<number> }).usable)
+}
+
+/** Runs in the page. What follows the frame in the same turn has been done when a task after it runs. */
+function watchButton(): void {
+  const moments = globalThis as unknown as { usable: Promise<number> }
+  moments.usable = new Promise((settle) => {
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector('.drop-box button')) return
+      observer.disconnect()
+      requestAnimationFrame(() => setTimeout(() => settle(performance.now())))
+    }).observe(document, { childList: true, subtree: true })
+  })
+}
