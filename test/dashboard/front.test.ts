@@ -80,9 +80,9 @@ describe('the front page', inBrowser, () => {
   test('can be used with the keyboard alone', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
+    const choosing = page.waitForEvent('filechooser')
     await page.goto(web.service.baseUrl)
     await tabTo(page, page.getByRole('button', { name: 'Choose files or a zip' }))
-    const choosing = page.waitForEvent('filechooser')
     await page.keyboard.press('Enter')
     await (await choosing).setFiles(disk.file('keys.txt', 'keys'))
     await liveAt(page)
@@ -200,7 +200,7 @@ describe('the requests of an hour', inBrowser, () => {
     await page.getByRole('button', { name: 'Publish something else' }).click()
     await pickFiles(page, disk.file('two.txt', 'two'))
     await page.getByText('The 1 requests of this hour are used.').waitFor()
-    await page.getByText(/^It goes on at (tomorrow, )?\d\d:00\. What is live stays live\.$/).waitFor()
+    await page.getByText(/^It goes on at .*\d\d:00.* What is live stays live\.$/).waitFor()
     await page.getByRole('main').getByRole('link', { name: 'sign in' }).waitFor()
     await visitor.assertAccessible()
   })
