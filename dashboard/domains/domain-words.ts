@@ -57,6 +57,7 @@ export function progressOf(record: DomainRecord): string {
   const left = record.records.filter((_, index) => standings[index] !== 'right')
   if (standings.includes('unasked')) return 'The records are being looked up.'
   if (left.length === 0) return 'Both records are there.'
+  if (standings.includes('wrong')) return 'DNS answers something else than it has to.'
   if (left.length > 1) return 'Waiting for both records.'
   return `One record is there. Waiting for the ${left[0]!.type} record.`
 }

@@ -99,6 +99,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
 
     await internet.zone.set('www.garden.test', 'CNAME', 'parking.test.')
     web.service.clock.now += 10 * SECOND
+    await state(page, 'DNS answers something else than it has to.').waitFor()
     await page.getByText('Something else is there').waitFor()
     await page.getByText('parking.test', { exact: true }).waitFor()
     await page.getByText(`Change it to ${pointing.value}`).waitFor()
