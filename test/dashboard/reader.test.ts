@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { digestAll } from '../../dashboard/drop/reader/digest.ts'
+import { Zip } from '../../dashboard/drop/reader/zip.ts'
+import { MIB, noise, text } from '../archive/bytes.ts'
+import { zipOf } from './dropping.ts'
+
+describe('hashing in a browser', () => {
+  const contents = [text('small'), noise(64 * 1024), noise(4 * MIB), noise(4 * MIB + 1), noise(9 * MIB)]
+  const expected = contents.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
+  const total = contents.reduce((sum, { length }) => sum + length, 0)
+
+  test('is right for files of every size, and tells how far it is', async () => {
+    const told: { files: number; bytes: number }[] = []
+    const hashes = await digestAll(
+      contents.map((bytes) => new Blob([new Uint8Array(bytes)])),
+      (done) => told.push({ ...done }),
+    )
+    assert.deepEqual(hashes, expected)
+    assert.deepEqual(told.at(-1), { files: contents.length, bytes: total })
+    assert.ok(told.every(({ bytes }, at) => at === 0 || bytes >= told[at - 1]!.bytes))
+  })
+
+  test('is right without HTTPS, where browsers do not help', async (t) => {
+    t.mock.getter(globalThis, 'crypto', () => undefined as unknown as Crypto)
+    const blobs = contents.map((bytes) => new Blob([new Uint8Array(bytes)]))
+    assert.deepEqual(await digestAll(blobs, () => {}), expected)
+  })
+
+  test('says which one cannot be read', async () => {
+    const broken = () => new ReadableStream<Uint8Array>({ pull: () => Promise.reject(new Error('gone')) })
+    await assert.rejects(
+      digestAll([new Blob(['a']), broken, new Blob(['b'])], () => {}),
+      { at: 1, message: 'gone' },
+    )
+  })
+})
+
+describe('a zip in a browser', () => {
+  const parts = { stored: { method: 0 }, deflated: {} }
+  for (const [what, part] of Object.entries(parts)) {
+    test(`gives its files back, ${what}`, async () => {
+      const data = noise(700_000)
+      const zip = await Zip.open(new Blob([new Uint8Array(zipOf([{ name: 'a/b.bin', data, ...part }]))]))
+      assert.deepEqual(zip.listing, [{ path: 'a/b.bin', size: data.length }])
+      const blob = await zip.blob(0)
+      assert.ok(Buffer.from(await blob.arrayBuffer()).equals(data))
+    })
+  }
+
+  const lies = {
+    'another checksum': { crc32: 1 },
+    'fewer bytes': { size: 3 },
+    'more bytes': { size: 3_000_000 },
+  }
+  for (const [what, part] of Object.entries(lies)) {
+    test(`gives nothing of a file that its directory says has ${what}`, async () => {
+      const data = noise(700_000)
+      const zip = await Zip.open(new Blob([new Uint8Array(zipOf([{ name: 'a', data, ...part }]))]))
+      await assert.rejects(zip.blob(0))
+    })
+  }
+
+  test('is read without taking a huge directory into memory', async () => {
+    const bytes = new Uint8Array(zipOf([{ name: 'a', data: text('x') }]))
+    new DataView(bytes.buffer).setUint32(bytes.length - 10, 18 * MIB, true)
+    await assert.rejects(Zip.open(new Blob([new Uint8Array(20 * MIB), bytes])), /directory is too large/)
+  })
+})
