@@ -61,7 +61,7 @@ function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
             Update
           </Button>
         )}
-        <Button label={`Forget ${host}`} onClick={forget}>
+        <Button look="link" label={`Forget ${host}`} onClick={forget}>
           Forget
         </Button>
       </div>
