@@ -135,7 +135,7 @@ function DomainLine({ record }: { record: DomainRecord }): ComponentChildren {
   const { domain, status, redirectsTo } = record
   return (
     <>
-      <a href={`/domains?site=${record.siteSlug}`}>{domain}</a>
+      <a href={`/domains?domain=${domain}`}>{domain}</a>
       <Badge tone={status === 'active' ? 'good' : 'warn'}>{status === 'active' ? 'Active' : 'Pending'}</Badge>
       {redirectsTo && <span class="quiet small">leads to {redirectsTo}</span>}
     </>
