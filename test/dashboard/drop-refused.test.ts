@@ -198,5 +198,5 @@ describe('before anything is sent', inBrowser, () => {
 /** The heading is there, and readers are led to it. */
 async function isAt(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name }).waitFor()
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), name)
+  await page.waitForFunction((text) => document.activeElement?.textContent === text, name)
 }

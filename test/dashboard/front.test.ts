@@ -36,7 +36,7 @@ describe('the front page', inBrowser, () => {
       await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
       await page.getByRole('img', { name: `QR code of ${siteUrl}` }).waitFor()
       await page.getByText(/^It is gone in (24 h 0 min|23 h 59 min), unless you claim it\.$/).waitFor()
-      assert.equal(await focused(page), 'It is live.')
+      await page.waitForFunction(() => document.activeElement?.textContent === 'It is live.')
       await visitor.assertAccessible()
 
       for (const [link, heading] of [
@@ -214,8 +214,4 @@ async function tabTo(page: Page, wanted: Locator): Promise<void> {
     if (await wanted.evaluate((element) => element === document.activeElement)) return
   }
   assert.fail('the keyboard does not get there')
-}
-
-function focused(page: Page): Promise<string | undefined> {
-  return page.evaluate(() => document.activeElement?.textContent)
 }
