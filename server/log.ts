@@ -36,9 +36,17 @@ function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
 function textLine(level: LogLevel, message: string, fields: LogFields): string {
   const rest = Object.entries(whole(fields))
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(
+      ([name, value]) => `${name}=${name === 'error' && typeof value === 'string' ? value : visible(value)}`,
+    )
   const time = new Date().toTimeString().slice(0, 8)
   return `${time} ${level.padEnd(5)} ${message}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
+}
+
+/** Nobody outside can begin a line of the log, or speak to the terminal. */
+function visible(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  return text.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
 }
 
 function whole(fields: LogFields): LogFields {
