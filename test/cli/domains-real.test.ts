@@ -46,7 +46,8 @@ describe('a domain, with a real service and a real DNS', needs('knot', 'unbound'
     await internet.zone.set(`${txt![1]}.otters.test`, 'TXT', txt![2]!)
     const waited = await desk.run(['domains', 'add', 'www.otters.test'], { typed: ['n'] })
     assert.equal(waited.code, 0, waited.stderr)
-    assert.match(waited.stderr, /TXT _slipway\.www is there\.[\s\S]*www\.otters\.test is active\./)
+    // What was there between two looks may be active at the next one: then only that is said.
+    assert.match(waited.stderr, / www\.otters\.test is active\.$/m)
     assert.match(waited.stdout, /http:\/\/www\.otters\.test:\d+\/\n$/)
 
     assert.match((await desk.run(['domains'])).stdout, /^www\.otters\.test +\S+ +active /m)
@@ -72,7 +73,7 @@ describe('a domain, with a real service and a real DNS', needs('knot', 'unbound'
     }
     const { code, stdout, stderr } = await desk.run(['domains', 'add', 'www.badgers.test'], { typed: ['y'] })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /ALIAS @ is there\.[\s\S]*badgers\.test is active and leads to www\.badgers\.test\./)
+    assert.match(stderr, / badgers\.test is active and leads to www\.badgers\.test\.$/m)
     assert.match(stdout, /http:\/\/www\.badgers\.test:\d+\/\n$/)
     assert.match((await desk.run(['domains', 'check', 'badgers.test'])).stdout, /^✓ ALIAS @: 192\.0\.2\.1$/m)
   })
