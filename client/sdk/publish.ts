@@ -151,7 +151,9 @@ class Publication {
       } catch (error) {
         if (round === ROUNDS || !isSlipwayError(error, 'UPLOADS_MISSING')) throw error
         await targets.renew()
-        this.#progress.filesDone = this.#progress.files - targets.paths.length
+        const missing = this.#bySize(targets.paths)
+        const { files, filesDone, bytes, bytesDone } = this.#progress
+        this.#advance(files - missing.length - filesDone, bytes - total(missing) - bytesDone)
       }
     }
   }
@@ -191,7 +193,8 @@ class Publication {
       } catch (error) {
         if (!isSlipwayError(error, ...STALE)) throw error
         const fresh = await targets.insteadOf(target)
-        if (fresh) await upload(file, fresh, put, count)
+        if (!fresh) return count(file.size)
+        await upload(file, fresh, put, count)
       }
     })
     this.#advance(1, 0)

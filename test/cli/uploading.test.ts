@@ -230,9 +230,27 @@ describe('targets', () => {
       }
       return false
     }
-    const { slug } = await all.publish({ files: [file('a', 'one'), file('b', 'two')] })
+    const seen: Progress[] = []
+    const onProgress = (progress: Progress) => seen.push(progress)
+    const { slug } = await all.publish({ files: [file('a', 'one'), file('b', 'two')], onProgress })
     assert.equal(all.peer.live(slug).get('b')!.toString(), 'two')
     assert.equal(uploads(all.peer).length, 3)
+    assert.deepEqual(seen.at(-1), { files: 2, filesDone: 2, bytes: 6, bytesDone: 6 })
+    assert.ok(seen.every(({ filesDone, bytesDone }) => filesDone <= 2 && bytesDone <= 6))
+  })
+
+  it('that are not given again, since the file came meanwhile, count as done', async () => {
+    await using all = await startPatientClient()
+    all.peer.misbehave = (call, _request, response) => {
+      if (!call.path.includes('/_upload/')) return false
+      const [version] = all.peer.sites.get('site-1')!.versions.values()
+      version!.arrived.set('a', Buffer.from('one'))
+      answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
+      return true
+    }
+    const seen: Progress[] = []
+    await all.publish({ files: [file('a', 'one')], onProgress: (progress) => seen.push(progress) })
+    assert.deepEqual(seen.at(-1), { files: 1, filesDone: 1, bytes: 3, bytesDone: 3 })
   })
 })
 
