@@ -61,7 +61,7 @@ function headersFor(sites: string): Record<string, string> {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      `img-src 'self' data: blob: ${sites}`,
+      `img-src 'self' ${sites}`,
       "connect-src 'self'",
       "worker-src 'self'",
       `frame-src ${sites}`,

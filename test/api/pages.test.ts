@@ -18,7 +18,7 @@ const POLICY = (port: number) =>
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self' data: blob: http://*.localhost:${port}`,
+    `img-src 'self' http://*.localhost:${port}`,
     "connect-src 'self'",
     "worker-src 'self'",
     `frame-src http://*.localhost:${port}`,
