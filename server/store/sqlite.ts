@@ -177,12 +177,13 @@ async function open(file: string, until: number): Promise<{ writer: DatabaseSync
   }
 }
 
+/** What is deleted is overwritten where it stood, for a secret that is over must not be left in the file. */
 async function connect(file: string, until: number): Promise<DatabaseSync> {
   const db = new DatabaseSync(file, { timeout: 0 })
   await whenFree(until, () =>
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
-       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA secure_delete = FAST`,
     ),
   )
   return db

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { makeLog } from '../../server/log.ts'
@@ -47,7 +48,17 @@ async function open() {
       .all()
       .map((row) => Object.values(row)[0])
   const sweep = () => forgetVisits({ store, clock: () => clock.now })
-  return { store, clock, visit, rows, column, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    store,
+    file,
+    db,
+    clock,
+    visit,
+    rows,
+    column,
+    sweep,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 test('the salt of a day goes an hour after it, with who visited, and the counts stay', async () => {
@@ -60,6 +71,20 @@ test('the salt of a day goes an hour after it, with who visited, and the counts 
   one.clock.now++
   assert.equal(await one.sweep(), 3)
   assert.deepEqual(one.rows(), { visit_hours: 2, visit_names: 2, visitors: 0, visit_salts: 0 })
+})
+
+test('a salt that is gone cannot be read out of the file either', async () => {
+  await using one = await open()
+  const kept = () => {
+    one.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    return readFileSync(one.file, 'latin1')
+  }
+  await one.visit('one')
+  const [salt] = one.column('SELECT salt FROM visit_salts')
+  assert.ok(kept().includes(String(salt)))
+  one.clock.now = TODAY + DAY + HOUR
+  await one.sweep()
+  assert.ok(!kept().includes(String(salt)))
 })
 
 test('a visitor has another hash at each site and on each day, of which nothing can be read', async () => {
