@@ -9,6 +9,8 @@ interface Furnished {
   sites: string[]
   /** Of a site that nobody owns yet. */
   claimPath: string
+  /** Waits for its records. */
+  domain: string
 }
 
 /** Gives somebody what a person has after a month: sites with versions and visits, a domain that waits, one to claim. */
@@ -43,7 +45,7 @@ export async function furnish({ service }: Web, { key }: Owner): Promise<Furnish
   await client.setMetadata(notes.slug, { password: 'correct horse' })
   const poster = await publish(drawing('', '').filter(({ path }) => path.endsWith('.svg')))
   await client.setMetadata(poster.slug, { ttlSeconds: 7 * 86_400 })
-  await client.addDomain('www.harbour-cafe.example', cafe.slug)
+  const { domain } = await client.addDomain('www.harbour-cafe.example', cafe.slug)
   const anyone = await service.client().publish({
     title: 'A weekend project',
     files: drawing('A weekend project', 'Made in an afternoon.').map((file) => ({
@@ -54,7 +56,7 @@ export async function furnish({ service }: Web, { key }: Owner): Promise<Furnish
     })),
   })
   const { pathname, search } = new URL(anyone.claimUrl!)
-  return { sites: [cafe.slug, notes.slug, poster.slug], claimPath: pathname + search }
+  return { sites: [cafe.slug, notes.slug, poster.slug], claimPath: pathname + search, domain }
 }
 
 const AGENTS = ['Firefox', 'Chrome', 'Safari', 'Edge', 'Opera', 'Vivaldi', 'Epiphany']

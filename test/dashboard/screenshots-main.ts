@@ -1,18 +1,21 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { LOOKS } from '../visitor.ts'
+import { drawing } from './drawings.ts'
+import { Disk, pickFolder } from './dropping.ts'
 import { furnish } from './furnished.ts'
 import { Web } from './person.ts'
 
-// `npm run screenshots -- FOLDER`: every page of the dashboard as somebody with a few sites sees it, in the four looks.
+// `npm run screenshots -- FOLDER`: every page of the dashboard as somebody with a few sites sees it, in the four looks. Takes port 8080.
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('Say where to: npm run screenshots -- FOLDER')
 await mkdir(folder, { recursive: true })
 
-await using web = await Web.open({ PORT: '0' })
+await using web = await Web.open({ PORT: '8080' })
 await using owner = await web.owner()
-const { sites, claimPath } = await furnish(web, owner)
+const { sites, claimPath, domain } = await furnish(web, owner)
 const [first] = sites
 const PAGES: [string, string][] = [
   ['front', '/'],
@@ -24,6 +27,7 @@ const PAGES: [string, string][] = [
     `/sites/${first}${view}`,
   ]),
   ['domains', '/domains'],
+  ['domain', `/domains?domain=${domain}`],
   ['account', '/account'],
   ['claim', claimPath],
   ['reference', '/docs'],
@@ -50,8 +54,24 @@ for (const { name: look, options } of LOOKS) {
           ['not-found', '/nowhere'],
         ]
     for (const [name, path] of shown) {
-      await visitor.page.goto(web.service.baseUrl + path, { waitUntil: 'networkidle' })
+      await visitor.page.goto(web.service.baseUrl + path)
+      // A domain that waits is followed by a request that does not end.
+      if (name === 'domain') await visitor.page.getByText('Two records to enter in DNS').first().waitFor()
+      else await visitor.page.waitForLoadState('networkidle')
       await visitor.page.screenshot({ path: join(folder, `${name}-${words}.png`), fullPage: true })
     }
+    if (!isSignedIn) await published(visitor.page, join(folder, `published-${words}.png`))
   }
+}
+
+/** What somebody without an account sees after a drop. */
+async function published(page: Page, path: string): Promise<void> {
+  using disk = new Disk()
+  const files = drawing('A weekend project', 'Made in an afternoon.')
+  const contents = Object.fromEntries(files.map((file) => [file.path, file.text]))
+  await page.goto(web.service.baseUrl)
+  await pickFolder(page, disk.folder('weekend', contents))
+  await page.getByRole('heading', { name: 'It is live.' }).waitFor()
+  await page.waitForLoadState('networkidle')
+  await page.screenshot({ path, fullPage: true })
 }
