@@ -51,18 +51,21 @@ export const realPatience: Patience = {
 
 /**
  * Does work that may safely be done twice, up to so many times: after a broken connection or an answer that
- * says "later", with pauses that double and vary, or as long as the server asks. Other failures pass through.
+ * says "later", with pauses that double and vary, or as long as the server asks. Other failures pass through, and so does
+ * the sixth fault of the server itself, however often a broken line is tried again.
  */
 export async function persistently<T>(
   work: () => Promise<T>,
   { patience, tries = TRIES, signal, onRetry }: Persistence,
 ): Promise<T> {
+  let faults = 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
       const pause = pauseAfter(error, attempt, patience.random())
-      if (attempt >= tries || pause === undefined) throw error
+      if (isFault(error)) faults++
+      if (attempt >= tries || faults >= TRIES || pause === undefined) throw error
       onRetry?.(error as SlipwayError)
       await patience.wait(pause, signal)
     }
@@ -79,6 +82,10 @@ function pauseAfter(error: unknown, attempt: number, dice: number): number | und
 }
 
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504])
+
+function isFault(error: unknown): boolean {
+  return isSlipwayError(error) && error.status === 500
+}
 
 function isPassing(code: string, status: number): boolean {
   return code === 'NETWORK' || PASSING_STATUS.has(status)

@@ -313,6 +313,19 @@ describe('a publisher with patience', () => {
     })
   }
 
+  it('gives up at the sixth fault of the server, which no patience mends', async () => {
+    await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
+    let left = 20
+    all.peer.misbehave = (call, _request, response) => {
+      if (!isUpload(call) || left-- <= 0) return false
+      if (left % 2 === 0) response.destroy()
+      else answer(response, ...failure(500, 'INTERNAL'))
+      return true
+    }
+    await assert.rejects(all.publish({ files: many(1) }), { code: 'INTERNAL' })
+    assert.equal(uploads(all.peer).length, 11)
+  })
+
   it('asks the API itself no more often than any other', async () => {
     await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
     all.peer.misbehave = (call, _request, response) => {
