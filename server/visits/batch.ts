@@ -1,5 +1,7 @@
 /** What a path or a host is named for. */
-export type NameKind = 'path' | 'missing' | 'referrer'
+export type NameKind = (typeof KINDS)[number]
+
+const KINDS = ['path', 'missing', 'referrer'] as const
 
 /** What is counted by name. */
 export interface Name {
@@ -61,21 +63,35 @@ export class SiteCounts {
     else this.batch.unmet++
   }
 
-  get nameCount(): number {
-    return Object.values(this.#names).reduce((sum, names) => sum + names.size, 0)
+  *names(): Generator<Part['names'][number]> {
+    for (const kind of KINDS)
+      for (const [name, { requests }] of this.#names[kind] ?? []) yield { kind, name, requests }
   }
 
-  *names(): Generator<{ kind: NameKind; name: string; requests: number }> {
-    for (const kind of ['path', 'missing', 'referrer'] as const)
-      for (const [name, { requests }] of this.#names[kind] ?? [])
-        if (requests > 0) yield { kind, name, requests }
+  /** As much of it as takes `most` rows to write down, one for the totals among them. */
+  part(most: number): Part {
+    const visitors = [...this.visitors.values().take(most - 1)]
+    const names = [...this.names().take(most - 1 - visitors.length)]
+    return { counts: this, requests: this.requests, bytes: this.bytes, visitors, names }
   }
 
-  /** Lets go of what others may hold on to through this. */
-  clear(): void {
-    this.visitors.clear()
-    for (const names of Object.values(this.#names)) names.clear()
+  /** Lets go of a part that was written down; answers whether nothing is left. */
+  drop({ requests, bytes, visitors, names }: Part): boolean {
+    this.requests -= requests
+    this.bytes -= bytes
+    for (const visitor of visitors) this.visitors.delete(visitor)
+    for (const { kind, name } of names) this.#names[kind]!.delete(name)
+    return this.visitors.size === 0 && KINDS.every((kind) => !this.#names[kind]?.size)
   }
+}
+
+/** What is written down at once of the visits of a site. */
+export interface Part {
+  counts: SiteCounts
+  requests: number
+  bytes: number
+  visitors: string[]
+  names: { kind: NameKind; name: string; requests: number }[]
 }
 
 /**
@@ -204,6 +220,12 @@ export class Batch {
     let sum = 0
     for (const { requests } of this.sites.values()) sum += requests
     return sum
+  }
+
+  /** Lets go of everything: who was counted last in it may hold on to it as long as a connection lasts. */
+  drop(): void {
+    for (const counts of this.sites.values()) counts.drop(counts.part(Number.MAX_SAFE_INTEGER))
+    this.sites.clear()
   }
 }
 

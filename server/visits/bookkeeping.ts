@@ -1,16 +1,20 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import type { SiteVisits } from '../store/queries/visits.ts'
 import type { Store } from '../store/store.ts'
-import { Batch, DAY, HOUR, type SiteCounts } from './batch.ts'
+import { iso } from '../time.ts'
+import { Batch, DAY, HOUR, type Part } from './batch.ts'
 
 interface BookkeepingOptions {
   store: Store
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log
+  /** Visitors that this process writes down a day, at some 80 bytes each: a flood must not fill a disk. */
+  mostVisitors?: number
 }
+
+const MOST_VISITORS_A_DAY = 2_000_000
 
 /** Milliseconds between two writes. */
 const EVERY = 10_000
@@ -18,11 +22,8 @@ const EVERY = 10_000
 /** Rows of one write: some milliseconds, so that whoever publishes does not wait for it. */
 const ROWS_AT_ONCE = 500
 
-/** Batches that wait for a store that is away; one more, and the oldest is lost. */
+/** Batches that wait for a store that is away, each of an hour; one more, and the oldest is lost. */
 const MOST_WAITING = 6
-
-/** Visitors that this process writes down a day, at some 80 bytes each. */
-const MOST_VISITORS_A_DAY = 2_000_000
 
 /** How long after a day its salt may still be wanted: by then each node has written what it counted. */
 export const SALT_LATE = HOUR
@@ -42,15 +43,19 @@ export class Bookkeeping implements AsyncDisposable {
   readonly #log: Log
   readonly #timer: NodeJS.Timeout
   readonly #waiting: Batch[] = []
+  readonly #mostVisitors: number
   #writing: Promise<void> = Promise.resolve()
+  /** A write that has not begun. */
+  #next: Promise<void> | undefined
   #salt: { day: number; salt: string } | undefined
-  /** Visitors that were written down, and the day on which. */
+  /** Visitors that were new when they were written down, and the day on which. */
   #written = { day: 0, visitors: 0 }
 
-  constructor({ store, clock, log }: BookkeepingOptions) {
+  constructor({ store, clock, log, mostVisitors = MOST_VISITORS_A_DAY }: BookkeepingOptions) {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#mostVisitors = mostVisitors
     this.batch = new Batch(clock())
     this.#timer = setInterval(() => void this.flush(), EVERY).unref()
   }
@@ -62,10 +67,11 @@ export class Bookkeeping implements AsyncDisposable {
 
   /** Writes down what was counted so far. Resolves when it is, or when that failed and was logged; never rejects. */
   flush(): Promise<void> {
-    const now = this.#clock()
-    this.#lay(now)
-    if (this.#salt && isOver(this.#salt.day, now)) this.#salt = undefined
-    this.#writing = this.#writing.then(() => this.#write())
+    this.#next ??= this.#writing.then(() => {
+      this.#next = undefined
+      return this.#write()
+    })
+    this.#writing = this.#next
     return this.#writing
   }
 
@@ -85,55 +91,60 @@ export class Bookkeeping implements AsyncDisposable {
     if (batch.sites.size === 0) return
     this.#waiting.push(batch)
     if (this.#waiting.length <= MOST_WAITING) return
-    const { requests } = this.#waiting.shift()!
+    const oldest = this.#waiting.shift()!
+    const { requests } = oldest
+    oldest.drop()
     this.#log.error('visits are lost because the store was away for too long', { requests })
   }
 
+  /** While the store is away the batch goes on until its hour is over: however often this is tried, nothing is lost. */
   async #write(): Promise<void> {
+    if (this.#salt && isOver(this.#salt.day, this.#clock())) this.#salt = undefined
     try {
-      for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
-        await this.#writeBatch(batch)
-        if (this.#waiting[0] === batch) this.#waiting.shift()
-      }
+      await this.#writeWaiting()
+      this.#lay(this.#clock())
+      await this.#writeWaiting()
     } catch (error) {
       this.#log.warn('visits could not be written down; they are tried again', { error })
     }
   }
 
+  async #writeWaiting(): Promise<void> {
+    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
+      await this.#writeBatch(batch)
+      if (this.#waiting[0] === batch) this.#waiting.shift()
+    }
+  }
+
   /** Piece by piece; what was written is taken out, so that what failed can be tried again by itself. */
   async #writeBatch(batch: Batch): Promise<void> {
-    const salt = await this.#saltOf(batch.day)
+    const { hour, day } = batch
+    const salt = await this.#saltOf(day)
     while (batch.sites.size > 0) {
       const piece = pieceOf(batch)
-      const rows = piece.map((counts) => this.#rowOf(counts, salt))
-      await this.#store.write('soft', (tx) => tx.visits.add(batch.hour, batch.day, rows))
-      for (const counts of piece) {
-        batch.sites.delete(counts.slug)
-        counts.clear()
-      }
+      const told = this.#tellsApart(day) ? salt : undefined
+      const rows = piece.map(({ counts: { slug }, requests, bytes, visitors, names }) => {
+        const hashes = told === undefined ? [] : visitors.map((visitor) => hashed(told, slug, visitor))
+        return { slug, requests, bytes, visitors: hashes, names }
+      })
+      const news = await this.#store.write('soft', (tx) => tx.visits.add(hour, day, rows))
+      for (const part of piece) if (part.counts.drop(part)) batch.sites.delete(part.counts.slug)
+      this.#met(news)
       await turnOfTheLoop()
     }
   }
 
-  #rowOf(counts: SiteCounts, salt: string | undefined): SiteVisits {
-    const { slug, requests, bytes, visitors } = counts
-    const told = salt === undefined ? [] : [...visitors].map((visitor) => hashed(salt, slug, visitor))
-    return {
-      slug,
-      requests,
-      bytes,
-      visitors: this.#admit(told, counts.batch.day),
-      names: [...counts.names()],
-    }
+  /** Whether there is still room for visitors on that day. */
+  #tellsApart(day: number): boolean {
+    if (this.#written.day !== day) this.#written = { day, visitors: 0 }
+    return this.#written.visitors < this.#mostVisitors
   }
 
-  /** Hashes are rows that a flood of made-up visitors could fill a disk with. */
-  #admit(visitors: string[], day: number): string[] {
-    if (this.#written.day !== day) this.#written = { day, visitors: 0 }
-    const left = Math.max(0, MOST_VISITORS_A_DAY - this.#written.visitors)
-    const admitted = visitors.length > left ? visitors.slice(0, left) : visitors
-    this.#written.visitors += admitted.length
-    return admitted
+  #met(news: number): void {
+    const { day, visitors } = this.#written
+    this.#written.visitors += news
+    if (visitors < this.#mostVisitors && visitors + news >= this.#mostVisitors)
+      this.#log.warn('no more visitors are counted on this day', { day: iso(day), visitors: visitors + news })
   }
 
   /** The salt that all nodes share on a day; undefined when the day is over for good. */
@@ -154,13 +165,15 @@ function isOver(day: number, now: number): boolean {
   return now >= day + DAY + SALT_LATE
 }
 
-function pieceOf({ sites }: Batch): SiteCounts[] {
-  const piece: SiteCounts[] = []
-  let rows = 0
+/** What is written at once; a site may have more than that. */
+function pieceOf({ sites }: Batch): Part[] {
+  const piece: Part[] = []
+  let room = ROWS_AT_ONCE
   for (const counts of sites.values()) {
-    piece.push(counts)
-    rows += 1 + counts.visitors.size + counts.nameCount
-    if (rows >= ROWS_AT_ONCE) break
+    const part = counts.part(room)
+    piece.push(part)
+    room -= 1 + part.visitors.length + part.names.length
+    if (room === 0) break
   }
   return piece
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { type Log, makeLog } from '../../server/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { Store } from '../../server/store/store.ts'
+import type { Store, Writing } from '../../server/store/store.ts'
 import { Batch, DAY, HOUR, MOST, Tally } from '../../server/visits/batch.ts'
 import { Bookkeeping } from '../../server/visits/bookkeeping.ts'
 import { filesOf } from '../api/content.ts'
@@ -80,18 +80,27 @@ test('a flood of random paths is counted to the last request, and by some names'
 })
 
 /** A book over a store that can be away, and what it says in the log. */
-async function openBook() {
+async function openBook(options: { mostVisitors?: number } = {}) {
   const stack = new AsyncDisposableStack()
   const place = stack.use(await freshSqlite())
   const clock = { now: 10 * DAY }
   const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
   await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
-  const state = { away: false, writes: 0 }
+  const state = { away: false, writes: 0, mostRows: 0 }
+  const watched = (visits: Writing['visits']): Writing['visits'] => ({
+    ...visits,
+    add: (hour, day, sites) => {
+      const rows = sites.reduce((sum, { visitors, names }) => sum + 1 + visitors.length + names.length, 0)
+      state.mostRows = Math.max(state.mostRows, rows)
+      return visits.add(hour, day, sites)
+    },
+  })
   const fragile: Store = {
     ...store,
     write: (durability, work) => {
       state.writes++
-      return state.away ? Promise.reject(new Error('the store is away')) : store.write(durability, work)
+      if (state.away) return Promise.reject(new Error('the store is away'))
+      return store.write(durability, (tx) => work({ ...tx, visits: watched(tx.visits) }))
     },
   }
   const said: string[] = []
@@ -100,17 +109,20 @@ async function openBook() {
     text: false,
     write: (line) => void said.push(JSON.parse(line).message),
   })
-  const book = stack.use(new Bookkeeping({ store: fragile, clock: () => clock.now, log }))
-  const counted = async () => {
+  const book = stack.use(new Bookkeeping({ store: fragile, clock: () => clock.now, log, ...options }))
+  const totals = async () => {
     const [row] = await store.read.visits.series('a-site', { from: 0, to: 1e15, interval: 1000 * DAY })
-    return row?.requests ?? 0
+    return { requests: row?.requests ?? 0, visitors: row?.visitors ?? 0 }
   }
-  const visit = (requests: number) => {
+  const counted = async () => (await totals()).requests
+  const visit = (requests: number, visitors: readonly string[] = []) => {
     book.turn(clock.now)
-    book.batch.site('a-site')!.requests += requests
+    const site = book.batch.site('a-site')!
+    site.requests += requests
+    for (const visitor of visitors) site.meet(visitor)
   }
   const end = () => stack.disposeAsync()
-  return { book, store, clock, state, said, counted, visit, [Symbol.asyncDispose]: end }
+  return { book, store, clock, state, said, totals, counted, visit, [Symbol.asyncDispose]: end }
 }
 
 test('what could not be written is written later, once', async () => {
@@ -134,14 +146,70 @@ test('what could not be written is written later, once', async () => {
 test('what waits for a store that is away is bounded, and what is lost is said', async () => {
   await using one = await openBook()
   one.state.away = true
-  for (let time = 0; time < 10; time++) {
-    one.visit(2 ** time)
+  for (let hour = 0; hour < 10; hour++) {
+    one.clock.now += HOUR
+    one.visit(2 ** hour)
     await one.book.flush()
   }
   one.state.away = false
   await one.book.flush()
-  assert.equal(await one.counted(), 2 ** 10 - 2 ** 4)
-  assert.equal(one.said.filter((message) => message.startsWith('visits are lost')).length, 4)
+  assert.equal(await one.counted(), 2 ** 10 - 2 ** 3)
+  assert.equal(one.said.filter((message) => message.startsWith('visits are lost')).length, 3)
+})
+
+test('however often an owner asks while the store is away, nothing is lost, and the store is tried seldom', async () => {
+  await using one = await openBook()
+  one.state.away = true
+  for (let time = 0; time < 20; time++) {
+    one.visit(1)
+    await one.book.flush()
+  }
+  one.state.writes = 0
+  await Promise.all(Array.from({ length: 100 }, () => one.book.flush()))
+  assert.equal(one.state.writes, 1)
+  one.state.away = false
+  await one.book.flush()
+  assert.equal(await one.counted(), 20)
+  assert.ok(!one.said.some((message) => message.startsWith('visits are lost')))
+})
+
+test('a site that very many visit is written down whole, some rows at a time', async () => {
+  await using one = await openBook()
+  const visitors = Array.from({ length: 1700 }, (_, number) => `visitor ${number}`)
+  one.visit(1700, visitors)
+  for (let number = 0; number < 500; number++) {
+    one.book.batch.site('a-site')!.name('path', `/${number}`)!.requests++
+    one.book.batch.site('a-site')!.name('missing', `/${number}`)!.requests += 2
+  }
+  await one.book.flush()
+  assert.deepEqual(await one.totals(), { requests: 1700, visitors: 1700 })
+  for (const [kind, requests] of [
+    ['path', 1],
+    ['missing', 2],
+  ] as const) {
+    const names = await one.store.read.visits.top('a-site', kind, { from: 0, to: 1e15, limit: 1000 })
+    assert.deepEqual([names.length, new Set(names.map((name) => name.requests))], [500, new Set([requests])])
+  }
+  assert.ok(one.state.mostRows <= 500, `${one.state.mostRows} rows at once`)
+})
+
+test('the visitors of a day are bounded, and one who comes back takes no room', async () => {
+  await using one = await openBook({ mostVisitors: 10 })
+  for (let time = 0; time < 20; time++) {
+    one.visit(1, ['ann', 'bob', 'cid'])
+    await one.book.flush()
+  }
+  one.visit(1, ['dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'joe'])
+  await one.book.flush()
+  assert.deepEqual(await one.totals(), { requests: 21, visitors: 10 })
+  one.visit(1, ['kim'])
+  await one.book.flush()
+  assert.deepEqual(await one.totals(), { requests: 22, visitors: 10 })
+  assert.deepEqual(one.said, ['no more visitors are counted on this day'])
+  one.clock.now += DAY
+  one.visit(1, ['kim'])
+  await one.book.flush()
+  assert.deepEqual(await one.totals(), { requests: 23, visitors: 11 })
 })
 
 test('visits of one hour are written at once, and a book without visits writes nothing', async () => {

@@ -15,6 +15,8 @@ export interface SiteVisits {
 
 export type Counted = Pick<VisitHourRow, 'requests' | 'bytes' | 'visitors'>
 
+const DAY = 86_400_000
+
 const KINDS = ['path', 'missing', 'referrer'] as const
 
 /** Names of a kind that a day of a site may have while it runs, and those that are left when they become more. */
@@ -55,12 +57,14 @@ export function visitsOver(db: Kysely<Schema>) {
     return living
   }
 
+  /** By its hours: they are few, and visitors may be many. */
   const visitorsOn = async (slug: string, day: number): Promise<number> => {
     const row = await db
-      .selectFrom('visitors')
-      .select((e) => e.fn.countAll<number>().as('visitors'))
+      .selectFrom('visit_hours')
+      .select((e) => e.fn.sum<number | null>('visitors').as('visitors'))
       .where('slug', '=', slug)
-      .where('day', '=', day)
+      .where('hour', '>=', day)
+      .where('hour', '<', day + DAY)
       .executeTakeFirstOrThrow()
     return Number(row.visitors)
   }
@@ -133,9 +137,9 @@ export function visitsOver(db: Kysely<Schema>) {
   return {
     /**
      * Adds to the visits of an hour (its start) on a day (its start). A site that is gone is passed over; visitors count once a
-     * day. A day of a site has a bounded number of names: the most requested stay.
+     * day. A day of a site has a bounded number of names: the most requested stay. Answers how many visitors were new.
      */
-    async add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<void> {
+    async add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<number> {
       const living = await livingAmong(sites.map(({ slug }) => slug))
       const counted = sites.filter(({ slug }) => living.has(slug))
       const firsts = await meet(counted, day)
@@ -148,6 +152,7 @@ export function visitsOver(db: Kysely<Schema>) {
             await fold(slug, day, kind, NAMES_LEFT)
         }
       }
+      return firsts.values().reduce((sum, count) => sum + count, 0)
     },
 
     /** What was counted in intervals of `interval` milliseconds that have visits, by their start. */
