@@ -24,7 +24,7 @@ const parts = [
   },
   {
     name: 'dashboard',
-    from: ['tsconfig.json', 'package-lock.json', 'client/sdk', 'client/wire', 'client/words.ts', 'dashboard'],
+    from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard'],
     make: (folder) => [
       join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
       ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],

@@ -14,15 +14,18 @@ const NPM = `
   appendFileSync('did', 'installed ')
   if (existsSync('no-network')) process.exit(7)
   mkdirSync('node_modules/.bin', { recursive: true })
-  mkdirSync('node_modules/typescript/bin', { recursive: true })
-  copyFileSync('tsc.mjs', 'node_modules/typescript/bin/tsc')
+  for (const [folder, name] of [['typescript', 'tsc'], ['vite', 'vite.js']]) {
+    mkdirSync(\`node_modules/\${folder}/bin\`, { recursive: true })
+    copyFileSync('builder.cjs', \`node_modules/\${folder}/bin/\${name}\`)
+  }
   rmSync('node_modules/.bin/node', { force: true })
   symlinkSync(process.execPath, 'node_modules/.bin/node')
   copyFileSync('package-lock.json', 'node_modules/.package-lock.json')
 `
-const TSC = `
+const BUILDER = `
   const { appendFileSync, mkdirSync } = require('node:fs')
-  appendFileSync('did', 'built ')
+  const { basename } = require('node:path')
+  appendFileSync('did', basename(process.argv[1]) + ' ')
   mkdirSync(process.argv[process.argv.indexOf('--outDir') + 1])
 `
 const SERVICE = `
@@ -37,13 +40,15 @@ const SERVICE = `
   else process.exitCode = 3
 `
 
+const ONCE = ['installed', 'tsc', 'vite.js']
+
 test('a fresh clone installs, builds and runs; a later start only runs', async () => {
   await using clone = await freshClone()
   const first = await clone.start('an argument').ended()
   assert.deepEqual(first, { code: 3, signal: null, printed: 'ready an argument 16\n' })
-  assert.equal(await clone.did(), 'installed built ')
+  assert.deepEqual(await clone.did(), ONCE)
   await clone.start().ended()
-  assert.equal(await clone.did(), 'installed built ')
+  assert.deepEqual(await clone.did(), ONCE)
 })
 
 test('only what changed is done again', async () => {
@@ -51,10 +56,13 @@ test('only what changed is done again', async () => {
   await clone.start().ended()
   await writeFile(join(clone.folder, 'client', 'wire.ts'), 'export type Other = 1')
   await clone.start().ended()
-  assert.equal(await clone.did(), 'installed built built ')
+  assert.deepEqual(await clone.did(), [...ONCE, 'tsc', 'vite.js'].sort())
+  await writeFile(join(clone.folder, 'dashboard', 'main.tsx'), 'export const page = 2')
+  await clone.start().ended()
+  assert.deepEqual(await clone.did(), [...ONCE, 'tsc', 'vite.js', 'vite.js'].sort())
   await writeFile(join(clone.folder, 'package-lock.json'), lock('2.0.0'))
   await clone.start().ended()
-  assert.equal(await clone.did(), 'installed built built installed ')
+  assert.deepEqual(await clone.did(), [...ONCE, ...ONCE, 'vite.js', 'vite.js'].sort())
 })
 
 test('two starts at once install once and both run', async () => {
@@ -67,7 +75,7 @@ test('two starts at once install once and both run', async () => {
       { code: 3, printed: 'ready two 16\n' },
     ],
   )
-  assert.equal(await clone.did(), 'installed built ')
+  assert.deepEqual(await clone.did(), ONCE)
 })
 
 test('a start goes on where a killed one left its lock', async () => {
@@ -136,15 +144,17 @@ async function freshClone() {
     'client/wire.ts': 'export type One = 1',
     'server/main.ts': SERVICE,
     'npm.mjs': NPM,
-    'tsc.mjs': TSC,
+    'builder.cjs': BUILDER,
+    'dashboard/main.tsx': 'export const page = 1',
   }
-  await mkdir(join(folder, 'client'))
+  for (const name of ['client', 'dashboard']) await mkdir(join(folder, name))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,
     start: (...args: string[]) => runIn(folder, ['scripts/start.mjs', ...args]),
     node: (...args: string[]) => runIn(folder, args),
-    did: () => readFile(join(folder, 'did'), 'utf8'),
+    /** What was done so far, in the order of the alphabet: what is built is built side by side. */
+    did: async () => (await readFile(join(folder, 'did'), 'utf8')).trim().split(' ').sort(),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }

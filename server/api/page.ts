@@ -13,6 +13,8 @@ export interface Page {
   etag: string
 }
 
+const FORMS = ['br', 'gzip'] as const
+
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
@@ -23,13 +25,16 @@ export async function pageOf(type: string, body: Buffer | string): Promise<Page>
   return { type, plain, br, gzip: gzipped, etag: `"${hash('sha256', plain, 'base64url').slice(0, 22)}"` }
 }
 
-/** Sends it in the smallest form that is accepted, or 304 to whoever has it (RFC 9110, 12.5.3 and 13.1.2). */
+/**
+ * Sends it in the smallest form that is accepted, or 304 to whoever has that (RFC 9110, 12.5.3 and 13.1.2). Each form has an
+ * ETag of its own (8.8.3.3).
+ */
 export function send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply {
-  reply.type(page.type).header('ETag', page.etag).header('Vary', 'Accept-Encoding')
-  if (knows(request, page.etag) && reply.statusCode === 200) return reply.code(304).send()
-  const encoding = (['br', 'gzip'] as const).find((name) => accepts(request, name))
-  if (!encoding || page[encoding].length >= page.plain.length) return reply.send(page.plain)
-  return reply.header('Content-Encoding', encoding).send(page[encoding])
+  const encoding = FORMS.find((name) => accepts(request, name) && page[name].length < page.plain.length)
+  const etag = encoding ? page.etag.replace(/"$/, `-${encoding}"`) : page.etag
+  reply.type(page.type).header('ETag', etag).header('Vary', 'Accept-Encoding')
+  if (knows(request, etag) && reply.statusCode === 200) return reply.code(304).send()
+  return encoding ? reply.header('Content-Encoding', encoding).send(page[encoding]) : reply.send(page.plain)
 }
 
 /** Whether an encoding is named and not refused. */

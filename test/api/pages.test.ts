@@ -62,6 +62,9 @@ describe('a page', () => {
         assert.ok(small.body.length < plain.body.length)
         assert.deepEqual(read(small.body), plain.body)
         assert.equal(small.headers.vary, 'Accept-Encoding')
+        assert.notEqual(small.headers.etag, etag)
+        const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
+        assert.equal((await ask(service.port, { path, headers: known })).status, 304)
       }
     })
   }
