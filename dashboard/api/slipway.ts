@@ -11,6 +11,9 @@ const PATIENCE = 30_000
 /** Calls that are charged to the hour of the account; signing in has a counter of its own. */
 const OF_THE_HOUR = /^\/api\/v1\/(?!_upload\/|publish\/[^/]+\/claim\/preview)/
 
+/** In a refusal by the limit of an hour: whose requests it has counted. */
+const COUNTED_BY_ADDRESS = /"countedBy":"address"/
+
 /** What takes as long as it takes. */
 const LONG = /^\/api\/v1\/(_upload\/|domains\/[^/]+\/events$)/
 
@@ -31,7 +34,7 @@ export const slipway = new Slipway({ baseUrl: '', send: carry })
 export async function carry(request: Outgoing): Promise<Incoming> {
   const [email, before] = [signedInAs.value, signIns.value]
   const incoming = await carryOnce(request)
-  if (incoming.status !== 401 || email === null) return incoming
+  if (!incoming.wantsSignIn || email === null) return incoming
   if (signIns.value === before) {
     if (isSignInLost() || typeof (request.body ?? '') !== 'string') return incoming
     if (!(await signInAgain())) {
@@ -41,19 +44,31 @@ export async function carry(request: Outgoing): Promise<Incoming> {
   }
   if (signedInAs.value !== email) return incoming
   const again = await carryOnce(request)
-  if (again.status === 401) isSignInLost()
+  if (again.wantsSignIn) isSignInLost()
   return again
 }
 
-async function carryOnce(request: Outgoing): Promise<Incoming> {
+interface Answer extends Incoming {
+  /** Whether it is a refusal that somebody who is signed in would not have got. */
+  wantsSignIn: boolean
+}
+
+async function carryOnce(request: Outgoing): Promise<Answer> {
   const url = here(request.url)
   const incoming = await fetchTransport({ ...request, url, ...limited(request) })
   setClock(incoming.header)
   if (OF_THE_HOUR.test(url)) {
     notice(incoming.header)
     if (incoming.status < 400) proveSignedIn()
+    if (incoming.status === 429) return tooMany(incoming)
   }
-  return incoming
+  return { ...incoming, wantsSignIn: incoming.status === 401 }
+}
+
+/** A caller whose session has ended is counted with everybody at the address, and may be refused before being asked who it is. */
+async function tooMany(incoming: Incoming): Promise<Answer> {
+  const body = await incoming.text()
+  return { ...incoming, text: async () => body, wantsSignIn: COUNTED_BY_ADDRESS.test(body) }
 }
 
 /** An address of this service, whatever name this page was opened by. */

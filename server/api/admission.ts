@@ -65,7 +65,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     } finally {
       const free = charge === 'none' || (charge === 'handler' && !refused())
       if (free) tell(reply, await limits.look(caller, kind))
-      else await charged(reply, limits.charge(caller, kind))
+      else await charged(reply, limits.charge(caller, kind), caller)
     }
     if (refused()) throw new Failure('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
     if (auth === 'required') signedIn(caller)
@@ -78,7 +78,7 @@ export async function charge(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  await charged(reply, limits.charge(request.caller, 'api'))
+  await charged(reply, limits.charge(request.caller, 'api'), request.caller)
 }
 
 /** The account of a route that needs one. */
@@ -95,7 +95,7 @@ function tell(reply: FastifyReply, { limit, remaining, reset }: Standing): void 
     .header('X-RateLimit-Reset', reset)
 }
 
-async function charged(reply: FastifyReply, charging: Promise<Standing>): Promise<void> {
+async function charged(reply: FastifyReply, charging: Promise<Standing>, { account }: Caller): Promise<void> {
   const standing = await charging
   tell(reply, standing)
   const { limit, reset, secondsLeft, admitted } = standing
@@ -106,6 +106,7 @@ async function charged(reply: FastifyReply, charging: Promise<Standing>): Promis
     `The limit of ${limit} requests an hour is reached; it starts again at ${at}`,
     {
       retryAfterSeconds: secondsLeft,
+      details: { countedBy: account ? 'account' : 'address' },
     },
   )
 }

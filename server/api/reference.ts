@@ -223,7 +223,8 @@ const WHEN: Record<FailureCode, string> = {
     'The upload address has expired, or its version takes no more files. Refresh gives new ones.',
   PAYLOAD_TOO_LARGE: 'A body, a file or the site is over its limit.',
   UNSUPPORTED_MEDIA_TYPE: 'The call does not take a body of that Content-Type.',
-  RATE_LIMITED: 'Too many requests. Retry-After says for how many seconds to wait.',
+  RATE_LIMITED:
+    'Too many requests. Retry-After says for how many seconds to wait; details.countedBy, whether the hour of the account or of the address is used up.',
   INTERNAL: 'Something went wrong here. The request id in the sentence is in the log, too.',
   UNAVAILABLE: 'The service is overloaded or lacks a part. Retry-After says when to come back.',
   INSUFFICIENT_STORAGE: 'The disk is full. Sites are still served.',

@@ -42,6 +42,7 @@ describe('without a key', () => {
       assert.equal(answer.status, 429)
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
+      assert.deepEqual(answer.json.details, { countedBy: 'address' })
       assert.equal(limitOf(answer), 5)
       assert.equal(remainingOf(answer), 0)
       assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
@@ -151,7 +152,9 @@ describe('with a key', () => {
       assert.equal(answer.json.usage.requestsThisHour, used)
       assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, resetOf(answer))
     }
-    assert.equal((await api.ask('GET', '/api/v1/me', { key })).status, 429)
+    const refused = await api.ask('GET', '/api/v1/me', { key })
+    assert.equal(refused.status, 429)
+    assert.deepEqual(refused.json.details, { countedBy: 'account' })
   })
 
   test('an account on the Hobby plan has 200, and no more when 230 come at once', async () => {

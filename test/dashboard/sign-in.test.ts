@@ -278,6 +278,19 @@ describe('a session that has ended', inBrowser, () => {
     assert.equal(calls, 1)
   })
 
+  test('is asked about, too, when everybody at the address together has used up the requests of the hour', async () => {
+    await using few = await Web.open({ RATE_ANONYMOUS: '1' })
+    await using owner = await few.owner()
+    const { page, context } = owner.visitor
+    await context.clearCookies()
+    await page.evaluate(() => fetch('/api/v1/publishes'))
+    await page.goto(`${few.service.baseUrl}/sites`)
+    await page.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
+    await page.getByText('A code is on its way').waitFor()
+    await page.getByLabel('Code from the mail').fill(await few.service.mailedCode(owner.email))
+    await page.getByText('Nothing is published yet.').waitFor()
+  })
+
   test('goes on in every tab when one has signed in again', async () => {
     await using owner = await web.owner()
     const [first, second] = [owner.visitor.page, await owner.visitor.context.newPage()]
