@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import { type Exchange, endBroken } from './broken-request.ts'
 import { listenOn, portOf } from './ports.ts'
 
@@ -149,13 +150,31 @@ function holdBack(socket: Socket, held: boolean): void {
 const parserOf = new WeakMap<Server, (socket: Duplex) => void>()
 
 function keepParser(server: Server): void {
-  const [parse] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
-  parserOf.set(server, parse.bind(server))
+  const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
+  const parse = (socket: Duplex) => {
+    listener.call(server, socket)
+    if (socket instanceof TLSSocket) readAsStream(socket)
+  }
+  parserOf.set(server, parse)
+  connectTo(server, parse)
 }
 
 /** Connections come to the lane first; those that it hands over go the way that all went before. */
 function divert(server: Server, lane: Lane): void {
   const parse = parserOf.get(server)!
+  connectTo(server, (socket) => lane.accept(socket, parse))
+}
+
+function connectTo(server: Server, take: (socket: Socket) => void): void {
   server.removeAllListeners('connection')
-  server.on('connection', (socket) => lane.accept(socket, parse))
+  server.on('connection', take)
+}
+
+/**
+ * Has a connection's bytes come to Node's parser through its stream, as it does for whoever listens to them, rather than from
+ * below. A TLS socket that is paused still brings every record of its last read, and `https` of Node 26 alone answers
+ * 400 then: its parser refuses what comes while it waits (HPE_PAUSED). A stream keeps it, in its order.
+ */
+function readAsStream(socket: TLSSocket): void {
+  socket.on('data', () => undefined)
 }

@@ -88,11 +88,13 @@ export class Connection {
 
   readonly #onData = (buffer: Buffer, length: number): void => {
     this.#asleep = this.#lane.looks
+    // After the last answer nothing is heard.
+    if (this.#socket.writableEnded) return
+    if (this.#busy || !this.#isDone()) return void this.#keepToo(buffer, length)
     this.#chunk = buffer
     this.#at = 0
     this.#end = length
-    if (isWhole(buffer, length)) this.#work()
-    else this.#handOver()
+    this.#work()
     this.#keepRest()
   }
 
@@ -113,6 +115,7 @@ export class Connection {
   }
 
   #work(): void {
+    if (!isWhole(this.#chunk, this.#end)) return void this.#handOver()
     let corked = false
     while (!this.#isDone() && !this.#socket.writableEnded) {
       if (this.#socket.writableNeedDrain) {
@@ -193,7 +196,7 @@ export class Connection {
   #goOn(): void {
     if (this.#socket.destroyed) return
     if (this.#isClosing) return void this.#socket.destroySoon()
-    this.#work()
+    if (!this.#isDone()) this.#work()
     if (this.#busy || !this.#isDone()) return
     if (this.#ended) this.#socket.end()
     else this.#socket.resume()
@@ -212,6 +215,16 @@ export class Connection {
     this.#chunk = this.#isDone() ? NOTHING : this.#rest()
     this.#end = this.#chunk.length
     this.#at = 0
+  }
+
+  /**
+   * Over TLS a socket that was paused still brings every record of what the system gave at once: it waits behind what came
+   * before. That is one read at most.
+   */
+  #keepToo(buffer: Buffer, length: number): void {
+    this.#chunk = Buffer.concat([this.#rest(), buffer.subarray(0, length)])
+    this.#at = 0
+    this.#end = this.#chunk.length
   }
 
   #rest(): Buffer {
