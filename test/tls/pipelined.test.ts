@@ -11,11 +11,11 @@ const FILES = {
   'index.html': 'home',
   'style.css': 'body{}',
   'middle.bin': noise(15_000),
-  'large.bin': noise(90_000),
+  'large.bin': noise(70_000),
   _redirects: '/old /new 301',
 }
 
-const MANY = 1000
+const MANY = 600
 
 /** Bytes of a request: as many of them as fill a TLS record, or not. */
 const SIZES = [256, 250]
