@@ -10,7 +10,13 @@ test('a domain that becomes active gets a certificate at the next turn, and its 
   const { store, ca, time } = issuing
   const certificates = issuing.node()
   const record = async () => (await certificates.records([NAME])).get(NAME)!
-  assert.deepEqual(await record(), { status: 'none', issuedAt: null, expiresAt: null, renewsAt: null, problem: null })
+  assert.deepEqual(await record(), {
+    status: 'none',
+    issuedAt: null,
+    expiresAt: null,
+    renewsAt: null,
+    problem: null,
+  })
   await activate(store, certificates)
   assert.equal((await record()).status, 'pending')
   const changed: string[] = []
