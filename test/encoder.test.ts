@@ -53,12 +53,13 @@ test('bytes that do not shrink are answered in no encoding', async () => {
 })
 
 test('everybody else computes first', { skip: platform !== 'linux' }, async () => {
-  using encoder = new Encoder({ patience: MINUTE })
-  await encoder.encode(Buffer.alloc(1000))
   const niceOf = (pid: number) =>
     Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
+  const own = niceOf(process.pid)
+  using encoder = new Encoder({ patience: MINUTE })
+  await encoder.encode(Buffer.alloc(1000))
   assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
-  assert.equal(niceOf(process.pid), constants.priority.PRIORITY_NORMAL, 'the service itself stays as it is')
+  assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
 })
 
 test('the process begins with the first work and ends some time after the last', async () => {
