@@ -1,6 +1,6 @@
 import type { Call } from '../caller-address.ts'
 import { inNfc } from '../nfc.ts'
-import { type Name, type NameKind, type SiteCounts, Tally } from '../visits/batch.ts'
+import { MOST, type Name, type NameKind, type SiteCounts, Tally } from '../visits/batch.ts'
 import type { Bookkeeping } from '../visits/bookkeeping.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './asked.ts'
@@ -56,7 +56,7 @@ export class Counting {
 
   #look(asked: Asked, answer: Answer, visitor: Visitor): void {
     const { head = false, site } = asked
-    const counts = this.#book.batch.site(site!.slug)
+    const counts = this.#book.site(site!.slug)
     if (!counts) return
     const isPage = answer.isPage === true && !head
     visitor.turn(counts, asked.headers)
@@ -64,7 +64,7 @@ export class Counting {
     const { path } = asked.target
     const bytes = head ? 0 : bytesOf(answer)
     const name = nameOf(counts, answer, path)
-    if (!head && this.#hang(answer, { counts, path, name, bytes, isPage })) return
+    if (isShort(asked) && this.#hang(answer, { counts, path, name, bytes, isPage })) return
     counts.requests++
     counts.bytes += bytes
     if (name) name.requests++
@@ -104,6 +104,11 @@ export class Counting {
   }
 }
 
+/** Whether it is asked for in few words: an answer that holds on to its path may hold on to the query with it. */
+function isShort({ head, target: { path, query } }: Asked): boolean {
+  return head !== true && path.length + query.length <= MOST.name
+}
+
 /** Where it is counted what was asked for; redirects and refusals are in the totals only. */
 function nameOf(counts: SiteCounts, { status }: Answer, path: string): Name | undefined {
   const kind: NameKind | undefined =
@@ -118,8 +123,12 @@ function shownPath(path: string): string | undefined {
   const spelling = spelled(path)
   if (!spelling?.includes('%')) return spelling
   const name = inNfc(decodeURI(spelling))
-  return UNREADABLE.test(name) ? spelling : name
+  if (!UNREADABLE.test(name)) return name
+  // `spelled` makes a null byte of an encoded slash; scanners send the one far more often than the other.
+  return ENCODED_SLASH.test(path) ? spelling.replaceAll('%00', '%2F') : spelling
 }
+
+const ENCODED_SLASH = /%2f/i
 
 const UNREADABLE = /[\p{C}\p{Zl}\p{Zp}]/u
 

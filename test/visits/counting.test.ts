@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { CODE, TYPE } from '../../server/edge/lanes/http2/frame.ts'
+import { four, frame, getFrame, HELLO, RawClient } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
 import { SITES } from '../tls/secure-service.ts'
 import { type Ask, CountedService, type Reply, told, WAYS } from './counted.ts'
@@ -93,6 +96,18 @@ const CASES: Case[] = [
     ask: { path: '/a%E2%80%AEb' },
     status: 404,
     counted: { ...one, bytes: LOST.length, missing: { '/a%E2%80%AEb': 1 } },
+  },
+  {
+    what: 'slashes that are encoded, as they were asked for',
+    ask: { path: '/..%2f..%2Fetc%2fpasswd' },
+    status: 404,
+    counted: { ...one, bytes: LOST.length, missing: { '/..%2F..%2Fetc%2Fpasswd': 1 } },
+  },
+  {
+    what: 'a null byte, encoded',
+    ask: { path: '/a%00b' },
+    status: 404,
+    counted: { ...one, bytes: LOST.length, missing: { '/a%00b': 1 } },
   },
 ]
 
@@ -251,6 +266,26 @@ describe('what is counted', () => {
     const { status } = await service.secure.plain(`${slug}.${SITES}`)
     assert.equal(status, 308)
     assert.equal((await service.visits(slug)).totals.requests, 0)
+  })
+
+  test('what a client takes back before it is sent was no visit', async () => {
+    const { slug } = await service.publish({ ...FILES, 'large.bin': 'x'.repeat(300_000) })
+    const host = `${slug}.${SITES}`
+    const client = new RawClient(await service.secure.shake(host, { ALPNProtocols: ['h2'] }))
+    client.send(HELLO, frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)), getFrame(1, host))
+    await client.ended(1)
+    for (let stream = 3; stream < 103; stream += 2) {
+      client.send(getFrame(stream, host, '/large.bin'))
+      await turnOfTheLoop()
+      client.send(frame(TYPE.reset, 0, stream, four(CODE.cancel)))
+    }
+    client.send(getFrame(103, host, '/style.css'))
+    await client.ended(103)
+    await service.ask('HTTP/2', slug, { path: '/large.bin' })
+    const begun = client.came.filter(({ type, stream }) => type === TYPE.headers && stream % 102 !== 1)
+    const paths = { '/': 1, '/style.css': 1, '/large.bin': 1 + begun.length }
+    assert.deepEqual(told(await service.visits(slug)).paths, paths)
+    client.socket.destroy()
   })
 
   test('a single-page application counts each path as it was asked for', async () => {

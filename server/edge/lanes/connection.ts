@@ -178,7 +178,7 @@ export class Connection {
   async #fetch(asked: Recognised, wanted: Answer): Promise<void> {
     const { edge } = this.#lane
     const { answer, body } = await edge.deliver(asked, wanted)
-    edge.count(asked, answer, this.#visitor)
+    if (!this.#socket.destroyed) edge.count(asked, answer, this.#visitor)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(answer, body, false)
     this.#write(answer, undefined, true)
     await pour(body, this.#socket).catch((error: unknown) => {

@@ -144,7 +144,7 @@ export class Replies {
     await this.#bodies.take(async () => {
       if (stream.closed) return
       const { answer, body } = await edge.deliver(asked, wanted)
-      edge.count(asked, answer, this.#visitor)
+      if (!stream.closed) edge.count(asked, answer, this.#visitor)
       if (body === undefined || Buffer.isBuffer(body)) {
         this.#send(stream, answer, body)
         return new Promise<void>((resolve) => stream.onRoom(resolve))
