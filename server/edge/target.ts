@@ -19,7 +19,9 @@ export function readTarget(request: IncomingMessage): Target | undefined {
   const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? []
   if (authority === undefined || rest === undefined) return undefined
   if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined
-  return split(rest.startsWith('/') ? rest : `/${rest}`)
+  // Bytes of its own: whoever keeps the path must not keep an authority of any length with it.
+  const own = Buffer.from(rest, 'latin1').toString('latin1')
+  return split(own.startsWith('/') ? own : `/${own}`)
 }
 
 /** A path of this same host, with its query. Whatever a browser could read as another host's becomes `/`. */

@@ -129,12 +129,13 @@ export class Tally {
     this.isPage = isPage
   }
 
-  /** Counts nothing until it is pointed at something: an answer that is kept must not keep a batch. */
+  /** Counts nothing until it is pointed at something: an answer that is kept must keep no batch and no path. */
   close(): void {
     this.settle()
     this.batch = undefined
     this.counts = NOWHERE
     this.name = undefined
+    this.path = ''
   }
 
   settle(): void {

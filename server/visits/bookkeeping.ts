@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/store.ts'
 import { iso } from '../time.ts'
-import { Batch, DAY, HOUR, type Part } from './batch.ts'
+import { Batch, DAY, HOUR, MOST, type Part, type SiteCounts } from './batch.ts'
 
 interface BookkeepingOptions {
   store: Store
@@ -21,6 +21,9 @@ const EVERY = 10_000
 
 /** Rows of one write: some milliseconds, so that whoever publishes does not wait for it. */
 const ROWS_AT_ONCE = 500
+
+/** A batch with so many sites is written at once, before there is no room in it. */
+const MANY_SITES = MOST.sites / 2
 
 /** Batches that wait for a store that is away, each of an hour; one more, and the oldest is lost. */
 const MOST_WAITING = 6
@@ -63,6 +66,15 @@ export class Bookkeeping implements AsyncDisposable {
   /** Counts what comes at `now` in its own hour. */
   turn(now: number): void {
     if (!this.batch.includes(now)) this.#lay(now)
+  }
+
+  /** Where the visits of a site are counted now; undefined, and said to be lost, when more sites come than can be written down. */
+  site(slug: string): SiteCounts | undefined {
+    const { sites } = this.batch
+    const before = sites.size
+    const counts = this.batch.site(slug)
+    if (before < MANY_SITES && sites.size === MANY_SITES) void this.flush()
+    return counts
   }
 
   /** Writes down what was counted so far. Resolves when it is, or when that failed and was logged; never rejects. */

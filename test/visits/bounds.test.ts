@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import type { Answer } from '../../server/edge/answer.ts'
+import { Counting } from '../../server/edge/counting.ts'
+import type { Site } from '../../server/edge/memory/places.ts'
+import { Visitor } from '../../server/edge/visitor.ts'
 import { type Log, makeLog } from '../../server/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, Writing } from '../../server/store/store.ts'
@@ -210,6 +215,35 @@ test('the visitors of a day are bounded, and one who comes back takes no room', 
   one.visit(1, ['kim'])
   await one.book.flush()
   assert.deepEqual(await one.totals(), { requests: 23, visitors: 11 })
+})
+
+test('more sites than a batch has room for are written before one is lost', async () => {
+  await using one = await openBook()
+  for (let number = 0; number <= MOST.sites; number++) {
+    assert.ok(one.book.site(`site-${number}`), `site ${number}`)
+    if (number % 1000 === 0) await turnOfTheLoop()
+  }
+  await one.book.flush()
+  assert.deepEqual(one.said, [])
+})
+
+test('an answer that is kept holds on to nothing long that it was asked for with', async () => {
+  await using one = await openBook()
+  const counting = new Counting({ book: one.book, addressOf: () => '192.0.2.1', siteDomain: 'sites.test' })
+  const visitor = new Visitor({ remoteAddress: '192.0.2.1' })
+  const answer: Answer = { status: 301, headers: [] }
+  const count = (path: string, query: string) => {
+    const site = { slug: 'a-site' } as Site
+    const target = { path, query }
+    counting.count({ host: 'a-site.sites.test', secure: false, target, headers: {}, site }, answer, visitor)
+  }
+  const long = 'x'.repeat(8000)
+  for (const query of [`?${long}`, '?short', `?${long}`]) count('/old', query)
+  count(`/${long}`, '')
+  assert.equal(answer.tally?.path, '/old')
+  await one.book.flush()
+  assert.equal(answer.tally.path, '')
+  assert.equal(await one.counted(), 4)
 })
 
 test('visits of one hour are written at once, and a book without visits writes nothing', async () => {
