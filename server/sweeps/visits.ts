@@ -10,7 +10,7 @@ const KEPT_DAYS = 91
 const NAMES_KEPT = 100
 
 /** Sites that are looked at in one go. */
-const SITES = 100
+const SITES = 20
 
 type Options = Pick<SweepOptions, 'store' | 'clock'>
 
