@@ -220,6 +220,8 @@ export interface ClaimPreview {
   createdAt: string
   expiresAt: string | null
   claimed: boolean
+  /** The version to look at; `null` while there is none, and once the site has an owner. */
+  currentVersionId: string | null
 }
 
 export interface VersionSummary {

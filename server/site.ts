@@ -187,7 +187,11 @@ export class Sites {
     const [summary] = await this.#summaries([site])
     const { siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt } = summary!
     const claimed = site.owner_id !== null
-    return { slug, siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt, claimed }
+    const currentVersionId = claimed ? null : summary!.currentVersionId
+    return {
+      ...{ slug, siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt },
+      ...{ claimed, currentVersionId },
+    }
   }
 
   async #summaries(sites: readonly SiteRow[]): Promise<SiteSummary[]> {

@@ -5,6 +5,7 @@ import type { Action } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useKept } from '../api/use-kept.ts'
 import { Page } from '../app/page.tsx'
+import { versionAddress } from '../app/version-address.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { Notice, Trouble } from '../kit/notice.tsx'
@@ -38,15 +39,16 @@ export function OfferPage({ site, claim, look }: OfferPageProps) {
 
 function Offered({ site }: { site: ClaimPreview }) {
   const name = site.title || site.slug
+  const { siteUrl, currentVersionId: versionId } = site
   return (
     <Panel title={name}>
-      {site.status === 'active' ? (
-        <LiveFrame src={site.siteUrl} title={`The site ${name}, made small`} />
+      {versionId !== null ? (
+        <LiveFrame src={versionAddress({ siteUrl, versionId })} title={`The site ${name}, made small`} />
       ) : (
         <Notice title="Its first upload is not finished yet." />
       )}
       <p>
-        <SiteLink siteUrl={site.siteUrl} />
+        <SiteLink siteUrl={siteUrl} />
       </p>
       <Facts>
         <Fact name="Holds">{`${count(site.fileCount, 'file')}, ${size(site.totalBytes)}`}</Fact>

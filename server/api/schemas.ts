@@ -211,6 +211,7 @@ export const claimPreview = object({
   createdAt: time('Creation'),
   expiresAt: orNull(time('Expiry')),
   claimed: flag('Somebody has claimed it'),
+  currentVersionId: orNull(versionId),
 })
 
 const domainRecord = object({

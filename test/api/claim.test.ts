@@ -139,7 +139,7 @@ describe('the holder of a claim link', () => {
   test('sees what it is about before signing in', async () => {
     const contents = { 'index.html': 'home', 'a.txt': 'aa' }
     const site = await api.publish(api.anonymous, contents, { title: 'T' })
-    const { slug, siteUrl, claimToken, expiresAt } = site
+    const { slug, siteUrl, claimToken, expiresAt, versionId } = site
     const createdAt = new Date(api.clock.now).toISOString()
     const preview = {
       slug,
@@ -151,9 +151,10 @@ describe('the holder of a claim link', () => {
       createdAt,
       expiresAt,
     }
-    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), { ...preview, claimed: false })
+    const offered = { ...preview, claimed: false, currentVersionId: versionId }
+    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), offered)
     await owner.client.claim(slug, claimToken!)
-    const claimed = { ...preview, expiresAt: null, claimed: true }
+    const claimed = { ...preview, expiresAt: null, claimed: true, currentVersionId: null }
     assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), claimed)
   })
 

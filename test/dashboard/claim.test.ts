@@ -26,6 +26,8 @@ describe('the claim page', inBrowser, () => {
       assert.equal(await page.getByRole('link', { name: site.slug }).getAttribute('href'), site.siteUrl)
       await offered.getByText('1 file, 14 bytes').waitFor()
       await page.frameLocator('iframe').getByRole('heading', { name: 'Hello' }).waitFor()
+      const src = await page.locator('iframe').getAttribute('src')
+      assert.notEqual(src, site.siteUrl, 'looking before claiming would count as a visit')
       await page
         .getByRole('timer')
         .getByText(/^(24 h 0 min|23 h 59 min)$/)
