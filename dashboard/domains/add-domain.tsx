@@ -117,7 +117,7 @@ function hostOf(typed: string): string {
   return typed
     .trim()
     .replace(/^https?:\/\//i, '')
-    .replace(/\/+$/, '')
+    .replace(/[/?#].*$/, '')
 }
 
 function choicesOf(sites: readonly SiteSummary[] | undefined, wanted: string | undefined) {

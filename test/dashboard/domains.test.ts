@@ -84,7 +84,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await using owner = await gardener()
     const { page, slug, visitor } = owner
     await open(page, `/domains?site=${slug}`)
-    await page.getByRole('textbox', { name: 'Domain' }).fill(' https://www.garden.test/ ')
+    await page.getByRole('textbox', { name: 'Domain' }).fill(' https://www.garden.test/roses?red#now ')
     assert.equal(await page.getByRole('combobox', { name: 'Site it shows' }).inputValue(), slug)
     await button(page, 'Add the domain').click()
     await heading(page, 'www.garden.test').and(page.locator(':focus')).waitFor()
