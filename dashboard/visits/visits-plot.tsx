@@ -18,7 +18,7 @@ interface PlotProps {
 
 /** CSS pixels. */
 const HEIGHT = 128
-const LEFT = 56
+const LEFT = 68
 const BETWEEN_TIMES = 64
 
 /** Steps of whole numbers that people count in: 1, 2, 5, 10, 20 … */
