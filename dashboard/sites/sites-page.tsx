@@ -6,6 +6,7 @@ import { forget } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { PublishedHere } from '../front/published-here.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
 import { TextField } from '../kit/field.tsx'
@@ -38,6 +39,7 @@ function Owned() {
     <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
       <Trouble failing={sites.failing} onAgain={sites.reload} />
       {!value && sites.loading && <Loading what="your sites" />}
+      <PublishedHere onUpdate={undefined} />
       {value && (value.publishes.length > 0 ? <Found sites={sites} list={value} /> : <NoSites />)}
     </Page>
   )
@@ -103,7 +105,7 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
 function NoSites() {
   const commands = `npx slipway login --server ${settings.baseUrl}\nnpx slipway publish ./folder`
   return (
-    <Empty title="Nothing is published yet.">
+    <Empty title="No site is yours yet.">
       <p>Drop a folder, and it has an address a moment later.</p>
       <p>
         <ButtonLink look="main" icon="upload" href="/">

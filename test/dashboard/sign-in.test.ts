@@ -288,7 +288,7 @@ describe('a session that has ended', inBrowser, () => {
     await page.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await page.getByText('A code is on its way').waitFor()
     await page.getByLabel('Code from the mail').fill(await few.service.mailedCode(owner.email))
-    await page.getByText('Nothing is published yet.').waitFor()
+    await page.getByText('No site is yours yet.').waitFor()
   })
 
   test('goes on in every tab when one has signed in again', async () => {

@@ -131,7 +131,7 @@ describe('the list of sites', inBrowser, () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await go(owner, '/sites')
-    await page.getByText('Nothing is published yet.').waitFor()
+    await page.getByText('No site is yours yet.').waitFor()
     await page.getByText('npx slipway publish ./folder').waitFor()
     await owner.visitor.assertAccessible()
     await page.getByRole('link', { name: 'Publish a folder' }).click()
