@@ -22,6 +22,12 @@ export function size(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
+/** A limit of sizes as exactly as it was set: "250 MiB", "10 GiB"; in decimal units where it is none of these. */
+export function bound(bytes: number): string {
+  if (bytes % 2 ** 30 === 0) return `${figure(bytes / 2 ** 30)} GiB`
+  return bytes % 2 ** 20 === 0 ? `${figure(bytes / 2 ** 20)} MiB` : size(bytes)
+}
+
 /** A span of time: "3 s", "2 min", "5 hours", "3 days". */
 export function span(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`

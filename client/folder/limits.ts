@@ -1,4 +1,4 @@
-import { figure, size } from '../words.ts'
+import { bound, figure, size } from '../words.ts'
 
 /** What the service allows, in bytes and files; what is not said is not looked at. */
 export interface FolderLimits {
@@ -37,7 +37,7 @@ export function refusals(files: readonly NamedFile[], limits: FolderLimits = SPE
 /** What stands against this file alone, whatever is beside it. */
 export function refusal(file: NamedFile, { fileBytes = Infinity }: FolderLimits): string | undefined {
   if (file.size > fileBytes)
-    return `${file.path}: ${size(file.size)}; a file can have at most ${size(fileBytes)}`
+    return `${file.path}: ${size(file.size)}; a file can have at most ${bound(fileBytes)}`
   return badPath(file.path)
 }
 
@@ -61,7 +61,7 @@ function tooMany(files: readonly NamedFile[], most: number): string[] {
 
 function tooMuch(files: readonly NamedFile[], { siteBytes = Infinity }: FolderLimits): string[] {
   const total = files.reduce((sum, file) => sum + file.size, 0)
-  return total > siteBytes ? [`${size(total)} together; a site can have at most ${size(siteBytes)}`] : []
+  return total > siteBytes ? [`${size(total)} together; a site can have at most ${bound(siteBytes)}`] : []
 }
 
 function badPath(path: string): string | undefined {
@@ -89,11 +89,14 @@ function twins(files: readonly NamedFile[], kind: 'NFC' | 'case'): string[] {
     if (group) group.push(file)
     else groups.set(name, [file])
   }
-  const said = kind === 'NFC' ? 'are the same path once Unicode is normalized' : 'differ only in case'
-  const shown = ({ local }: NamedFile) => (kind === 'NFC' ? ascii(local) : local)
-  const sentences = [...groups.values()].flatMap((group) =>
-    group.length < 2 ? [] : `${group.map(shown).join(' and ')} ${said}`,
-  )
+  const sentences = [...groups].flatMap(([name, group]) => {
+    if (group.length < 2) return []
+    const written = [...new Set(group.map(({ local }) => local))]
+    if (kind === 'case') return `${written.join(' and ')} differ only in case`
+    const times = `${name} is there ${group.length} times`
+    if (written.length < 2) return times
+    return `${times}, written in different Unicode forms: ${written.map(ascii).join(' and ')}`
+  })
   return few(sentences)
 }
 

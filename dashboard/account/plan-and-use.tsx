@@ -1,5 +1,5 @@
 import type { Me } from '../../client/wire.ts'
-import { count, figure, size } from '../../client/words.ts'
+import { bound, count, figure, size } from '../../client/words.ts'
 import { standing } from '../api/standing.ts'
 import { useKept } from '../api/use-kept.ts'
 import { clockTime } from '../app/time-words.ts'
@@ -53,12 +53,6 @@ function Use({ name, used, limit, note }: UseProps) {
       {note && <p class="quiet small">{note}</p>}
     </div>
   )
-}
-
-/** A limit as exactly as it was set: "10 GiB". */
-function bound(bytes: number): string {
-  if (bytes % 2 ** 30 === 0) return `${figure(bytes / 2 ** 30)} GiB`
-  return bytes % 2 ** 20 === 0 ? `${figure(bytes / 2 ** 20)} MiB` : size(bytes)
 }
 
 /** The hour as the last answer of the API left it; every answer says so. */

@@ -5,7 +5,9 @@ import { Icon } from '../kit/icon.tsx'
 import type { Picked } from './picked.ts'
 
 interface DropBoxProps {
-  title: ComponentChildren
+  title: string
+  /** The same for phones, where there is nothing to drag. */
+  phoneTitle: string
   /** Below the buttons. */
   children?: ComponentChildren
   size: 'page' | 'panel'
@@ -15,11 +17,11 @@ interface DropBoxProps {
 }
 
 /** Says that something can be dropped, with buttons that pick the same. */
-export function DropBox({ title, children, size, isOver, onPicked }: DropBoxProps) {
+export function DropBox({ title, phoneTitle, children, size, isOver, onPicked }: DropBoxProps) {
   return (
     <div class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
       <Icon name="upload" size={size === 'page' ? 40 : 28} />
-      <p class="title">{isOver ? 'Let go to publish' : HAS_FOLDERS ? title : 'Choose what to publish'}</p>
+      <p class="title">{isOver ? 'Let go to publish' : HAS_FOLDERS ? title : phoneTitle}</p>
       <PickButtons onPicked={onPicked} />
       {children}
     </div>
@@ -39,7 +41,8 @@ function PickButtons({ onPicked }: { onPicked: (picked: Picked) => void }) {
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
     const picked = [...(currentTarget.files ?? [])]
     currentTarget.value = ''
-    if (picked.length > 0) onPicked({ entries: [], files: picked })
+    // A folder with nothing in it was picked all the same.
+    if (picked.length > 0 || currentTarget === folder.current) onPicked({ entries: [], files: picked })
   }
   return (
     <div class="choices">

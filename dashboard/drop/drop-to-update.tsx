@@ -36,6 +36,7 @@ export function DropToUpdate({ slug, onPublished }: Updated) {
         <DropBox
           size="panel"
           title="Drop a folder, files or a zip to update this site"
+          phoneTitle="Choose what to update this site with"
           isOver={isOver}
           onPicked={take}
         />

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { count, size, span } from '../../client/words.ts'
+import { bound, count, span } from '../../client/words.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useKept } from '../api/use-kept.ts'
@@ -40,6 +40,7 @@ export function DropPlace() {
         <DropBox
           size="page"
           title={`Drop the new version of ${new URL(updated.siteUrl).host}`}
+          phoneTitle={`Choose the new version of ${new URL(updated.siteUrl).host}`}
           isOver={isOver}
           onPicked={begin}
         >
@@ -48,7 +49,13 @@ export function DropPlace() {
           </Button>
         </DropBox>
       ) : (
-        <DropBox size="page" title="Drop a folder, files or a zip here" isOver={isOver} onPicked={begin}>
+        <DropBox
+          size="page"
+          title="Drop a folder, files or a zip here"
+          phoneTitle="Choose what to publish"
+          isOver={isOver}
+          onPicked={begin}
+        >
           <Limits />
         </DropBox>
       )}
@@ -62,7 +69,7 @@ function Limits() {
   const { files, fileBytes, siteBytes } = isSignedIn ? settings.owned : settings.anonymous
   return (
     <p class="quiet small">
-      Up to {count(files, 'file')}, {size(fileBytes)} a file and {size(siteBytes)} in all.{' '}
+      Up to {count(files, 'file')}, {bound(fileBytes)} a file and {bound(siteBytes)} in all.{' '}
       {isSignedIn
         ? ''
         : `Without an account it lasts ${span(settings.anonymousLifetime)}, or for good once claimed.`}

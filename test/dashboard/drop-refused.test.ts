@@ -49,7 +49,7 @@ const REFUSED: [what: string, drop: () => string, says: string[]][] = [
   [
     'two names that are one to Unicode',
     () => disk.folder('twins', { 'index.html': 'x', 'caf\u00e9': 'x', 'cafe\u0301': 'x' }),
-    ['caf\\u{e9}', 'cafe\\u{301}', 'are the same path once Unicode is normalized'],
+    ['café is there 2 times, written in different Unicode forms:', 'caf\\u{e9}', 'cafe\\u{301}'],
   ],
   ['an empty folder of nothing but litter', () => disk.folder('litter', { '.DS_Store': 'x' }), ['.DS_Store']],
   [
@@ -126,6 +126,18 @@ describe('before anything is sent', inBrowser, () => {
     assert.deepEqual(calls, [])
     visitor.assertNoComplaints()
     web.assertPolicyKept()
+  })
+
+  test('it is said that a folder has nothing in it, however it comes', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const folder = disk.emptyFolder('nothing')
+    await page.goto(web.service.baseUrl)
+    for (const bring of [() => pickFolder(page, folder), () => dropOn(page, 'main', folder)]) {
+      await bring()
+      await page.getByText('There is nothing to publish in it.').waitFor()
+      await page.getByRole('button', { name: 'Choose something else' }).click()
+    }
   })
 
   test('a file that is too large can be left out', async () => {

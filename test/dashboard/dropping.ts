@@ -16,6 +16,12 @@ export class Disk implements Disposable {
     return join(this.path, name)
   }
 
+  emptyFolder(name: string): string {
+    const path = join(this.path, name)
+    mkdirSync(path)
+    return path
+  }
+
   file(name: string, content: string | Buffer): string {
     const path = join(this.path, name)
     mkdirSync(dirname(path), { recursive: true })

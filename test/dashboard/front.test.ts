@@ -28,7 +28,7 @@ describe('the front page', inBrowser, () => {
       const { page } = visitor
       await page.goto(web.service.baseUrl)
       await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
-      await page.getByText('Up to 1,000 files, 262 MB a file and 1.1 GB in all.').waitFor()
+      await page.getByText('Up to 1,000 files, 250 MiB a file and 1 GiB in all.').waitFor()
       await visitor.assertAccessible()
 
       await pickFiles(page, disk.file(`${options.viewport!.width}/index.html`, '<h1>Ahoy</h1>'))
@@ -74,7 +74,19 @@ describe('the front page', inBrowser, () => {
     await page.getByText('Choose what to publish').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Choose a folder' }).count(), 0)
     await pickFiles(page, disk.file('phone.txt', 'from a phone'))
-    assert.equal(await visited(await liveAt(page), 'phone.txt'), 'from a phone')
+    const siteUrl = await liveAt(page)
+    assert.equal(await visited(siteUrl, 'phone.txt'), 'from a phone')
+    const { host } = new URL(siteUrl)
+    await page.getByRole('button', { name: `Update ${host}` }).click()
+    await page.getByText(`Choose the new version of ${host}`).waitFor()
+  })
+
+  test('says at its top how it goes without scripts', async () => {
+    await using visitor = await web.visitor({ javaScriptEnabled: false })
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    const heading = await page.getByRole('heading', { name: 'Drop a folder, get an address.' }).boundingBox()
+    assert.ok(heading!.y < 100, `${heading!.y} px from the top`)
   })
 
   test('can be used with the keyboard alone', async () => {
@@ -138,6 +150,12 @@ describe('what was published from this browser', inBrowser, () => {
     await again.page.getByText(`${host} is forgotten here.`).waitFor()
     assert.equal(await list.count(), 0)
     await again.page.getByRole('button', { name: 'Undo' }).click()
+
+    await using owner = await web.owner()
+    const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites')!)
+    await owner.visitor.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
+    await owner.visitor.page.goto(`${web.service.baseUrl}/sites`)
+    await owner.visitor.page.getByRole('link', { name: `Claim ${host}` }).waitFor()
 
     await list.getByRole('link', { name: `Claim ${host}` }).click()
     const email = newAddress()
