@@ -25,7 +25,7 @@ export type Step =
   | { at: 'reading'; progress: Progress; secondsLeft: number | undefined }
   | { at: 'uploading'; progress: Progress; secondsLeft: number | undefined; waiting: Waiting | undefined }
   | { at: 'live'; look: Look; delivered: Delivered }
-  | { at: 'stopped'; failing: Failing; again: boolean }
+  | { at: 'stopped'; failing: Failing; again: boolean; asStranger: boolean }
 
 /** Why nothing moves. */
 export type Waiting = 'network' | 'server'
@@ -198,7 +198,7 @@ export class Publication {
   #fail(error: unknown): void {
     forgetLost(this.destination, error)
     const again = !(error instanceof Unfit) && !isSlipwayError(error, ...CHANGED)
-    this.step.value = { at: 'stopped', failing: said(error), again }
+    this.step.value = { at: 'stopped', failing: said(error), again, asStranger: signedInAs.value === null }
   }
 }
 

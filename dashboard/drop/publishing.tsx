@@ -85,13 +85,18 @@ function Stopped({
   publication,
   onClose,
 }: Omit<StepViewProps, 'step'> & { step: Extract<Step, { at: 'stopped' }> }) {
-  const { failing, again } = step
+  const { failing, again, asStranger } = step
+  const isSignedIn = useKept(signedInAs) !== null
+  const mayGoOn = failing.code === 'RATE_LIMITED' && asStranger
+  useEffect(() => {
+    if (mayGoOn && isSignedIn) publication.again()
+  }, [mayGoOn, isSignedIn])
   return (
     <>
       <Trouble failing={failing} onAgain={again ? () => publication.again() : undefined}>
-        {failing.code === 'RATE_LIMITED' && signedInAs.value === null && (
+        {mayGoOn && (
           <p>
-            With an account more is possible: <a href="/sign-in">sign in</a>.
+            With an account more is possible: <a href="/sign-in?then=/">sign in</a>, and it goes on.
           </p>
         )}
       </Trouble>

@@ -208,7 +208,7 @@ describe('what was published from this browser', inBrowser, () => {
 })
 
 describe('the requests of an hour', inBrowser, () => {
-  test('being used is said with the time that it goes on, and with the way to more', async () => {
+  test('being used is said with the time that it goes on, and signing in goes on at once', async () => {
     await using strict = await Web.open({ RATE_ANONYMOUS: '1' })
     await using visitor = await strict.visitor()
     const { page } = visitor
@@ -219,8 +219,17 @@ describe('the requests of an hour', inBrowser, () => {
     await pickFiles(page, disk.file('two.txt', 'two'))
     await page.getByText('The 1 requests of this hour are used.').waitFor()
     await page.getByText(/^It goes on at .*\d\d:00.* What is live stays live\.$/).waitFor()
-    await page.getByRole('main').getByRole('link', { name: 'sign in' }).waitFor()
+    const way = page.getByRole('main').getByRole('link', { name: 'sign in' })
+    await way.waitFor()
     await visitor.assertAccessible()
+
+    const email = newAddress()
+    await way.click()
+    await page.getByLabel('Your email address').fill(email)
+    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByText('A code is on its way').waitFor()
+    await page.keyboard.type(await strict.service.mailedCode(email))
+    assert.equal(await visited(await liveAt(page), 'two.txt'), 'two')
   })
 })
 
