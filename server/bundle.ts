@@ -21,6 +21,9 @@ const LIMITS = {
   withLitter: true,
 } as const
 
+/** Milliseconds between two writes of what a slow bundle has brought. */
+const OFTEN = 500
+
 interface BundlesOptions {
   store: Store
   blobs: Blobs
@@ -53,10 +56,11 @@ export class Bundles {
    * that came whole before have arrived all the same. UPLOAD_EXPIRED when the version is not pending any more.
    */
   async receive({ slug, versionId }: Bundle, body: Readable): Promise<BundleReceipt> {
-    const { blobs, arrivals } = this.#options
+    const { blobs } = this.#options
     const awaited = await this.#manifest(slug, versionId)
     const arrived: (Arrived | undefined)[] = []
     const whole = () => arrived.filter((one) => one !== undefined)
+    const record = this.#recorder(versionId)
     const take = async (file: ArchiveFile) => {
       const expected = expectedOf(file, awaited)
       if (!expected) return
@@ -67,19 +71,41 @@ export class Bundles {
         .catch((error: unknown) => {
           throw named(error, path)
         })
-      arrived[place] = { fileNumber, receipt: receiptOf(path, received) }
+      const one = { fileNumber, receipt: receiptOf(path, received) }
+      arrived[place] = one
+      await record.add(one)
     }
     try {
       await readTar({ body, limits: LIMITS }, take)
     } finally {
-      // One write for all of them: a thousand would take longer than their bytes do.
-      await arrivals.add(
-        whole().map(({ fileNumber, receipt: { hash, size } }) => {
-          return { version_id: versionId, file_number: fileNumber, hash, size }
-        }),
-      )
+      await record.rest()
     }
     return { files: whole().map(({ receipt }) => receipt) }
+  }
+
+  /**
+   * Writes down what has arrived: all of a bundle at its end, since a thousand writes would take longer than their bytes
+   * do; and over a slow line often enough that little is sent again when it breaks.
+   */
+  #recorder(versionId: string) {
+    const { arrivals, clock } = this.#options
+    let waiting: Arrived[] = []
+    let written = clock()
+    const rest = async () => {
+      const rows = waiting.map(({ fileNumber, receipt: { hash, size } }) => {
+        return { version_id: versionId, file_number: fileNumber, hash, size }
+      })
+      waiting = []
+      written = clock()
+      await arrivals.add(rows)
+    }
+    return {
+      rest,
+      async add(one: Arrived): Promise<void> {
+        waiting.push(one)
+        if (clock() - written >= OFTEN) await rest()
+      },
+    }
   }
 
   /** The files that may come, by path. */

@@ -60,11 +60,8 @@ export class Road implements AsyncDisposable {
         return
       }
       this.#bytesLeft = 0
-      client.pause()
-      this.#waiting.push(() => {
-        service.write(chunk)
-        client.resume()
-      })
+      // What a client has sent is on its way, and its end is heard of at the far end at once.
+      this.#waiting.push(() => service.write(chunk))
       this.#blocked.resolve()
     })
     service.pipe(client)
