@@ -107,9 +107,12 @@ export class SecureService implements AsyncDisposable {
     row: Partial<CertificateRow> = {},
   ): Promise<void> {
     const pair = await this.#pairFor(name, names)
-    await this.change([name], (tx) =>
-      tx.certificates.insert(certificateRow(name, { ...LASTING, ...pair, ...row })),
-    )
+    const whole = certificateRow(name, { ...LASTING, ...pair, ...row })
+    await this.change([name], async (tx) => {
+      // The service may have begun to care for its own names by now.
+      const isKnown = (await tx.certificates.find(name)) !== undefined
+      await (isKnown ? tx.certificates.update(name, whole) : tx.certificates.insert(whole))
+    })
   }
 
   /** Another one in its place. */
