@@ -42,7 +42,7 @@ export function Trouble({ failing, onAgain, children }: TroubleProps) {
     <Notice tone={failing.code === 'RATE_LIMITED' ? 'warn' : 'wrong'} title={failing.title}>
       {failing.way && <p>{failing.way}</p>}
       {children}
-      {onAgain && !waits && failing.code !== 'NOT_FOUND' && (
+      {onAgain && !waits && (
         <p>
           <Button onClick={onAgain}>Try again</Button>
         </p>

@@ -174,7 +174,6 @@ describe('the versions of a site', inBrowser, () => {
     await web.service.client(ada.key).deleteVersion(slug, first)
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
     await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
     await page.getByRole('button', { name: 'Try again' }).click()
     await rows().nth(2).waitFor({ state: 'detached' })
     assert.equal(await rows().count(), 2)
