@@ -43,7 +43,11 @@ function Offered({ site }: { site: ClaimPreview }) {
   return (
     <Panel title={name}>
       {versionId !== null ? (
-        <LiveFrame src={versionAddress({ siteUrl, versionId })} title={`The site ${name}, made small`} />
+        <LiveFrame
+          src={versionAddress({ siteUrl, versionId })}
+          title={`The site ${name}, made small`}
+          scripts={false}
+        />
       ) : (
         <Notice title="Its first upload is not finished yet." />
       )}
