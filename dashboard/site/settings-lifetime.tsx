@@ -37,8 +37,8 @@ export function Lifetime({ site, onChanged }: SettingsProps) {
     if (ttlSeconds === undefined) return
     const changed = await slipway.setMetadata(slug, { ttlSeconds })
     onChanged(changed)
-    choose('as-it-is')
-    setDate('')
+    choose((now) => (now === choice ? 'as-it-is' : now))
+    setDate((now) => (now === date ? '' : now))
     say(changed.expiresAt ? `It goes on ${dayAndTime(changed.expiresAt)}.` : 'It stays for good.')
   })
   const seconds = secondsOf(choice, date, now)

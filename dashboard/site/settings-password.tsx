@@ -20,7 +20,7 @@ export function Password({ site, onChanged }: SettingsProps) {
   const [opening, open] = useState(false)
   const set = useAction(async () => {
     onChanged(await slipway.setMetadata(slug, { password }))
-    write('')
+    write((now) => (now === password ? '' : now))
     show(false)
     say('Visitors are asked for the password from now on.')
   })

@@ -32,7 +32,7 @@ export function Sharing({ site, onChanged }: SettingsProps) {
   const isTooLong = beyond(wish, 'title') > 0 || beyond(wish, 'description') > 0
   const save = useAction(async () => {
     onChanged(await slipway.setMetadata(slug, change))
-    write({})
+    write((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => value !== change[name])))
     say('Saved. Visitors see it from now on.')
   })
   const submit = (event: Event) => {
