@@ -48,7 +48,11 @@ function lasting(text: string | null): AnonymousSite[] {
 function isSite(one: unknown): one is AnonymousSite {
   const { slug, siteUrl, claimToken, claimUrl, expiresAt } = (one ?? {}) as Record<string, unknown>
   const texts = [slug, claimToken, expiresAt].every((text) => typeof text === 'string')
-  return texts && [siteUrl, claimUrl].every((url) => typeof url === 'string' && /^https?:\/\//.test(url))
+  return texts && [siteUrl, claimUrl].every(isAddress)
+}
+
+function isAddress(url: unknown): boolean {
+  return typeof url === 'string' && /^https?:\/\//.test(url) && URL.canParse(url)
 }
 
 addEventListener('storage', ({ key, newValue }) => {

@@ -34,10 +34,16 @@ export function forgetPending(slug: string): void {
 function all(): Pending[] {
   try {
     const kept: unknown = JSON.parse(tab.read(NAME) ?? '[]')
-    return Array.isArray(kept) ? kept : []
+    return Array.isArray(kept) ? kept.filter(isPending) : []
   } catch {
     return []
   }
+}
+
+/** What was kept may have been written by another version, or by hand. */
+function isPending(one: unknown): one is Pending {
+  const { digest, slug, siteUrl, versionId } = (one ?? {}) as Record<string, unknown>
+  return [digest, slug, siteUrl, versionId].every((text) => typeof text === 'string')
 }
 
 function write(pending: Pending[]): void {
