@@ -36,6 +36,8 @@ interface Lying {
 const OWN_RULES = '.slipwayignore'
 /** Bytes of such a file that are read. */
 const MOST_RULES = 64 * 1024
+/** Characters of a path, twice what a site can have. */
+const LONGEST_LOOKED_AT = 1000
 
 /** Looks through what was dropped: a folder's or a zip's own name is no part of the site. Reads names and sizes only. */
 export async function gather(picked: Picked, reader: Reader, signal: AbortSignal): Promise<Gathered> {
@@ -100,14 +102,20 @@ async function gatherZip(zip: File, reader: Reader): Promise<Gathered> {
     path: entry.path.replace(/^\.\/(?=.)/, ''),
     source: at,
   }))
+  const rules = leavingOut('')
   const strip = wrapper(
-    all.map(({ path }) => path).filter((path) => !leavingOut('').ignoresWithin(path, false)),
+    all.map(({ path }) => path).filter((path) => isEndless(path) || !rules.ignoresWithin(path, false)),
   )
   const inside = all.map((entry) =>
     entry.path.startsWith(strip) ? { ...entry, path: entry.path.slice(strip.length) } : entry,
   )
   const found = sift(inside, await rulesIn(inside, reader))
   return { ...found, zip: zip.name }
+}
+
+/** Zips can have names of thousands of folders within folders; they are refused, and nobody looks at each folder before. */
+function isEndless(path: string): boolean {
+  return path.length > LONGEST_LOOKED_AT
 }
 
 function brokenZip({ name }: File, why: string): Unfit {
@@ -150,7 +158,7 @@ function sift(files: readonly Lying[], rules: IgnoreRules): Gathered {
   const found: Gathered = { files: [], leftOut: [], empty: [] }
   const verdicts = new Map<string, string | undefined>()
   for (const { path: local, ...file } of files) {
-    const left = leftOutAt(local, rules, verdicts)
+    const left = isEndless(local) ? undefined : leftOutAt(local, rules, verdicts)
     if (left !== undefined) leftOut.add(left)
     else if (file.size === 0) found.empty.push(local)
     else found.files.push({ path: local.normalize('NFC'), local, ...file })
