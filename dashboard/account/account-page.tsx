@@ -41,7 +41,7 @@ function Parts({ me, resource }: { me: Me; resource: Resource<Me> }) {
         <Fact name="Since">{day(me.createdAt)}</Fact>
       </Facts>
       <PlanAndUse me={me} />
-      <ApiKey hasKey={me.hasKey} onMade={() => resource.set({ ...me, hasKey: true })} />
+      <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <Browsers />
       <Leaving me={me} />
     </>

@@ -30,13 +30,13 @@ export function Browsers() {
       rememberSignedIn(null)
       return say('You are signed out.')
     }
-    set({ sessions: sessions.filter(({ id }) => id !== session.id) })
+    set((known) => ({ sessions: known.sessions.filter(({ id }) => id !== session.id) }))
     list.current?.focus()
     say(`${nameOf(session)} is signed out.`)
   })
   const endOthers = useAction(async () => {
     const { ended } = await slipway.endOtherSessions()
-    set({ sessions: sessions.filter(({ current }) => current) })
+    set((known) => ({ sessions: known.sessions.filter(({ current }) => current) }))
     list.current?.focus()
     say(`${count(ended, 'other browser')} signed out.`)
   })

@@ -31,7 +31,7 @@ export function DomainsPage() {
 function OwnDomains() {
   const { query } = useLocation()
   const domains = useResource('domains', () => slipway.domains())
-  const known = useKnown(domains)
+  const known = knownIn(domains)
   const { value, failing, loading } = domains
   const wanted = query.domain
   // The router does not take another domain for another page; who reads it does.
@@ -56,22 +56,14 @@ function OwnDomains() {
 }
 
 /** Streams and dialogs answer later: what they change is the list as it is then. */
-function useKnown(domains: Resource<DomainList>): KnownDomains {
-  const latest = useRef(domains)
-  latest.current = domains
-  const change = (make: (all: readonly DomainRecord[]) => DomainRecord[]) => {
-    const value = { domains: make(latest.current.value?.domains ?? []) }
-    latest.current.set(value)
-    latest.current = { ...latest.current, value }
-  }
-  const known = useRef<KnownDomains>({
-    put: (record) => change((all) => withDomain(all, record)),
+function knownIn({ set }: Resource<DomainList>): KnownDomains {
+  return {
+    put: (record) => set(({ domains }) => ({ domains: withDomain(domains, record) })),
     drop(domain) {
-      change((all) => withoutDomain(all, domain))
+      set(({ domains }) => ({ domains: withoutDomain(domains, domain) }))
       forget('me')
     },
-  })
-  return known.current
+  }
 }
 
 interface ListProps {

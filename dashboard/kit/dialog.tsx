@@ -19,12 +19,16 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const dialog = box.current!
     const before = document.activeElement
+    const around = before?.parentElement?.closest<HTMLElement>('[tabindex]')
     dialog.showModal()
     return () => {
       stands.current = false
       dialog.close()
-      // A dialog that is taken out of the page leaves the keyboard nowhere.
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      // A dialog that is taken out of the page leaves the keyboard nowhere; what it stood at may go with it.
+      queueMicrotask(() => {
+        if (before instanceof HTMLElement && before.isConnected) before.focus()
+        else around?.focus()
+      })
     }
   }, [])
   const leave = () => {

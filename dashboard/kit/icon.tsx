@@ -1,7 +1,6 @@
 const DRAWINGS = {
   archive: 'M4 7h16v12H4zM4 7l2-3h12l2 3M10 11h4',
   audio: 'M9 18V6l10-2v12M9 18a3 3 0 1 1-3-3 3 3 0 0 1 3 3zm10-2a3 3 0 1 1-3-3 3 3 0 0 1 3 3z',
-  back: 'M15 5l-7 7 7 7',
   check: 'M5 13l4 4 10-11',
   clock: 'M12 7v5l3 2M21 12a9 9 0 1 1-18 0 9 9 0 0 1 18 0z',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
@@ -13,7 +12,6 @@ const DRAWINGS = {
   image: 'M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01',
   leave: 'M14 5h5v14h-5M10 8l-4 4 4 4M6 12h9',
   lock: 'M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
   open: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
   page: 'M4 5h16v14H4zM4 9h16M7 7h.01',
   search: 'M11 18a7 7 0 1 1 0-14 7 7 0 0 1 0 14zM20 20l-4-4',

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import type { SiteDetails, VersionList } from '../../client/wire.ts'
+import type { SiteDetails, VersionList, VersionSummary } from '../../client/wire.ts'
 import { failing } from '../api/failing.ts'
 import { forget, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
@@ -20,42 +20,39 @@ interface VersionsViewProps {
 /** Every version that is kept, newest first, and the way back to each. */
 export function VersionsView({ site, onRestored }: VersionsViewProps) {
   const { slug } = site
-  const key = `site/${slug}/versions`
-  const versions = useResource(key, () => slipway.versions(slug))
-  const latest = useRef(versions)
-  latest.current = versions
+  const versions = useResource(`site/${slug}/versions`, () => slipway.versions(slug))
   const list = useRef<HTMLOListElement>(null)
 
   const restore = async (versionId: string): Promise<string | null> => {
     const { previousVersionId } = await slipway.restore(slug, versionId)
-    const known = latest.current.value
-    if (known) versions.set(withLive(known, versionId))
+    versions.set((known) => withLive(known, versionId))
     forget('sites')
     onRestored()
     list.current?.focus()
     return previousVersionId
   }
-  const restoreWithUndo = async (versionId: string) => {
+  const restoreWithUndo = async (version: VersionSummary) => {
+    const { versionId } = version
     const before = await restore(versionId)
     const undo = async () => {
       try {
+        const { currentVersionId } = await slipway.details(slug)
+        if (currentVersionId !== versionId) return say('Not undone. Another version is live by now.')
         await restore(before!)
         say('The version before is live again.')
       } catch (error) {
         say(`Not undone. ${failing(error).title}`)
       }
     }
-    const restored = latest.current.value?.versions.find((version) => version.versionId === versionId)
     say(
-      restored ? `The version of ${moment(madeAt(restored))} is live.` : 'This version is live.',
+      `The version of ${moment(madeAt(version))} is live.`,
       before && before !== versionId ? undo : undefined,
     )
   }
   const remove = async (versionId: string) => {
     await slipway.deleteVersion(slug, versionId)
-    forget(key)
+    versions.set((known) => without(known, versionId))
     versions.reload()
-    list.current?.focus()
   }
 
   return (
@@ -72,7 +69,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
             key={version.versionId}
             site={site}
             version={version}
-            onRestore={() => restoreWithUndo(version.versionId)}
+            onRestore={() => restoreWithUndo(version)}
             onDelete={() => remove(version.versionId)}
             onLookAgain={versions.reload}
           />
@@ -91,4 +88,8 @@ function withLive({ versions }: VersionList, versionId: string): VersionList {
       return { ...version, current, publishedAt: version.publishedAt ?? (current ? now : null) }
     }),
   }
+}
+
+function without({ versions }: VersionList, versionId: string): VersionList {
+  return { versions: versions.filter((version) => version.versionId !== versionId) }
 }

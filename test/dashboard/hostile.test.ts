@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Page, Route } from 'playwright-core'
 import { filesOf } from '../api/content.ts'
-import { inBrowser, Web } from './person.ts'
+import { Disk, liveAt, pickFiles, visited, zipOf } from './dropping.ts'
+import { inBrowser, newAddress, Web } from './person.ts'
 
 let web: Web
 
@@ -61,3 +63,118 @@ describe('a site in a preview', inBrowser, () => {
     await choosing
   })
 })
+
+describe('what a browser has kept', inBrowser, () => {
+  const SITE = { slug: 'a', claimToken: 'b', expiresAt: '2999-01-01T00:00:00.000Z' }
+  for (const [what, rubbish] of [
+    ['is cut off', '['],
+    ['is nothing', 'null'],
+    ['is a list of nothing', '[null]'],
+    ['is a list of what it should not be', '[1, "two", [], {}]'],
+    ['has addresses that are none', JSON.stringify([{ ...SITE, siteUrl: 'https://', claimUrl: 'http://[' }])],
+    [
+      'has a script for an address',
+      JSON.stringify([{ ...SITE, siteUrl: 'javascript:1', claimUrl: 'javascript:1' }]),
+    ],
+  ] as const) {
+    test(`does not stand in the way of publishing when it ${what}`, async () => {
+      await using visitor = await web.visitor()
+      const { page } = visitor
+      await page.goto(web.service.baseUrl)
+      await page.evaluate((text) => {
+        localStorage.setItem('slipway.anonymous-sites', text)
+        for (const name of ['slipway.pending', 'slipway.code-sent']) sessionStorage.setItem(name, text)
+      }, rubbish)
+      await page.reload()
+      await page
+        .getByLabel('Files or a zip')
+        .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>Here</h1>') }])
+      assert.equal(await visited(await liveAt(page)), '<h1>Here</h1>')
+      await page.getByRole('link', { name: 'Sign in', exact: true }).click()
+      await page.getByLabel('Your email address').waitFor()
+      visitor.assertNoComplaints()
+    })
+  }
+})
+
+describe('a zip', inBrowser, () => {
+  test('with a path of thousands of folders is refused at once', async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    using disk = new Disk()
+    const endless = Array.from({ length: 40 }, (_, at) => ({
+      name: `${at}${'/a'.repeat(30_000)}`,
+      data: Buffer.from('x'),
+    }))
+    await page.goto(web.service.baseUrl)
+    await pickFiles(page, disk.file('endless.zip', zipOf(endless)))
+    await page.getByRole('heading', { name: 'This cannot be published as it is.' }).waitFor()
+    await page.getByText(/^0(\/a)+\/?…: 60001 characters; a path can have at most 500$/).waitFor()
+    visitor.assertNoComplaints()
+  })
+})
+
+describe('an answer that comes late', inBrowser, () => {
+  test('does not show one person what another one has', async () => {
+    await using owner = await web.owner()
+    const { page, context } = owner.visitor
+    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'hers' }) })
+    const late = await held(page, '**/api/v1/publishes*')
+    await page.goto(`${web.service.baseUrl}/sites`)
+    await late.asked
+    const other = await context.newPage()
+    await other.goto(`${web.service.baseUrl}/docs`)
+    const email = newAddress()
+    await web.service.client().requestCode(email)
+    await other.evaluate(signInAs, { email, code: await web.service.mailedCode(email) })
+    await page.getByText('Nothing is published yet.').waitFor()
+    await late.release()
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByText(email).waitFor()
+    await page.getByRole('link', { name: 'Sites', exact: true }).click()
+    await page.getByText('Nothing is published yet.').waitFor()
+    assert.equal(await page.getByText(slug).count(), 0)
+  })
+
+  test('does not take away what was written since', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    const title = page.getByLabel('Title')
+    await title.fill('Bread')
+    const late = await held(page, '**/metadata')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await late.asked
+    await title.fill('Bread and butter')
+    await late.release()
+    await page.getByText('Saved. Visitors see it from now on.').waitFor()
+    assert.equal(await title.inputValue(), 'Bread and butter')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Bread and butter' }).waitFor()
+  })
+})
+
+/** Lets the server answer the next such call, and keeps the answer back until it is released. */
+async function held(
+  page: Page,
+  pattern: string,
+): Promise<{ asked: Promise<void>; release(): Promise<void> }> {
+  const asked = Promise.withResolvers<void>()
+  let finish: () => Promise<void>
+  const keep = async (route: Route) => {
+    const response = await route.fetch()
+    finish = () => route.fulfill({ response })
+    asked.resolve()
+  }
+  await page.route(pattern, keep, { times: 1 })
+  return { asked: asked.promise, release: () => finish() }
+}
+
+/** Runs in another tab: as its person the browser is somebody else's from then on. */
+async function signInAs(body: { email: string; code: string }): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await fetch('/api/auth/session', { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(await answer.text())
+  localStorage.setItem('slipway.signed-in', body.email)
+}

@@ -111,6 +111,19 @@ describe('the versions of a site', inBrowser, () => {
     assertCalm()
   })
 
+  test('stay as they are when something else is live by the time that somebody wants back', async () => {
+    const { slug, siteUrl } = await versions()
+    const { page } = ada.visitor
+    await opened(slug)
+    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await page.getByText(/^The version of .* is live\.$/).waitFor()
+    await web.service.client(ada.key).publish({ slug, files: filesOf({ 'index.html': 'Newer' }) })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Not undone. Another version is live by now.').waitFor()
+    assert.equal(await shown(siteUrl), 'Newer')
+    assertCalm()
+  })
+
   test('show the restored one on every view of the site', async () => {
     const { slug } = await versions()
     const { page } = ada.visitor
@@ -151,6 +164,7 @@ describe('the versions of a site', inBrowser, () => {
     assert.equal(await rows().count(), 2)
     const { versions: kept } = await web.service.client(ada.key).versions(slug)
     assert.equal(kept.length, 2)
+    await page.getByRole('list', { name: 'Versions' }).and(page.locator(':focus')).waitFor()
     assertCalm()
   })
 
