@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import type { ClaimPreview } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
 import type { Failing } from '../api/failing.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
+import { useWayOn } from '../app/use-way-on.ts'
 import { forgetAnonymous } from '../drop/anonymous-sites.ts'
 import { Loading } from '../kit/panel.tsx'
 import { say } from '../kit/toast.tsx'
@@ -22,7 +22,7 @@ const ENDS: Partial<Record<Failing['code'], string>> = {
 
 /** What a claim link leads to, as the server sees it. */
 export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const [site, show] = useState<ClaimPreview | undefined>(undefined)
   const look = useAction(async () => show(await slipway.claimPreview(slug, token)))
   const claim = useAction(async () => {
@@ -33,7 +33,7 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
         ? 'The site was yours already.'
         : 'The site is yours. It stays online until you delete it.',
     )
-    route(`/sites/${encodeURIComponent(slug)}`, true)
+    wayOn(`/sites/${encodeURIComponent(slug)}`, true)
   })
   useEffect(() => void look(), [])
 

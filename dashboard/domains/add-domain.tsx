@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import type { SiteSummary } from '../../client/wire.ts'
 import { submitting, useAction } from '../api/action.ts'
 import type { Failing } from '../api/failing.ts'
 import { forget, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useWayOn } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { Trouble } from '../kit/notice.tsx'
@@ -21,7 +21,7 @@ interface AddDomainProps {
 
 /** The name, and the site that it shows; then on to what has to be entered in DNS. */
 export function AddDomain({ site, known, moves }: AddDomainProps) {
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const sites = useResource('sites', () => slipway.list())
   const [domain, write] = useState('')
   const [chosen, choose] = useState(site)
@@ -36,7 +36,7 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
     const added = await slipway.addDomain(hostOf(domain), slug!)
     known.put(added)
     forget('me')
-    route(`/domains?domain=${added.domain}`)
+    wayOn(`/domains?domain=${added.domain}`)
   })
   const wrong = atField(add.failing)
   if (sites.value && !hasSites) return <NoSite />

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import type { DomainRecord } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
 import type { Failing } from '../api/failing.ts'
 import { forget } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
+import { useWayOn } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
@@ -67,12 +67,12 @@ function useFollowing(record: DomainRecord, known: KnownDomains): Failing | unde
 /** The other one of `www` and the root, when there is room for it. */
 function Alternate({ record, known }: DomainPageProps) {
   const { domain, siteSlug, alternate, records } = record
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const add = useAction(async () => {
     const added = await slipway.addDomain(alternate!, siteSlug)
     known.put(added)
     forget('me')
-    route(`/domains?domain=${added.domain}`)
+    wayOn(`/domains?domain=${added.domain}`)
   })
   if (alternate === null) return null
   const isRoot = records[0]?.type === 'ALIAS'

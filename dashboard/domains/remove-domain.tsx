@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
+import { useWayOn } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Panel } from '../kit/panel.tsx'
@@ -13,11 +13,11 @@ import type { KnownDomains } from './domains-page.tsx'
 /** Ends a domain, once it is said what that means. */
 export function RemoveDomain({ record, known }: { record: DomainRecord; known: KnownDomains }) {
   const { domain, status } = record
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const [asks, ask] = useState(false)
   const remove = useAction(async () => {
     await slipway.removeDomain(domain).catch(unlessGone)
-    route('/domains')
+    wayOn('/domains')
     known.drop(domain)
     say(`${domain} is removed.`)
   })

@@ -1,4 +1,5 @@
 import { Kept } from '../api/kept.ts'
+import { signedInAs } from '../api/session.ts'
 import type { Destination } from './destination.ts'
 import type { Picked } from './picked.ts'
 import type { Publication, Step } from './publication.ts'
@@ -8,6 +9,8 @@ export interface Job {
   picked: Picked
   destination: Destination
   step: Kept<Step>
+  /** Who was signed in when it began. */
+  owner: string | null
   /** Made by the part that publishes, once that is here. */
   publication?: Publication
 }
@@ -27,7 +30,8 @@ export function jobAt(place: string): Kept<Job | undefined> {
 /** Begins, in place of what was there before. */
 export function beginJob(place: string, picked: Picked, destination: Destination): void {
   endJob(place)
-  jobAt(place).value = { picked, destination, step: new Kept<Step>({ at: 'looking' }) }
+  const step = new Kept<Step>({ at: 'looking' })
+  jobAt(place).value = { picked, destination, step, owner: signedInAs.value }
 }
 
 export function endJob(place: string): void {
@@ -40,3 +44,12 @@ export function endJob(place: string): void {
 export function isBusy({ at }: Step): boolean {
   return at === 'looking' || at === 'reading' || at === 'uploading'
 }
+
+// What somebody published is not there for the next one who signs in. A session that ends in the middle ends nothing.
+signedInAs.listen(() => {
+  const { value: email } = signedInAs
+  for (const [place, { value: job }] of jobs) {
+    if (!job || job.owner === null || job.owner === email) continue
+    if (email !== null || !isBusy(job.step.value)) endJob(place)
+  }
+})

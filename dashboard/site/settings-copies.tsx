@@ -1,8 +1,8 @@
-import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
 import { forget } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useWayOn } from '../app/use-way-on.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Trouble } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
@@ -11,12 +11,12 @@ import { say } from '../kit/toast.tsx'
 /** A second site like this one, and the files on one's own machine. */
 export function Copies({ site }: { site: SiteDetails }) {
   const { slug, currentVersionId, hasPassword } = site
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const duplicate = useAction(async () => {
     const copy = await slipway.duplicate(slug)
     forget('sites')
-    route(`/sites/${copy.slug}`)
-    say(`This is the copy of ${slug}.`)
+    const isSeen = wayOn(`/sites/${copy.slug}`)
+    say(isSeen ? `This is the copy of ${slug}.` : `${slug} is duplicated, as ${copy.slug}.`)
   })
   if (currentVersionId === null) return null
   return (

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
 import { count } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
 import { forget } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useWayOn } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
@@ -16,11 +16,11 @@ export function Deletion({ site }: { site: SiteDetails }) {
   const { slug, files } = site
   const [asking, ask] = useState(false)
   const [typed, type] = useState('')
-  const { route } = useLocation()
+  const wayOn = useWayOn()
   const remove = useAction(async () => {
     await slipway.delete(slug)
     forget('sites', `site/${slug}`, 'domains')
-    route('/sites', true)
+    wayOn('/sites', true)
     say(`${slug} is deleted.`)
   })
   const close = () => {
