@@ -8,11 +8,13 @@ interface DialogProps {
   title: string
   /** Called when it is left in whatever way. */
   onClose: () => void
+  /** Whether it cannot be left just now. */
+  stays?: boolean
   children: ComponentChildren
 }
 
 /** A question over the page; the keyboard stays in it, Escape leaves it, and then the keyboard is where it was. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
   const stands = useRef(true)
@@ -26,13 +28,18 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       dialog.close()
       // A dialog that is taken out of the page leaves the keyboard nowhere; what it stood at may go with it.
       queueMicrotask(() => {
+        if (document.activeElement !== document.body) return
         if (before instanceof HTMLElement && before.isConnected) before.focus()
         else around?.focus()
       })
     }
   }, [])
-  const leave = () => {
-    if (stands.current) onClose()
+  const leave = (event: Event) => {
+    if (!stands.current) return
+    if (!stays) return onClose()
+    // A browser takes no for an answer once, and closes it at the next press of Escape.
+    event.preventDefault()
+    if (!box.current!.open) box.current!.showModal()
   }
   return (
     <dialog ref={box} class="dialog" aria-labelledby={id} onClose={leave} onCancel={leave}>
@@ -55,10 +62,10 @@ interface ConfirmProps {
   children: ComponentChildren
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks before something that cannot be undone, and stays until it is known how that ended. */
 export function Confirm({ title, verb, action, ready = true, onClose, children }: ConfirmProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} stays={action.busy}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -72,7 +79,9 @@ export function Confirm({ title, verb, action, ready = true, onClose, children }
           <Button look="danger" busy={action.busy || !ready}>
             {verb}
           </Button>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button busy={action.busy} onClick={onClose}>
+            Keep it
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { BrowserContext, Page, Route } from 'playwright-core'
 import { filesOf } from '../api/content.ts'
 import { Disk, liveAt, pickFiles, visited, zipOf } from './dropping.ts'
 import { inBrowser, newAddress, Web } from './person.ts'
@@ -46,18 +46,18 @@ describe('a site in a preview', inBrowser, () => {
     )
   })
 
-  test('does not take the keyboard from its owner, however often it tries', async () => {
+  test('gives the keyboard back to its owner', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const { slug } = await web.service
       .client(owner.key)
-      .publish({ files: filesOf({ 'index.html': GRASPING }) })
+      .publish({ files: filesOf({ 'index.html': '<input id="field">' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}`)
     const button = page.getByRole('button', { name: 'Choose files or a zip' })
     await button.focus()
     await page.frameLocator('iframe').locator('#field').waitFor()
-    const preview = page.frames()[1]!
-    await preview.waitForURL(/#\d{2,}$/)
+    await page.frames()[1]!.evaluate(() => document.querySelector('input')!.focus())
+    await button.and(page.locator(':focus')).waitFor()
     const choosing = page.waitForEvent('filechooser')
     await page.keyboard.press('Enter')
     await choosing
@@ -114,6 +114,19 @@ describe('a zip', inBrowser, () => {
   })
 })
 
+test('what somebody published is not shown to the next one who signs in', inBrowser, async () => {
+  await using owner = await web.owner()
+  const { page, context } = owner.visitor
+  await page.goto(web.service.baseUrl)
+  await page
+    .getByLabel('Files or a zip')
+    .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('hers') }])
+  await liveAt(page)
+  await signInElsewhere(context)
+  await page.getByRole('button', { name: 'Choose files or a zip' }).waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'It is live.' }).count(), 0)
+})
+
 describe('an answer that comes late', inBrowser, () => {
   test('does not show one person what another one has', async () => {
     await using owner = await web.owner()
@@ -122,11 +135,7 @@ describe('an answer that comes late', inBrowser, () => {
     const late = await held(page, '**/api/v1/publishes*')
     await page.goto(`${web.service.baseUrl}/sites`)
     await late.asked
-    const other = await context.newPage()
-    await other.goto(`${web.service.baseUrl}/docs`)
-    const email = newAddress()
-    await web.service.client().requestCode(email)
-    await other.evaluate(signInAs, { email, code: await web.service.mailedCode(email) })
+    const email = await signInElsewhere(context)
     await page.getByText('Nothing is published yet.').waitFor()
     await late.release()
     await page.getByRole('link', { name: 'Account', exact: true }).click()
@@ -153,6 +162,39 @@ describe('an answer that comes late', inBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'Bread and butter' }).waitFor()
   })
+
+  test('does not lead away who has gone on to another page', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    const late = await held(page, '**/duplicate')
+    await page.getByRole('button', { name: 'Duplicate' }).click()
+    await late.asked
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor()
+    await late.release()
+    await page.getByText(`${slug} is duplicated, as `).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/account')
+  })
+
+  test('is waited for when something is deleted for good, whatever is pressed', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    await page.getByRole('button', { name: 'Delete the site' }).click()
+    await page.getByLabel(`Type ${slug} to delete it`).fill(slug)
+    const late = await held(page, `**/api/v1/publish/${slug}`)
+    await page.getByRole('button', { name: 'Delete for good' }).click()
+    await late.asked
+    await page.getByRole('button', { name: 'Keep it' }).press('Enter')
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: `Delete ${slug}?` }).waitFor()
+    await late.release()
+    await page.getByText(`${slug} is deleted.`).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
 })
 
 /** Lets the server answer the next such call, and keeps the answer back until it is released. */
@@ -169,6 +211,16 @@ async function held(
   }
   await page.route(pattern, keep, { times: 1 })
   return { asked: asked.promise, release: () => finish() }
+}
+
+/** Signs somebody new in, in another tab of the same browser. */
+async function signInElsewhere(context: BrowserContext): Promise<string> {
+  const tab = await context.newPage()
+  await tab.goto(`${web.service.baseUrl}/docs`)
+  const email = newAddress()
+  await web.service.client().requestCode(email)
+  await tab.evaluate(signInAs, { email, code: await web.service.mailedCode(email) })
+  return email
 }
 
 /** Runs in another tab: as its person the browser is somebody else's from then on. */
