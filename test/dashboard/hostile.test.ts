@@ -56,11 +56,17 @@ describe('a site in a preview', inBrowser, () => {
     const button = page.getByRole('button', { name: 'Choose files or a zip' })
     await button.focus()
     await page.frameLocator('iframe').locator('#field').waitFor()
+    const heard = await button.evaluateHandle((element) => {
+      const heard = { blur: false, key: false }
+      addEventListener('blur', () => Object.assign(heard, { blur: true }))
+      element.addEventListener('keydown', () => Object.assign(heard, { key: true }))
+      return heard
+    })
     await page.frames()[1]!.evaluate(() => document.querySelector('input')!.focus())
+    await page.waitForFunction(({ blur }) => blur, heard)
     await button.and(page.locator(':focus')).waitFor()
-    const choosing = page.waitForEvent('filechooser')
-    await page.keyboard.press('Enter')
-    await choosing
+    // The browser sends keys to the page again once it has heard of that.
+    while (!(await heard.evaluate(({ key }) => key))) await page.keyboard.press('Shift')
   })
 })
 
@@ -136,12 +142,12 @@ describe('an answer that comes late', inBrowser, () => {
     await page.goto(`${web.service.baseUrl}/sites`)
     await late.asked
     const email = await signInElsewhere(context)
-    await page.getByText('Nothing is published yet.').waitFor()
+    await page.getByText('No site is yours yet.').waitFor()
     await late.release()
     await page.getByRole('link', { name: 'Account', exact: true }).click()
     await page.getByText(email).waitFor()
     await page.getByRole('link', { name: 'Sites', exact: true }).click()
-    await page.getByText('Nothing is published yet.').waitFor()
+    await page.getByText('No site is yours yet.').waitFor()
     assert.equal(await page.getByText(slug).count(), 0)
   })
 
