@@ -1,7 +1,8 @@
 import type { ComponentChildren, ComponentType } from 'preact'
-import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso'
+import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { FrontPage } from '../front/front-page.tsx'
 import { arrive } from './arrival.ts'
+import { FaultBoundary } from './fault-boundary.tsx'
 import { LostPage } from './lost-page.tsx'
 import { NowherePage } from './nowhere-page.tsx'
 
@@ -27,18 +28,21 @@ export function Locations({ children }: { children: ComponentChildren }) {
 
 /** The table of pages. */
 export function Pages() {
+  const { path } = useLocation()
   return (
     <ErrorBoundary>
-      <Router onRouteChange={arrive}>
-        <Route path="/" component={FrontPage} />
-        <Route path="/claim" component={ClaimPage} />
-        <Route path="/sign-in" component={SignInPage} />
-        <Route path="/sites" component={SitesPage} />
-        <Route path="/sites/:slug/:view?" component={SitePage} />
-        <Route path="/domains" component={DomainsPage} />
-        <Route path="/account" component={AccountPage} />
-        <Route default component={NowherePage} />
-      </Router>
+      <FaultBoundary path={path}>
+        <Router onRouteChange={arrive}>
+          <Route path="/" component={FrontPage} />
+          <Route path="/claim" component={ClaimPage} />
+          <Route path="/sign-in" component={SignInPage} />
+          <Route path="/sites" component={SitesPage} />
+          <Route path="/sites/:slug/:view?" component={SitePage} />
+          <Route path="/domains" component={DomainsPage} />
+          <Route path="/account" component={AccountPage} />
+          <Route default component={NowherePage} />
+        </Router>
+      </FaultBoundary>
     </ErrorBoundary>
   )
 }

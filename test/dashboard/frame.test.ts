@@ -25,6 +25,24 @@ describe('a page whose script does not come', inBrowser, () => {
   })
 })
 
+describe('a page that cannot be drawn', inBrowser, () => {
+  test('says so, and others can be opened from it', async () => {
+    await using owner = await web.owner()
+    const { page } = owner.visitor
+    await page.route('**/api/v1/publishes*', (route) =>
+      route.fulfill({ json: { publishes: [null], nextCursor: null } }),
+    )
+    await page.goto(`${web.service.baseUrl}/sites`)
+    await page.getByRole('heading', { name: 'This page made a mistake.' }).waitFor()
+    await owner.visitor.assertAccessible()
+    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByRole('heading', { name: 'Account' }).waitFor()
+    await page.unroute('**/api/v1/publishes*')
+    await page.getByRole('link', { name: 'Sites' }).click()
+    await page.getByRole('heading', { name: 'Sites' }).waitFor()
+  })
+})
+
 describe('a page that was opened by another name of the service', inBrowser, () => {
   test('says which name to open to sign in', async () => {
     await using visitor = await web.visitor()
