@@ -157,21 +157,24 @@ export class Publication {
       )
     draw({ files: 0, bytes: 0 })
     const sources = files.map(({ source }) => source)
-    const hashes = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
+    const { hashes, bytes: kept } = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
       throw named(fault, files)
     })
-    return files.map((file, at) => this.#publishFile(file, hashes[at]!))
+    return files.map((file, at) => this.#publishFile(file, hashes[at]!, kept[at]))
   }
 
-  #publishFile({ path, size, source }: GatheredFile, hash: string): PublishFile {
-    const open = () => (typeof source === 'number' ? this.#reader!.inflate(source) : source)
+  #publishFile({ path, size, source }: GatheredFile, hash: string, kept?: Uint8Array): PublishFile {
+    const open = () => {
+      if (kept) return kept
+      return typeof source === 'number' ? this.#reader!.inflate(source) : source
+    }
     return { path, size, contentType: mediaType(path), hash, open }
   }
 
   async #digestOf(files: PublishFile[]): Promise<string> {
     const entries = files.map(({ path, size, hash }) => [path, size, hash])
-    const [digest] = await this.#reader!.digest([new Blob([JSON.stringify(entries)])])
-    return digest!
+    const { hashes } = await this.#reader!.digest([new Blob([JSON.stringify(entries)])])
+    return hashes[0]!
   }
 
   #draw(at: 'reading' | 'uploading', progress: Progress, pace: Pace): void {

@@ -47,7 +47,8 @@ function incoming(request: XMLHttpRequest): Incoming {
 function whole(body: Payload | undefined): XMLHttpRequestBodyInit | null {
   if (body === undefined) return null
   if (typeof body === 'string' || body instanceof Blob) return body
-  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>
+  // Developer tools copy bytes that are sent, and not those of a Blob.
+  if (body instanceof Uint8Array) return new Blob([body as Uint8Array<ArrayBuffer>])
   throw new TypeError('browsers send no streams here')
 }
 

@@ -13,7 +13,7 @@ describe('hashing in a browser', () => {
 
   test('is right for files of every size, and tells how far it is', async () => {
     const told: { files: number; bytes: number }[] = []
-    const hashes = await digestAll(
+    const { hashes } = await digestAll(
       contents.map((bytes) => new Blob([new Uint8Array(bytes)])),
       (done) => told.push({ ...done }),
     )
@@ -22,10 +22,24 @@ describe('hashing in a browser', () => {
     assert.ok(told.every(({ bytes }, at) => at === 0 || bytes >= told[at - 1]!.bytes))
   })
 
+  test('reads many small files as few, and keeps the bytes of each for sending', async () => {
+    const many = Array.from({ length: 300 }, (_, at) => noise(1 + ((at * 997) % 9000)))
+    const { hashes, bytes } = await digestAll(
+      [...many, noise(MIB)].map((one) => new Blob([new Uint8Array(one)])),
+      () => {},
+    )
+    assert.deepEqual(
+      hashes.slice(0, -1),
+      many.map((one) => createHash('sha256').update(one).digest('hex')),
+    )
+    assert.ok(many.every((one, at) => one.equals(bytes[at]!)))
+    assert.equal(bytes.at(-1), undefined)
+  })
+
   test('is right without HTTPS, where browsers do not help', async (t) => {
     t.mock.getter(globalThis, 'crypto', () => undefined as unknown as Crypto)
     const blobs = contents.map((bytes) => new Blob([new Uint8Array(bytes)]))
-    assert.deepEqual(await digestAll(blobs, () => {}), expected)
+    assert.deepEqual((await digestAll(blobs, () => {})).hashes, expected)
   })
 
   test('says which one cannot be read', async () => {

@@ -16,6 +16,12 @@ export interface ZipListing {
   problem?: string
 }
 
+/** What was read: the SHA-256 of each source in hex, and the bytes of those that are small, as far as they are kept. */
+export interface Digest {
+  hashes: string[]
+  bytes: (Uint8Array<ArrayBuffer> | undefined)[]
+}
+
 /** How far a digest is. */
 export interface Digested {
   files: number

@@ -1,5 +1,5 @@
 import { digestAll, Unreadable } from './digest.ts'
-import type { Asked, Fault, Question, Told } from './messages.ts'
+import type { Asked, Digest, Fault, Question, Told } from './messages.ts'
 import type { Zip } from './zip.ts'
 
 // Reads files beside the page, so that the page stays quick whatever the files are.
@@ -12,7 +12,11 @@ async function answer(asked: Asked): Promise<void> {
   const { id } = asked
   const tell = (told: Told) => postMessage(told)
   try {
-    tell({ id, answer: await work(asked, (progress) => tell({ id, progress })) })
+    const answer = await work(asked, (progress) => tell({ id, progress }))
+    // Bytes are handed over, not copied.
+    const read = asked.ask === 'digest' ? (answer as Digest).bytes : []
+    const handed = [...new Set(read.flatMap((bytes) => bytes?.buffer ?? []))]
+    postMessage({ id, answer } satisfies Told, { transfer: handed })
   } catch (error) {
     tell({ id, fault: faultOf(error, asked) })
   }

@@ -1,4 +1,4 @@
-import type { Asked, Digested, Fault, Question, Source, Told, ZipListing } from './messages.ts'
+import type { Asked, Digest, Digested, Fault, Question, Source, Told, ZipListing } from './messages.ts'
 
 /** Why the worker could not read something. */
 export class ReadingFault extends Error {
@@ -44,8 +44,8 @@ export class Reader implements Disposable {
     return this.#ask({ ask: 'inflate', entry })
   }
 
-  /** The SHA-256 of each, in hex. */
-  digest(sources: Source[], tell?: (progress: Digested) => void): Promise<string[]> {
+  /** The SHA-256 of each, in hex, and the bytes of small ones. */
+  digest(sources: Source[], tell?: (progress: Digested) => void): Promise<Digest> {
     return this.#ask({ ask: 'digest', sources }, tell)
   }
 
