@@ -1,28 +1,28 @@
-/** One line of the result: what was measured, what came out, and what was promised. */
+/** One line of the result: the measurement, its value and its target. */
 export interface Figure {
   name: string
   value: number
   unit: 'ms' | 'MB' | 'times'
-  /** The most it may be; undefined for figures that are only told. */
+  /** The maximum; undefined for figures without a target. */
   target?: number
-  /** All rounds, in their order. */
+  /** All rounds, in order. */
   rounds?: number[]
 }
 
-/** A result that brings a form of its own. */
+/** A result with a format of its own. */
 export interface Report {
   /** For the terminal and for docs/performance.md. */
   markdown: string
   /** For `--json`. */
   data: object
-  /** Further files that `--write` writes: path from the root, text. */
+  /** Additional files that `--write` writes: path from the root, text. */
   pages: Record<string, string>
 }
 
 export interface RunOptions {
-  /** Whether the measurement is only tried: fewer rounds, less content. */
+  /** Whether this is a trial run: fewer rounds, less content. */
   quick: boolean
-  /** Whether to tell where the time goes instead of measuring it. */
+  /** Whether to profile instead of measuring. */
   profile: boolean
 }
 
@@ -56,19 +56,21 @@ export function figure(
   }
 }
 
-/** A table in Markdown, which reads well on a terminal too. */
+/** A Markdown table that is readable on a terminal too. */
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, unit, target, rounds }) => [
     name,
-    `${shown(value)} ${unit}`,
-    target === undefined ? '' : `${shown(target)} ${unit}`,
+    `${formatFigure(value)} ${unit}`,
+    target === undefined ? '' : `${formatFigure(target)} ${unit}`,
     target === undefined ? '' : value <= target ? 'yes' : 'no',
-    rounds && rounds.length > 1 ? `${shown(Math.min(...rounds))} to ${shown(Math.max(...rounds))}` : '',
+    rounds && rounds.length > 1
+      ? `${formatFigure(Math.min(...rounds))} to ${formatFigure(Math.max(...rounds))}`
+      : '',
   ])
   const lines = [['what', 'median', 'at most', 'met', 'rounds'], ['---', '---', '---', '---', '---'], ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-function shown(value: number): string {
+function formatFigure(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toFixed(1)
 }

@@ -8,7 +8,7 @@ const FILES = 1000
 const BYTES = 1024
 const ROUNDS = 15
 
-/** Whether a publish costs the same when there are ten thousand versions in the store. */
+/** Whether a publish costs the same with ten thousand versions in the store. */
 export const growth: Measurement = {
   name: 'growth',
   means: 'update and publish with 10,000 versions in the store, against the first',

@@ -56,7 +56,7 @@ function inTable(figures: Figure[]): Report {
   return { markdown: table(figures), data: { figures }, pages: {} }
 }
 
-/** Puts each report between its marks in docs/performance.md, and its further files in their places. */
+/** Inserts each report between its markers in docs/performance.md, and writes additional files. */
 function writePages(all: typeof results): void {
   const page = join(ROOT, 'docs/performance.md')
   let text = readFileSync(page, 'utf8')

@@ -1,13 +1,13 @@
 import http from 'node:http'
 import { join } from 'node:path'
-import type { CreateAnswer } from '../client/wire.ts'
+import type { CreateResponse } from '../client/wire.ts'
 import { figure, type Measurement } from './figures.ts'
-import { memoryOf, scratchFolder, startServer } from './server-process.ts'
+import { readMemory, scratchFolder, startServer } from './server-process.ts'
 
 const ROUNDS = 5
 const BLOCK = Buffer.alloc(1 << 20, 'slipway ')
 
-/** How fast the service starts and how much memory it takes, idle and under large uploads. */
+/** Start time of the service and its memory, idle and under large uploads. */
 export const memory: Measurement = {
   name: 'memory',
   means: 'start to first 200, idle memory, and what large uploads add',
@@ -35,13 +35,16 @@ export const memory: Measurement = {
   },
 }
 
-/** Starts a service, uploads `count` files of `size` MiB at once, and says what its memory was before and at most. */
+/**
+ * Starts a service, uploads `count` files of `size` MiB concurrently, and returns its memory before and at
+ * its peak.
+ */
 async function added(data: string, count: number, size: number) {
   await using server = await startServer(data, {
     settings: { ANONYMOUS_FILE_BYTES: '2000000000', ANONYMOUS_SITE_BYTES: '4000000000' },
   })
   await new Promise((resolve) => setTimeout(resolve, 1500))
-  const idle = await memoryOf(server.pid, 'VmRSS')
+  const idle = await readMemory(server.pid, 'VmRSS')
   const files = Array.from({ length: count }, (_, index) => ({
     path: `${index}.bin`,
     size: size * BLOCK.length,
@@ -49,16 +52,16 @@ async function added(data: string, count: number, size: number) {
   }))
   const plan = await create(server.baseUrl, files)
   await Promise.all(plan.upload.uploads.map((target) => upload(target.url, target.headers, size)))
-  return { start: server.startMilliseconds, idle, added: (await memoryOf(server.pid, 'VmHWM')) - idle }
+  return { start: server.startMilliseconds, idle, added: (await readMemory(server.pid, 'VmHWM')) - idle }
 }
 
-async function create(baseUrl: string, files: object[]): Promise<CreateAnswer> {
+async function create(baseUrl: string, files: object[]): Promise<CreateResponse> {
   const response = await fetch(`${baseUrl}/api/v1/publish`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ files }),
   })
-  return (await response.json()) as CreateAnswer
+  return (await response.json()) as CreateResponse
 }
 
 function upload(url: string, headers: Record<string, string>, blocks: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
-import type { CreateAnswer, FinalizeAnswer, UpdateAnswer } from '../client/wire.ts'
+import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../client/wire.ts'
 
 /** The files of a site: path to bytes. */
 export type Content = Map<string, Buffer>
@@ -21,7 +21,7 @@ export interface Site {
 const PARALLEL = 16
 const agent = new http.Agent({ keepAlive: true, maxSockets: PARALLEL })
 
-/** A site of `files` files of `bytes` random hex characters, as a publisher would have built it. */
+/** A site of `files` files of `bytes` random hex characters, like the output of a build. */
 export function makeContent(files: number, bytes: number): Content {
   const content: Content = new Map([['index.html', page()]])
   for (let index = 1; index < files; index++)
@@ -34,16 +34,16 @@ export function touch(content: Content, bytes: number): void {
   content.set('assets/1/file-1.txt', noise(bytes))
 }
 
-/** Publishes a new anonymous site through the HTTP API alone, hashing included, and times it. */
+/** Publishes a new anonymous site through the HTTP API alone, including hashing, and times it. */
 export async function publish(baseUrl: string, content: Content): Promise<{ phases: Phases; site: Site }> {
   const clock = stopwatch()
-  const plan = await json<CreateAnswer>('POST', `${baseUrl}/api/v1/publish`, { files: manifest(content) })
+  const plan = await json<CreateResponse>('POST', `${baseUrl}/api/v1/publish`, { files: manifest(content) })
   const create = clock.lap()
   const phases = await finish(plan, content, create, clock)
   return { phases, site: { slug: plan.slug, claimToken: plan.claimToken! } }
 }
 
-/** Publishes a new version of it, uploading what the server asks for. */
+/** Publishes a new version, uploading what the server requests. */
 export async function update(
   baseUrl: string,
   site: Site,
@@ -51,7 +51,7 @@ export async function update(
 ): Promise<{ phases: Phases; uploaded: number }> {
   const clock = stopwatch()
   const body = { files: manifest(content), claimToken: site.claimToken }
-  const plan = await json<UpdateAnswer>('PUT', `${baseUrl}/api/v1/publish/${site.slug}`, body)
+  const plan = await json<UpdateResponse>('PUT', `${baseUrl}/api/v1/publish/${site.slug}`, body)
   const create = clock.lap()
   return { phases: await finish(plan, content, create, clock), uploaded: plan.upload.uploads.length }
 }
@@ -64,7 +64,7 @@ export async function publishArchive(baseUrl: string, archive: Buffer, contentTy
 }
 
 async function finish(
-  plan: UpdateAnswer,
+  plan: UpdateResponse,
   content: Content,
   create: number,
   clock: Stopwatch,
@@ -77,7 +77,7 @@ async function finish(
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane))
   const upload = clock.lap()
-  await json<FinalizeAnswer>('POST', plan.upload.finalizeUrl, { versionId: plan.upload.versionId })
+  await json<FinalizeResponse>('POST', plan.upload.finalizeUrl, { versionId: plan.upload.versionId })
   return { create, upload, finalize: clock.lap(), total: clock.total() }
 }
 

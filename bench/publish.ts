@@ -20,7 +20,7 @@ const FILES = 1000
 const BYTES = 10_240
 const ROUNDS = 9
 
-/** Everything a publisher waits for, with the peer in the same rounds. */
+/** Everything that a publisher waits for, with the peer in the same rounds. */
 export const publishing: Measurement = {
   name: 'publish',
   means: '1,000 files of 10 KB: API, SDK, command, archives, updates; beside writing and flushing them',
@@ -75,7 +75,7 @@ async function publishWithSdk(baseUrl: string, content: Content): Promise<number
   return taken
 }
 
-/** The command as a whole process: first a new site, then an update with one file changed. */
+/** The command as a whole process: a new site, then an update of one file. */
 async function commandRound(baseUrl: string, folder: string, api: Phases): Promise<Round> {
   const content = makeContent(FILES, BYTES)
   writeSite(folder, content)
@@ -103,7 +103,7 @@ async function archiveRound(baseUrl: string, folder: string): Promise<Round> {
   ]
 }
 
-/** Python's zip is on most machines, Info-ZIP's is not. */
+/** Python's zip is available on most machines, Info-ZIP's is not. */
 async function zipRound(baseUrl: string, site: string, file: string): Promise<Round> {
   try {
     execFileSync('python3', ['-m', 'zipfile', '-c', file, ...['index.html', 'assets']], { cwd: site })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
 
-/** The service as its own process, as an operator runs it, with its data on the disk of the repository. */
+/** The service as a process of its own, with its data on the disk of the repository. */
 export interface ServerProcess extends AsyncDisposable {
   baseUrl: string
   pid: number
@@ -17,13 +17,13 @@ export interface ServerProcess extends AsyncDisposable {
 interface Options {
   /** Environment variables without `SLIPWAY_`. */
   settings?: Record<string, string>
-  /** The core it is pinned to, where `taskset` is there. */
+  /** The core it is pinned to, where `taskset` is available. */
   core?: number
-  /** Further environment variables, as they are. */
+  /** Additional environment variables. */
   environment?: Record<string, string>
 }
 
-/** A folder on the disk of the repository (a folder of /tmp may be in memory); removed at the end. */
+/** A folder on the disk of the repository (/tmp may be in memory); removed at the end. */
 export async function scratchFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(ROOT, '.bench-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
@@ -62,8 +62,8 @@ export async function startServer(
   }
 }
 
-/** Resident memory in MB (10^6 bytes) now, or at its highest since the process started. */
-export async function memoryOf(pid: number, which: 'VmRSS' | 'VmHWM'): Promise<number> {
+/** Resident memory in MB (10^6 bytes) now, or its peak since the process started. */
+export async function readMemory(pid: number, which: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)![1]) * 1024) / 1e6
 }

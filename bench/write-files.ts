@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import type { Content } from './publish-flow.ts'
 
 /**
- * The peer of a publish: what one Node process needs to write the same files and be sure that they are kept. Each is
- * written, flushed and renamed, 16 at a time, and each folder is flushed. Milliseconds.
+ * The baseline of a publish: what one Node process needs to write the same files durably. Each is written,
+ * flushed and renamed, 16 concurrently, and each folder is flushed. Milliseconds.
  */
 export async function writeFiles(folder: string, content: Content): Promise<number> {
   const start = performance.now()

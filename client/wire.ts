@@ -1,6 +1,6 @@
 /**
- * What travels between a client and a Slipway server: the bodies of spec sections 2 to 4 and of the
- * contract. Types only, so that both sides may import it and neither imports the other.
+ * Request and response types of the API: the bodies of spec sections 2 to 4 and of the contract. Types only,
+ * so that both sides may import them.
  *
  * Sizes are bytes, times are ISO 8601 UTC strings with milliseconds, unless a name says seconds.
  */
@@ -18,22 +18,22 @@ export interface FileEntry {
   hash?: string
 }
 
-/** What a publish may say about the site beside its files. On update absent keeps, `null` clears. */
-export interface Viewer {
+/** Site metadata of a publish. On update absent fields stay, `null` clears. */
+export interface SiteMetadata {
   title?: string | null
   description?: string | null
   /** Path of an image in the manifest. */
   ogImagePath?: string | null
-  /** Navigations that find no file get `index.html`. */
+  /** Navigations to unknown paths get `index.html`. */
   spaMode?: boolean
   /** Owned sites only: seconds until the site expires, counted from finalize. `null` means never. */
   ttlSeconds?: number | null
 }
 
-export interface PublishRequest extends Viewer {
+export interface PublishRequest extends SiteMetadata {
   files: FileEntry[]
-  viewer?: Viewer
-  /** Refuse with VERSION_CONFLICT when another version is live. */
+  viewer?: SiteMetadata
+  /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string
   /** In place of a key, to update an anonymous site. */
   claimToken?: string
@@ -50,14 +50,14 @@ export interface UploadTarget {
 export interface UploadPlan {
   versionId: string
   uploads: UploadTarget[]
-  /** Takes several of the uploads in one request: a tar of them, each under its path. Absent when nothing is to upload. */
-  bundle?: BundleTarget
+  /** Accepts several uploads in one request as a tar. Absent when nothing must be uploaded. */
+  bundle?: BatchTarget
   skipped: { path: string; reason: 'hash_match' }[]
   finalizeUrl: string
   expiresInSeconds: number
 }
 
-export interface UpdateAnswer {
+export interface UpdateResponse {
   slug: string
   siteUrl: string
   upload: UploadPlan
@@ -72,38 +72,40 @@ export interface AnonymousExtras {
   warning: string
 }
 
-export interface CreateAnswer extends UpdateAnswer, Partial<AnonymousExtras> {
+export interface CreateResponse extends UpdateResponse, Partial<AnonymousExtras> {
   status: 'pending'
 }
 
-/** Where a tar with files of a pending version goes; any of them, in any number of requests. */
-export interface BundleTarget {
+/** The target of tars with files of a pending version, in any number of requests. */
+export interface BatchTarget {
   method: 'PUT'
   url: string
   headers: Record<string, string>
-  /** Of one request, in bytes, with the headers of the tar. */
+  /** Of one request, in bytes, including the tar's headers. */
   maxBytes: number
 }
 
-/** Answer of `PUT /api/v1/_upload/…`. */
+/** Response of `PUT /api/v1/_upload/…`. */
 export interface UploadReceipt {
   path: string
   size: number
   hash: string
 }
 
-/** Answer of a bundle: the files that arrived, in the order of the tar. */
-export interface BundleReceipt {
+/** Response of a batch: the received files, in the order of the tar. */
+export interface BatchReceipt {
   files: UploadReceipt[]
 }
 
 export interface FinalizeRequest {
   versionId: string
-  /** `false` keeps the version as a draft with an address of its own. */
+  /** `false` keeps the version as a draft with a URL of its own. */
   live?: boolean
+  /** Of an anonymous site: needed to make a draft live. */
+  claimToken?: string
 }
 
-export interface FinalizeAnswer {
+export interface FinalizeResponse {
   success: true
   slug: string
   siteUrl: string
@@ -111,29 +113,29 @@ export interface FinalizeAnswer {
   versionId: string
   currentVersionId: string | null
   previousVersionId: string | null
-  /** This version's own address; never indexed. */
+  /** This version's own URL; never indexed. */
   previewUrl: string
-  /** Present when the version was already finalized like this. */
+  /** Present when the version was finalized before. */
   replayed?: true
-  /** What was odd in the files and does not break the site, such as a line of `_redirects` that cannot be read. */
+  /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
   warnings?: PublishWarning[]
 }
 
-/** Something odd in a published file. */
+/** A problem in a published file. */
 export interface PublishWarning {
   /** The file's path. */
   file: string
-  /** From 1; absent when it is about the whole file. */
+  /** From 1; absent when it concerns the whole file. */
   line?: number
   /** One sentence for a person. */
   message: string
 }
 
 /** One request with a zip, tar or tar.gz as its body. */
-export interface ArchiveAnswer extends FinalizeAnswer, Partial<AnonymousExtras> {
+export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtras> {
   fileCount: number
   totalBytes: number
-  /** Litter of archivers, such as `__MACOSX/`, that was left out. */
+  /** Metadata files of archivers, such as `__MACOSX/`, that were skipped. */
   skipped: { path: string; reason: 'junk' }[]
 }
 
@@ -162,9 +164,9 @@ export interface SiteSummary {
   status: 'pending' | 'active'
   title: string | null
   hasPassword: boolean
-  /** What the site mostly is, for an icon; `null` before the first version is live. */
+  /** What most of the site is, for an icon; `null` before the first version is live. */
   kind: SiteKind | null
-  /** Address of a picture of it: its Open Graph image, its icon, or the one image that it is; `null` without any. */
+  /** URL of its image: the Open Graph image, the icon, or its only image; `null` without any. */
   imageUrl: string | null
   versionId: string
   currentVersionId: string | null
@@ -183,12 +185,12 @@ export interface SiteList {
   nextCursor: string | null
 }
 
-export interface MetadataRequest extends Viewer {
-  /** 1 to 200 characters; `null` opens the site. */
+export interface MetadataRequest extends SiteMetadata {
+  /** 1 to 200 characters; `null` removes the password. */
   password?: string | null
 }
 
-export interface DuplicateAnswer {
+export interface DuplicateResponse {
   slug: string
   siteUrl: string
   versionId: string
@@ -196,12 +198,12 @@ export interface DuplicateAnswer {
   status: 'active'
 }
 
-export interface DeleteAnswer {
+export interface DeleteResponse {
   slug: string
   deleted: true
 }
 
-export interface ClaimAnswer {
+export interface ClaimResponse {
   success: true
   slug: string
   siteUrl: string
@@ -210,7 +212,10 @@ export interface ClaimAnswer {
 }
 
 /** What the holder of a claim link may see before signing in: `POST …/:slug/claim/preview { claimToken }`. */
-export interface ClaimPreview {
+export type ClaimPreview = ClaimOffer | { slug: string; claimed: true }
+
+/** A site that has no owner yet. */
+export interface ClaimOffer {
   slug: string
   siteUrl: string
   status: 'pending' | 'active'
@@ -219,25 +224,25 @@ export interface ClaimPreview {
   totalBytes: number
   createdAt: string
   expiresAt: string | null
-  claimed: boolean
-  /** The version to look at; `null` while there is none, and once the site has an owner. */
+  claimed: false
+  /** The version to look at; `null` while there is none. */
   currentVersionId: string | null
 }
 
 export interface VersionSummary {
   versionId: string
   createdAt: string
-  /** When it was first live; `null` for a draft. */
+  /** When it first went live; `null` for a draft. */
   publishedAt: string | null
-  /** Who made it: the owner's address, `null` before the site had an owner. */
+  /** Its author: the owner's address, `null` before the site had an owner. */
   publishedBy: string | null
-  /** With what: an API key, the dashboard, neither; `null` when it was made before this was noted. */
+  /** Its credential: an API key, the dashboard, none; `null` when it was not recorded. */
   publishedWith: PublishedWith | null
   fileCount: number
   totalBytes: number
   current: boolean
   previewUrl: string
-  /** How many files differ from the version made before it; `null` when no earlier one is kept. */
+  /** Number of files that differ from the previous version; `null` when no earlier one is kept. */
   changes: { added: number; changed: number; removed: number } | null
 }
 
@@ -250,28 +255,28 @@ export interface VersionList {
 /** `GET …/versions/:versionId`. */
 export interface VersionDetails extends VersionSummary {
   files: FileEntry[]
-  /** The version made before it that is still kept, which the paths below are compared with. */
+  /** The previous kept version, with which the paths below are compared. */
   comparedWith: string | null
   added: string[]
   changed: string[]
   removed: string[]
 }
 
-export interface DeleteVersionAnswer {
+export interface DeleteVersionResponse {
   slug: string
   versionId: string
   deleted: true
 }
 
-/** Spec 2.8. `details` points at what is wrong, where there is something to point at. */
+/** Spec 2.8. `details` points at the problem, where possible. */
 export interface ErrorBody {
   error: string
-  code: FailureCode
+  code: ErrorCode
   status: number
   details?: unknown
 }
 
-export type FailureCode =
+export type ErrorCode =
   | 'VALIDATION_ERROR'
   | 'INVALID_JSON'
   | 'INVALID_CODE'
@@ -284,6 +289,7 @@ export type FailureCode =
   | 'DOMAIN_LIMIT_REACHED'
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TIMEOUT'
   | 'UPLOADS_MISSING'
   | 'VERSION_CONFLICT'
   | 'ALREADY_CLAIMED'

@@ -1,4 +1,4 @@
 import { render } from 'preact'
-import { Frame } from './app/frame.tsx'
+import { AppShell } from './app/frame.tsx'
 
-render(<Frame />, document.getElementById('app')!)
+render(<AppShell />, document.getElementById('app')!)

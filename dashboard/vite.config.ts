@@ -2,7 +2,7 @@ import { defineConfig } from 'vite'
 
 const page = (name: string) => new URL(`${name}.html`, import.meta.url).pathname
 
-/** Three pages, their scripts and styles: served by `server/api/pages.ts` under a policy that allows nothing inline. */
+/** Three pages, their scripts and styles: served by `server/web/pages.ts` under a policy that allows nothing inline. */
 export default defineConfig({
   appType: 'mpa',
   publicDir: 'public',

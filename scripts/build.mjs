@@ -16,7 +16,7 @@ const parts = [
   {
     name: 'client',
     from: ['tsconfig.json', 'client'],
-    // Types are for `npm test`: a wrong one must not keep the service from starting.
+    // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
       join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
       ...['-p', 'client/tsconfig.build.json', '--outDir', folder, '--noCheck'],
@@ -32,7 +32,7 @@ const parts = [
   },
 ]
 
-/** Whether everything that is built is what its sources make now. */
+/** Whether all build outputs are current. */
 export function isBuilt() {
   return parts.every(isCurrent)
 }

@@ -4,14 +4,16 @@ import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { TestDurations } from './durations.ts'
 import { Report } from './report.ts'
 import { root } from './root.mjs'
 import { runTestFile } from './test-file.ts'
 
 // Every check of the project, on the pinned Node: `node scripts/checks.ts [part of a test file's path …]`.
-// With a path only the tests run; without one types and lint count as one check each.
+// With a path only the tests run; without one types, lint and regular expressions count as one check each.
 
 const report = new Report(process.env.CI === 'true')
+const durations = new TestDurations()
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))
 
@@ -19,25 +21,27 @@ const parts = process.argv.slice(2)
 const files = testFiles()
 if (files.length === 0) report.failed('tests', `no test file has ${parts.join(' or ')} in its path`)
 if (parts.length === 0) {
-  await program('types', ['typescript/bin/tsc', '--noEmit'])
-  await program('lint', ['@biomejs/biome/bin/biome', 'check', '.'])
+  await program('types', ['node_modules/typescript/bin/tsc', '--noEmit'])
+  await program('lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
+  await program('regular expressions', ['scripts/regular-expressions.ts'])
 }
 await inParallel(files, Math.max(2, availableParallelism()), testFile)
+durations.save()
 if (stop.signal.aborted) report.failed('all checks', `stopped by ${stop.signal.reason}`)
 process.exitCode = report.end() ? 0 : 1
 
 function testFiles(): string[] {
-  return globSync('{client,server,dashboard,test,bench,scripts}/**/*.test.ts', {
+  const found = globSync('{client,server,dashboard,test,bench,scripts}/**/*.test.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })
-    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-    .sort()
+  const chosen = found.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+  return durations.sortLongestFirst(chosen.sort())
 }
 
 async function program(name: string, [script, ...args]: [string, ...string[]]): Promise<void> {
   const started = performance.now()
-  const command = [join(root, 'node_modules', script), ...args]
+  const command = [join(root, script), ...args]
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),
@@ -51,7 +55,9 @@ async function program(name: string, [script, ...args]: [string, ...string[]]): 
 async function testFile(file: string): Promise<void> {
   const started = performance.now()
   const outcome = await runTestFile(file, stop.signal)
-  report.testFile(file, { milliseconds: performance.now() - started, outcome })
+  const milliseconds = performance.now() - started
+  if (!stop.signal.aborted) durations.record(file, milliseconds)
+  report.testFile(file, { milliseconds, outcome })
 }
 
 async function inParallel<T>(items: T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import { run } from './child.mjs'
 import { program } from './program.mjs'
 import { say } from './say.mjs'
 
-/** Whether packages may be installed here without asking: by root on Debian, and nowhere else. */
+/** Whether packages may be installed without asking: only by root on Debian. */
 export function mayInstallPackages() {
   return process.getuid?.() === 0 && program('apt-get') !== undefined
 }

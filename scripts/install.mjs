@@ -6,8 +6,8 @@ import { say } from './say.mjs'
 import { Unprepared } from './unprepared.mjs'
 
 /**
- * npm writes node_modules/.package-lock.json as the last step of every installation. So it tells what is there,
- * whoever installed it, and an installation that was cut short has none.
+ * npm writes node_modules/.package-lock.json as the last step of every installation, so its absence shows an
+ * interrupted one.
  */
 export function isInstalled() {
   const wanted = readJson('package-lock.json').packages
@@ -21,8 +21,8 @@ export function isInstalled() {
 }
 
 /**
- * By `npm install`, which leaves package-lock.json as it is and what is already there in place. `npm ci` would
- * refuse a lock that was made where the registry lacks an optional package of some other platform.
+ * Uses `npm install`, which keeps package-lock.json and what is installed. `npm ci` would reject a lock that
+ * was made where the registry lacks an optional package of another platform.
  */
 export async function install() {
   say('Installing what package-lock.json names; later starts skip this.')
@@ -58,7 +58,7 @@ export async function install() {
   await makePinnedNodeRun()
 }
 
-/** The npm that runs this script, on the Node that runs that npm: the pinned one may be replaced meanwhile. */
+/** The npm that runs this script, on its own Node: the pinned one may be replaced during the installation. */
 function npm() {
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   return script && node ? { command: node, args: [script] } : { command: 'npm', args: [] }

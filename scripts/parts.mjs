@@ -81,7 +81,7 @@ export function whatIsMissing(name) {
   return `needs ${name}: sudo apt-get install --no-install-recommends ${part.packages.join(' ')}`
 }
 
-/** Installs the Debian packages of the parts whose programs are missing, where that is allowed. */
+/** Installs the Debian packages of missing programs, where that is allowed. */
 export async function installParts() {
   if (!mayInstallPackages() || incomplete().length === 0) return
   await alone('/run/slipway-packages', async () => {

@@ -8,7 +8,10 @@ import { Unprepared } from './unprepared.mjs'
 
 const pinnedNode = join(root, 'node_modules', '.bin', 'node')
 
-/** The Node that runs everything: the pinned one, or this one where none is pinned and this is new enough. */
+/**
+ * The Node that runs everything: the pinned one, or the current one where none is pinned and it is new
+ * enough.
+ */
 export function findNode() {
   if (existsSync(pinnedNode)) return pinnedNode
   const needed = Number.parseInt(Object.values(nodePackages())[0] ?? '', 10)
@@ -18,12 +21,12 @@ export function findNode() {
   )
 }
 
-/** Whether the pinned Node is there, on platforms that have one. */
+/** Whether the pinned Node is installed, on platforms that have one. */
 export function hasPinnedNode() {
   return !pinnedPackage() || existsSync(pinnedNode)
 }
 
-/** npm 9 takes the link away when it leaves out the packages of other platforms, which name theirs alike. */
+/** npm 9 removes the link when it omits the packages of other platforms, which share its name. */
 export function linkPinnedNode() {
   const name = pinnedPackage()
   const found = name && readJson(`node_modules/${name}/package.json`)
@@ -32,10 +35,10 @@ export function linkPinnedNode() {
   symlinkSync(join('..', name, found.bin.node), pinnedNode)
 }
 
-/** What the pinned Node asks of Debian; small images lack the first. */
+/** Debian packages that the pinned Node needs; small images lack the first. */
 const NODE_LIBRARIES = ['libatomic1', 'libstdc++6']
 
-/** Installs what the pinned Node lacks on this machine, or throws Unprepared with what it said. */
+/** Installs what the pinned Node lacks on this machine, or throws Unprepared with its output. */
 export async function makePinnedNodeRun() {
   if (!pinnedPackage() || reasonNotToRun() === undefined) return
   if (mayInstallPackages()) {
@@ -44,7 +47,7 @@ export async function makePinnedNodeRun() {
   }
   const reason = reasonNotToRun()
   if (reason === undefined) return
-  // npm would go on to run its scripts with it: away with it, so that they run on the Node that is installed.
+  // Removed, so that npm runs its scripts on the Node that is installed.
   rmSync(pinnedNode)
   throw new Unprepared(
     `The pinned Node does not run here: ${reason}\nOn Debian: sudo apt-get install ${NODE_LIBRARIES.join(' ')}`,
@@ -56,7 +59,7 @@ function reasonNotToRun() {
   return status === 0 ? undefined : stderr?.trim() || error?.message || `it ended with ${status}`
 }
 
-/** The package that holds the Node of this platform, if there is one. */
+/** The package with the Node of this platform, if there is one. */
 function pinnedPackage() {
   return Object.keys(nodePackages()).find((name) => name.endsWith(`-${process.platform}-${process.arch}`))
 }

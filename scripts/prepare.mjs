@@ -5,11 +5,11 @@ import { install, isInstalled } from './install.mjs'
 import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
 
-// This file and what it imports run on Node 18 and need no package: they are there before anything is installed.
+// This file and its imports run on Node 18 without packages: they run before anything is installed.
 
 /**
- * Installs the packages when they are not what package-lock.json asks for, builds the client when its sources
- * changed, and returns the Node that runs everything else. Throws Unprepared with a sentence when it cannot.
+ * Installs the packages when they do not match package-lock.json, builds the client when its sources changed,
+ * and returns the Node that runs everything else. Throws Unprepared with a sentence when that is impossible.
  */
 export async function prepare() {
   if (!isInstalled() || !isBuilt()) {
@@ -21,7 +21,9 @@ export async function prepare() {
   return findNode()
 }
 
-/** The environment of everything that is started from here: the pinned Node first, and threads enough for parallel fsyncs. */
+/**
+ * The environment of child processes: the pinned Node first in PATH, and enough threads for parallel flushes.
+ */
 export function environment() {
   const PATH = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
   return { ...process.env, PATH, UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE || '16' }

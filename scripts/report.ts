@@ -2,8 +2,8 @@ import { styleText } from 'node:util'
 import type { Outcome } from './test-file.ts'
 
 /**
- * What `npm test` says: a line for each check as it ends, then each failure and each skip with its reason, then
- * the two counts. `strict` makes a failure of every skip, as CI wants it.
+ * The output of `npm test`: a line per check as it ends, then each failure and each skip with its reason,
+ * then the two counts. `strict` turns every skip into a failure, as CI requires.
  */
 export class Report {
   readonly #strict: boolean
@@ -46,7 +46,7 @@ export class Report {
     this.#failures.push(`${styleText('red', 'FAILED')}  ${what}\n${indented(why.trimEnd())}`)
   }
 
-  /** Prints what is left to say; true when nothing failed. */
+  /** Prints the rest; returns whether nothing failed. */
   end(): boolean {
     for (const failure of this.#failures) console.log(`\n${failure}`)
     if (this.#skips.length > 0) console.log(`\n${this.#skips.join('\n')}`)

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the whole project. */
+/** The root folder of the project. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**

@@ -16,7 +16,7 @@ await main(async () => {
   endAs(await run(node, args, { apart: true, env: environment() }))
 })
 
-/** An npm that is killed outright cannot pass it on, and a service that nobody waits for would keep the port. */
+/** An npm that is killed cannot forward the signal, and an orphaned service would keep the port. */
 function endWithNpm() {
   const npm = process.ppid
   const look = () => process.ppid !== npm && process.kill(process.pid, 'SIGTERM')

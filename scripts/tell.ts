@@ -3,22 +3,22 @@ import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 import { root } from './root.mjs'
 
-/** What the process of a test file tells the run, one message for each of its tests; `end` is always the last. */
+/** Messages from the process of a test file to the runner, one per test; `end` is always the last. */
 export type Told =
   | { kind: 'passed' }
   | { kind: 'failed' | 'skipped'; what: string; why: string }
   | { kind: 'note'; text: string }
   | { kind: 'end' }
 
-// Whoever runs the file is gone: nobody would end what the tests started.
+// The runner has died: ends everything that the tests started.
 process.once('disconnect', () => process.kill(0, 'SIGKILL'))
 process.channel?.unref()
 
-/** Node's own counts, as it prints them at the end of a file. */
+/** Node's own summary at the end of a file. */
 const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
-/** The reporter that a test file is run with: it prints nothing and tells the run what happens. */
-export default async function* tell(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
+/** The reporter of a test file: prints nothing and sends messages to the runner. */
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   const names = new Map<number, { name: string; parent: number | undefined }>()
   const titleOf = (test: EventData.TestPass | EventData.TestFail) => {
     const title: string[] = []
@@ -49,7 +49,7 @@ function failed(test: EventData.TestFail, titleOf: (test: EventData.TestFail) =>
     send({ kind: 'failed', what: titleOf(test), why: explain(error) })
 }
 
-/** Node wraps what a test threw; what counts is inside, with the causes it has in turn. */
+/** Unwraps Node's error to what the test threw, with its causes. */
 function explain(failure: Error): string {
   const parts: string[] = []
   for (

@@ -5,7 +5,8 @@ import { environment, prepare } from './prepare.mjs'
 import { root } from './root.mjs'
 import { main } from './unprepared.mjs'
 
-// npm test: the preparation of npm start, the Debian packages that tests need, then every check on the pinned Node.
+// npm test: prepares like npm start, installs the Debian packages that tests need, then runs every check on
+// the pinned Node.
 await main(async () => {
   const node = await prepare()
   await installParts()

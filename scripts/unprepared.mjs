@@ -1,6 +1,6 @@
 import { say } from './say.mjs'
 
-/** What a person can mend: its message is the whole explanation. */
+/** An error that the user can fix: its message is the whole explanation. */
 export class Unprepared extends Error {}
 
 /**

@@ -1,11 +1,11 @@
 import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Config, ConfigError, readConfig, settingRows } from './config.ts'
-import { Failure } from './failure.ts'
-import { type Log, makeLog } from './log.ts'
-import { releaseStartMemory } from './start-memory.ts'
-import { iso } from './time.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import { ApiError } from './lib/errors.ts'
+import { type Log, makeLog } from './lib/log.ts'
+import { toIso } from './lib/time.ts'
+import { trimHeap } from './lib/trim-heap.ts'
 
 const HELP = `slipway-server: runs the Slipway service
 
@@ -22,9 +22,12 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
   version: string
 }
 
+// What this process and its children create is readable by its user only, whatever the mode of the data folder.
+process.umask(0o077)
+
 process.exitCode = await main(process.argv.slice(2))
 
-/** Does what the arguments say and answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs the command of the arguments and returns the exit code: 0 success, 1 failure, 2 usage error. */
 async function main(args: string[]): Promise<number> {
   const [command = 'serve', ...rest] = args
   try {
@@ -32,28 +35,30 @@ async function main(args: string[]): Promise<number> {
       case 'sweeps':
         return await listSweeps()
       case 'settings':
-        for (const row of settingRows()) say(`${row.name.padEnd(30)} ${row.fallback.padEnd(12)} ${row.means}`)
+        for (const row of describeSettings())
+          print(`${row.name.padEnd(30)} ${row.fallback.padEnd(12)} ${row.means}`)
         return 0
       case 'version':
-        say(version)
+        print(version)
         return 0
       case 'help':
-        say(HELP)
+        print(HELP)
         return 0
     }
-    return await act(command, rest)
+    return await runCommand(command, rest)
   } catch (error) {
-    return complain(error)
+    return reportError(error)
   }
 }
 
-/** The commands that need settings which are right. */
-async function act(command: string, rest: string[]): Promise<number> {
+/** The commands that need valid settings. */
+async function runCommand(command: string, rest: string[]): Promise<number> {
   const config = readConfig(process.env)
   const text = process.stdout.isTTY === true
   const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
   switch (command) {
     case 'serve':
+      await warnOfSharedDomain(config, log)
       return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
     case 'worker':
       return serve({ ...config, ...(JSON.parse(rest[1]!) as Ports) }, log, rest[0])
@@ -64,41 +69,51 @@ async function act(command: string, rest: string[]): Promise<number> {
     case 'certificates':
       return listCertificates(config, log)
   }
-  return misunderstood(`There is no command ${command}.`)
+  return usageError(`There is no command ${command}.`)
 }
 
-/** One process does everything; with `run` it is one of several workers under a supervisor. */
-async function serve(config: Config, log: Log, run?: string): Promise<number> {
+async function warnOfSharedDomain({ baseUrl, siteDomain }: Config, log: Log): Promise<void> {
+  if (baseUrl === '') return
+  const { findSharedDomain } = await import('./domains/name.ts')
+  const shared = await findSharedDomain(new URL(baseUrl).hostname, siteDomain)
+  if (shared === undefined) return
+  const sentence =
+    'SLIPWAY_BASE_URL and SLIPWAY_SITE_DOMAIN share a registrable domain: sites can set cookies for the service and for one another. Use another domain for sites, or have the site domain added to the Public Suffix List'
+  log.warn(sentence, { shared, baseUrl, siteDomain })
+}
+
+/** One process does everything; with `bootId` it is one of several workers under a supervisor. */
+async function serve(config: Config, log: Log, bootId?: string): Promise<number> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<string>()
-  const { startService } = await import('./service.ts')
-  if (run === undefined) {
+  const { startService } = await import('./app.ts')
+  if (bootId === undefined) {
     const service = await startService(config, { log, version })
-    releaseStartMemory()
+    trimHeap()
     onSignals(stop)
     announce(service.baseUrl, config)
-    return end(service, await stopped, log)
+    return shutDown(service, await stopped, log)
   }
-  const { Siblings } = await import('./workers.ts')
-  const siblings = new Siblings(() => stop('supervisor'))
+  const { WorkerChannel } = await import('./workers.ts')
+  const siblings = new WorkerChannel(() => stop('supervisor'))
   onSignals(() => undefined)
   try {
     const service = await startService(config, {
       log,
       version,
-      run,
-      tellSiblings: (slugs) => siblings.tell(slugs),
+      bootId,
+      broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
     })
-    releaseStartMemory()
+    trimHeap()
     siblings.ready(service)
-    return await end(service, await stopped, log)
+    return await shutDown(service, await stopped, log)
   } finally {
-    // Its line to the supervisor would keep it alive, also when it could not start.
+    // The IPC channel would keep it alive, also when it could not start.
     cluster.worker?.disconnect()
   }
 }
 
-async function end(service: AsyncDisposable, reason: string, log: Log): Promise<number> {
-  log.info('stopping: finishing what is under way', { reason })
+async function shutDown(service: AsyncDisposable, reason: string, log: Log): Promise<number> {
+  log.info('stopping: draining requests in progress', { reason })
   await service[Symbol.asyncDispose]()
   log.info('stopped')
   return 0
@@ -116,7 +131,7 @@ async function serveWithWorkers(config: Config, log: Log): Promise<number> {
 
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
 
-/** Sees to it that nobody else has the ports before the workers share them; says which when any will do. */
+/** Ensures that no other program has the ports before the workers share them; picks them when any will do. */
 async function freePorts({ host, port, httpsPort, internalPort }: Config): Promise<Ports> {
   return {
     port: await freePort(host, port, 'SLIPWAY_PORT'),
@@ -130,7 +145,7 @@ async function freePorts({ host, port, httpsPort, internalPort }: Config): Promi
 
 async function freePort(host: string, port: number, setting: string): Promise<number> {
   const { createServer } = await import('node:net')
-  const { listenOn, portOf } = await import('./sockets/ports.ts')
+  const { listenOn, getPort: portOf } = await import('./net/ports.ts')
   const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
   const free = portOf(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
@@ -138,62 +153,62 @@ async function freePort(host: string, port: number, setting: string): Promise<nu
 }
 
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
-  const { sweeps } = await import('./sweeps/sweeps.ts')
-  const { runByHand } = await import('./sweeps/scheduler.ts')
+  const { sweeps } = await import('./jobs/jobs.ts')
+  const { runOnce: runByHand } = await import('./jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
   if (chosen.length === 0) {
-    return misunderstood(
+    return usageError(
       `There is no sweep ${name ?? ''}; there are ${sweeps.map((one) => one.name).join(', ')} and all.`,
     )
   }
-  const { openHouse } = await import('./service.ts')
-  await using house = await openHouse(config, { log, version })
-  for (const one of chosen) say(`${one.name}: ${await runByHand(one, house.sweepOptions)}`)
+  const { openForOperator: openHouse } = await import('./app.ts')
+  await using context = await openHouse(config, { log, version })
+  for (const one of chosen) print(`${one.name}: ${await runByHand(one, context.sweepOptions)}`)
   return 0
 }
 
 async function listSweeps(): Promise<number> {
-  const { sweeps } = await import('./sweeps/sweeps.ts')
+  const { sweeps } = await import('./jobs/jobs.ts')
   for (const one of sweeps)
-    say(`${one.name.padEnd(16)} every ${String(one.every).padStart(5)} s  ${one.means}`)
+    print(`${one.name.padEnd(16)} every ${String(one.intervalSeconds).padStart(5)} s  ${one.description}`)
   return 0
 }
 
 async function listCertificates(config: Config, log: Log): Promise<number> {
-  const { openHouse } = await import('./service.ts')
-  await using house = await openHouse(config, { log, version })
-  const rows = await house.store.read.certificates.wanted()
+  const { openForOperator: openHouse } = await import('./app.ts')
+  await using context = await openHouse(config, { log, version })
+  const rows = await context.store.read.certificates.wanted()
   const file = config.tlsCertFile
   if (file !== '') {
     const { subjectAltName, validToDate } = new X509Certificate(readFileSync(file))
-    say(`${file}: ${subjectAltName ?? 'no names'}, until ${iso(validToDate.getTime()).slice(0, 10)}\n`)
+    print(`${file}: ${subjectAltName ?? 'no names'}, until ${toIso(validToDate.getTime()).slice(0, 10)}\n`)
   }
   if (rows.length === 0) {
-    say(`There are no certificates in ${config.data}`)
+    print(`There are no certificates in ${config.data}`)
     return 0
   }
-  const day = (time: number | null) => (time === null ? '-' : iso(time).slice(0, 16).replace('T', ' '))
-  say(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
+  const day = (time: number | null) => (time === null ? '-' : toIso(time).slice(0, 16).replace('T', ' '))
+  print(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
   for (const { name, not_after, due_at, problem } of rows)
-    say(`${name.padEnd(40)} ${day(not_after).padEnd(17)} ${day(due_at).padEnd(17)} ${problem ?? '-'}`)
+    print(`${name.padEnd(40)} ${day(not_after).padEnd(17)} ${day(due_at).padEnd(17)} ${problem ?? '-'}`)
   return 0
 }
 
 async function account(config: Config, log: Log, [verb, email, plan]: string[]): Promise<number> {
   if (verb !== 'plan' || !email || (plan !== 'free' && plan !== 'hobby')) {
-    return misunderstood('Say: slipway-server account plan EMAIL free|hobby')
+    return usageError('Say: slipway-server account plan EMAIL free|hobby')
   }
-  const { openHouse } = await import('./service.ts')
-  await using house = await openHouse(config, { log, version })
-  await house.accounts.setPlan(email, plan)
-  say(`${email} is on the ${plan} plan.`)
+  const { openForOperator: openHouse } = await import('./app.ts')
+  await using context = await openHouse(config, { log, version })
+  await context.accounts.setPlan(email, plan)
+  print(`${email} is on the ${plan} plan.`)
   return 0
 }
 
-/** Says where it runs and what to type next: to a person as text, to a machine as one line of the log. */
+/** Prints the URL and the next step: as text on a terminal, otherwise as a log entry. */
 function announce(baseUrl: string, config: Config): void {
   if (config.log === 'silent') return
-  say(`
+  print(`
   Slipway ${version} runs at ${baseUrl}
 
   Publish a folder:   npx slipway publish ./folder${baseUrl === 'http://localhost:8080' ? '' : ` --server ${baseUrl}`}
@@ -205,30 +220,30 @@ function announce(baseUrl: string, config: Config): void {
 `)
 }
 
-/** The first signal stops in order; another Ctrl-C stops at once. */
+/** The first signal stops gracefully; a second Ctrl-C stops at once. */
 function onSignals(stop: (signal: string) => void): void {
-  let asked = false
+  let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (!asked) stop(signal)
+      if (!isStopping) stop(signal)
       else if (signal === 'SIGINT') process.exit(130)
-      asked = true
+      isStopping = true
     })
   }
 }
 
-function complain(error: unknown): number {
+function reportError(error: unknown): number {
   const expected =
-    error instanceof ConfigError || error instanceof Failure || (error as Error).name === 'ListenError'
+    error instanceof ConfigError || error instanceof ApiError || (error as Error).name === 'ListenError'
   process.stderr.write(`slipway-server: ${expected ? (error as Error).message : (error as Error).stack}\n`)
   return 1
 }
 
-function misunderstood(sentence: string): number {
+function usageError(sentence: string): number {
   process.stderr.write(`${sentence}\n\n${HELP}`)
   return 2
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }

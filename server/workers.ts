@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Log } from './log.ts'
+import type { Log } from './lib/log.ts'
 
-/** What processes of one machine say to each other. */
+/** Messages between the processes of one machine. */
 type Message =
   | { kind: 'changed'; id: number; slugs: readonly string[] }
   | { kind: 'forget'; id: number; slugs: readonly string[] }
@@ -10,12 +10,12 @@ type Message =
   | { kind: 'ready'; baseUrl: string }
   | { kind: 'stop' }
 
-/** Milliseconds a change waits for siblings; one that hangs catches up through the store. */
-const PATIENCE = 1000
+/** Milliseconds that a change waits for other workers; one that hangs catches up through the store. */
+const INVALIDATION_TIMEOUT_MS = 1000
 
-/** Milliseconds before a worker that ended is started again: doubling, up to half a minute. */
-const FIRST_PAUSE = 100
-const LONGEST_PAUSE = 30_000
+/** Delay before a worker that ended is started again, in milliseconds: doubles up to half a minute. */
+const INITIAL_RESTART_DELAY_MS = 100
+const MAX_RESTART_DELAY_MS = 30_000
 
 interface SupervisorOptions {
   workers: number
@@ -25,8 +25,8 @@ interface SupervisorOptions {
 }
 
 /**
- * Keeps `workers` processes running that share the port, and carries word of changes between them: a change is
- * told once every sibling has forgotten what it knew. Resolves with an exit code after `stop`.
+ * Runs `workers` processes that share the port, and relays invalidations between them: a change is
+ * acknowledged once every other worker has invalidated its caches. Resolves with an exit code after `stop`.
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
@@ -34,7 +34,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   let stopping = false
   let nextId = 0
   let ready = 0
-  let pause = FIRST_PAUSE
+  let pause = INITIAL_RESTART_DELAY_MS
   let everReady = false
   let exitCode = 0
 
@@ -43,23 +43,23 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 
   function start(): void {
     const worker = cluster.fork()
-    worker.on('message', (message: Message) => hear(worker, message))
+    worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => {
       for (const id of [...waiting.keys()]) settle(id, worker)
       if (stopping) endAfterTheLast()
-      else if (everReady) again(code, signal)
-      else leave(code ?? 1)
+      else if (everReady) restart(code, signal)
+      else exit(code ?? 1)
     })
   }
 
-  function again(code: number, signal: string): void {
-    options.log.error('a worker ended and is started again', { code, signal, pause })
+  function restart(code: number, signal: string): void {
+    options.log.error('worker exited; restarting it', { code, signal, pause })
     setTimeout(() => !stopping && start(), pause)
-    pause = Math.min(pause * 2, LONGEST_PAUSE)
+    pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)
   }
 
-  /** A worker that never got ready would not get ready the next time either. */
-  function leave(code: number): void {
+  /** A worker that could not start would fail again. */
+  function exit(code: number): void {
     exitCode = code
     stop()
   }
@@ -76,11 +76,11 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     if (workers().length === 0) end(exitCode)
   }
 
-  function hear(worker: Worker, message: Message): void {
-    if (message.kind === 'changed') tell(worker, message)
+  function onMessage(worker: Worker, message: Message): void {
+    if (message.kind === 'changed') broadcast(worker, message)
     else if (message.kind === 'forgotten') settle(message.id, worker)
     else if (message.kind === 'ready') {
-      pause = FIRST_PAUSE
+      pause = INITIAL_RESTART_DELAY_MS
       if (++ready === options.workers && !everReady) {
         everReady = true
         options.onReady(message.baseUrl)
@@ -88,12 +88,12 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     }
   }
 
-  function tell(from: Worker, { id, slugs }: { id: number; slugs: readonly string[] }): void {
+  function broadcast(from: Worker, { id, slugs }: { id: number; slugs: readonly string[] }): void {
     const others = workers().filter((one) => one !== from && one.isConnected())
     const own = ++nextId
     waiting.set(own, { from, id, left: new Set(others) })
     for (const other of others) other.send({ kind: 'forget', id: own, slugs } satisfies Message)
-    setTimeout(() => waiting.delete(own), 2 * PATIENCE)
+    setTimeout(() => waiting.delete(own), 2 * INVALIDATION_TIMEOUT_MS)
     settle(own, undefined)
   }
 
@@ -113,30 +113,27 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
-/** A worker's end of the line to its siblings. Without its supervisor Node ends a worker at once. */
-export class Siblings {
+/** A worker's IPC channel to the other workers. Without its supervisor Node ends a worker at once. */
+export class WorkerChannel {
   readonly #waiting = new Map<number, () => void>()
   #nextId = 0
-  #forget: (slugs: readonly string[]) => void = () => undefined
+  #invalidate: (slugs: readonly string[]) => Promise<void> | undefined = () => undefined
 
   constructor(onStop: () => void) {
     process.on('message', (message: Message) => {
       if (message.kind === 'stop') onStop()
       else if (message.kind === 'told') this.#waiting.get(message.id)?.()
-      else if (message.kind === 'forget') {
-        this.#forget(message.slugs)
-        process.send?.({ kind: 'forgotten', id: message.id } satisfies Message)
-      }
+      else if (message.kind === 'forget') void this.#acknowledge(message)
     })
   }
 
-  ready(service: { baseUrl: string; forget(slugs: readonly string[]): void }): void {
-    this.#forget = (slugs) => service.forget(slugs)
+  ready(service: { baseUrl: string; invalidate(slugs: readonly string[]): Promise<void> | undefined }): void {
+    this.#invalidate = (slugs) => service.invalidate(slugs)
     process.send?.({ kind: 'ready', baseUrl: service.baseUrl } satisfies Message)
   }
 
-  /** Resolves when every sibling has forgotten these sites, or after a second. */
-  tell(slugs: readonly string[]): Promise<void> {
+  /** Resolves when every other worker has invalidated these sites, or after a second. */
+  broadcastInvalidation(slugs: readonly string[]): Promise<void> {
     return new Promise((resolve) => {
       const id = ++this.#nextId
       const done = () => {
@@ -144,9 +141,17 @@ export class Siblings {
         this.#waiting.delete(id)
         resolve()
       }
-      const timer = setTimeout(done, PATIENCE)
+      const timer = setTimeout(done, INVALIDATION_TIMEOUT_MS)
       this.#waiting.set(id, done)
       process.send?.({ kind: 'changed', id, slugs } satisfies Message)
     })
+  }
+  /** Only once what was forgotten has been read anew where that is needed: the change counts as known from then on. */
+  async #acknowledge({ id, slugs }: { id: number; slugs: readonly string[] }): Promise<void> {
+    try {
+      await this.#invalidate(slugs)
+    } finally {
+      process.send?.({ kind: 'forgotten', id } satisfies Message)
+    }
   }
 }

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Bytes } from '../client/sdk/slipway.ts'
-import type { CreateAnswer } from '../client/wire.ts'
-import { Addresses } from '../server/address.ts'
+import type { CreateResponse } from '../client/wire.ts'
 import type { Blobs } from '../server/blobs/blobs.ts'
-import { Guesses } from '../server/edge/password/guesses.ts'
-import { Finalizing } from '../server/finalize.ts'
-import { Fronts } from '../server/front/fronts.ts'
-import { makeLog } from '../server/log.ts'
-import { Api, blobFolder, MINUTE, refused } from './api/api.ts'
+import { AttemptLimiter } from '../server/edge/password/attempt-limiter.ts'
+import { makeLog } from '../server/lib/log.ts'
+import { Finalizer } from '../server/publish/finalize.ts'
+import { IndexRenderer } from '../server/sites/page-metadata/document-renderer.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
+import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
 
 // What one client can do to all others: each of these took something that it should not have had.
@@ -37,7 +37,7 @@ describe('a client that leaves', () => {
           for (let left = turns; left > 0; left--) await turn()
           socket.destroy()
         }
-        await until(() => openBlobs() === 0)
+        await waitFor(() => openBlobs() === 0)
       })
     }
   }
@@ -50,8 +50,8 @@ describe('the disk holds each file of a version once', () => {
       const same = noise(size)
       for (const bytes of [noise(size), same, same, noise(size), same]) await put(bytes)
       assert.equal(staged(version).length, 1)
-      await Promise.all([noise(size), same, noise(size)].map(put))
-      assert.ok(staged(version).length <= 1)
+      await Promise.allSettled([noise(size), same, noise(size)].map(put))
+      await waitFor(() => staged(version).length <= 1)
       await put(same)
       await put(same)
       const { versionId, slug } = version
@@ -76,11 +76,11 @@ describe('the disk holds each file of a version once', () => {
     const finalized = await pending(1000)
     await finalized.put(noise(1000))
     await api.anonymous.finalize(finalized.version.slug, { versionId: finalized.version.versionId })
-    await until(() => staged(finalized.version).length === 0)
+    await waitFor(() => staged(finalized.version).length === 0)
     const deleted = await pending(1000, client)
     await client.delete(deleted.version.slug)
     for (const { version, put } of [finalized, deleted]) {
-      for (let times = 0; times < 3; times++) await refused(put(noise(1000)), 'UPLOAD_EXPIRED')
+      for (let times = 0; times < 3; times++) await expectFailure(put(noise(1000)), 'UPLOAD_EXPIRED')
       assert.deepEqual(staged(version), [])
     }
   })
@@ -92,7 +92,7 @@ describe('the disk holds each file of a version once', () => {
     await api.publish(client, { 'a.bin': 'two' }, { slug })
     const before = settled()
     await client.upload(upload.uploads[0]!, noise(1000))
-    await refused(client.finalize(slug, { versionId: upload.versionId }), 'VERSION_CONFLICT')
+    await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'VERSION_CONFLICT')
     assert.deepEqual(settled(), before)
   })
 })
@@ -110,11 +110,11 @@ test('a file that is put while its version is finalized is late, not an error of
     yield noise(150_000)
   }
   const late = put(slowly())
-  await until(() => staged(version).length === 2)
+  await waitFor(() => staged(version).length === 2)
   await api.anonymous.finalize(version.slug, { versionId: version.versionId })
-  await until(() => staged(version).length === 0)
+  await waitFor(() => staged(version).length === 0)
   go()
-  await refused(late, 'UPLOAD_EXPIRED')
+  await expectFailure(late, 'UPLOAD_EXPIRED')
 })
 
 describe('a body that nobody asked for', () => {
@@ -153,18 +153,18 @@ test('who claims a site while an anonymous version is finalized owns what is liv
   await api.upload(upload, { 'a.txt': 'new' })
   const house = await api.inside()
   const { blobs } = house
-  const { clock, versions, encodings } = house.sweepOptions
-  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const { clock, versions, precompressor } = house.sweepOptions
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const claimedMeanwhile: Blobs = {
     ...blobs,
-    async settle(batch, received) {
+    async commit(batch, received) {
       await client.claim(slug, claimToken!)
-      return blobs.settle(batch, received)
+      return blobs.commit(batch, received)
     },
   }
-  const rooms = { ...house, blobs: claimedMeanwhile, versions, encodings, addresses, clock, log }
-  const finalizing = new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
+  const rooms = { ...house, blobs: claimedMeanwhile, versions, precompressor, addresses, clock, log }
+  const finalizing = new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
   const { versionId } = upload
   const stranger = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })
@@ -192,16 +192,16 @@ test('requests that come all at once on one connection open one large file at a 
 
 test('right passwords are work too: so many a minute, and then no more', async () => {
   const house = await api.inside()
-  const guesses = new Guesses({ store: house.store, clock: () => api.clock.now })
+  const guesses = new AttemptLimiter({ store: house.store, clock: () => api.clock.now })
   const guess = async (address: string) => {
     const leave = await guesses.begin(address, 'a-site')
-    if ('windows' in leave) await guesses.right(leave)
+    if ('windows' in leave) await guesses.reset(leave)
     return 'windows' in leave
   }
   for (let times = 0; times < 60; times++) assert.ok(await guess('192.0.2.1'))
   assert.equal(await guess('192.0.2.1'), false)
   assert.equal(await guess('192.0.2.2'), true)
-  api.pass(MINUTE)
+  api.pass(MINUTE_MS)
   assert.equal(await guess('192.0.2.1'), true)
 })
 
@@ -212,7 +212,7 @@ interface Pending {
 
 /** A new site with one file of that size, which is still to come. */
 async function pending(size: number, client = api.anonymous): Promise<Pending> {
-  const { slug, upload }: CreateAnswer = await client.create({ files: [named('a.bin', size)] })
+  const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
   const [target] = upload.uploads
   return {
     version: { slug, versionId: upload.versionId },
@@ -251,7 +251,7 @@ async function heard(socket: Socket): Promise<string> {
 }
 
 /** Resolves once it is so; fails the test when that takes five seconds. */
-async function until(holds: () => boolean): Promise<void> {
+async function waitFor(holds: () => boolean): Promise<void> {
   for (const end = Date.now() + 5000; !holds(); await turn()) assert.ok(Date.now() < end, String(holds))
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { browserOf } from '../server/browser.ts'
+import { describeUserAgent } from '../server/accounts/user-agent.ts'
 
 const MOZILLA = 'Mozilla/5.0'
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'
@@ -46,5 +46,5 @@ const cases: [userAgent: string | undefined, words: string | null][] = [
 
 for (const [userAgent, words] of cases)
   test(`a browser is named in words of ours: ${words}, of ${userAgent?.slice(0, 120)}`, () => {
-    assert.equal(browserOf(userAgent), words)
+    assert.equal(describeUserAgent(userAgent), words)
   })

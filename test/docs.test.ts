@@ -2,30 +2,30 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
-import { settingRows } from '../server/config.ts'
-import { parseRules } from '../server/rules/site-rules.ts'
-import { sweeps } from '../server/sweeps/sweeps.ts'
+import { describeSettings } from '../server/config/settings.ts'
+import { sweeps } from '../server/jobs/jobs.ts'
+import { parseRules } from '../server/site-rules/site-rules.ts'
 
 const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
 const domains = readFileSync(new URL('../docs/domains.md', import.meta.url), 'utf8')
 const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
 
 test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
-  for (const { name, fallback, means } of settingRows()) {
+  for (const { name, fallback, means } of describeSettings()) {
     const row = `| \`${name}\` | ${fallback ? `\`${fallback}\`` : '–'} | ${means} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
 })
 
 test('the operator finds every sweep in docs/run.md, with its interval and meaning', () => {
-  for (const { name, every, means } of sweeps) {
-    const row = `| \`${name}\` | ${every} s | ${means} |`
+  for (const { name, intervalSeconds, description } of sweeps) {
+    const row = `| \`${name}\` | ${intervalSeconds} s | ${description} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
 })
 
 test('every setting that docs/domains.md names is one', () => {
-  const known = new Set(settingRows().map(({ name }) => name))
+  const known = new Set(describeSettings().map(({ name }) => name))
   const named = new Set(domains.match(/SLIPWAY_[A-Z_]+[A-Z]/g))
   assert.ok(named.size > 10)
   for (const name of named) assert.ok(known.has(name), `${name} is no setting`)

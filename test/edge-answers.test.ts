@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VisitHeaders } from '../server/edge/asked.ts'
+import type { RequestHeaders } from '../server/edge/visit-headers.ts'
 import { numbers } from './api/random.ts'
-import { ask, fileOf, header, NOW, tableOf } from './edge-answers.ts'
+import { ask, buildTable, header, NOW, toStoredFile } from './edge-answers.ts'
 
 const ROUNDS = 20_000
 
@@ -18,9 +18,9 @@ const LIVE = [
 ]
 const OLD = ['old.js', 'a.txt', 'docs/old.html', '_headers']
 const encodings = new Map(
-  LIVE.slice(0, 5).map((path) => [fileOf(path).hash!, { br: 3, zstd: null, gzip: 4 }]),
+  LIVE.slice(0, 5).map((path) => [toStoredFile(path).hash!, { br: 3, zstd: null, gzip: 4 }]),
 )
-const before = { files: OLD.map(fileOf), until: NOW + 1000 }
+const before = { files: OLD.map(toStoredFile), until: NOW + 1000 }
 const redirects = [
   '/r/* /:splat 301',
   '/w/* /:splat 200',
@@ -32,15 +32,21 @@ const redirects = [
 const headers = '/*\n  X-A: 1\n  Cache-Control: max-age=9\n/docs/*\n  X-A: 2\n  ! X-Content-Type-Options\n'
 
 const TABLES = [
-  tableOf([...LIVE, '_headers', '_redirects']),
-  tableOf([...LIVE, '_headers', '_redirects'], { encodings, before, redirects, headers, spaMode: true }),
-  tableOf(LIVE, { encodings, before, spaMode: true }),
-  tableOf(LIVE, { redirects: redirects.replace('/* /docs/ 200', '/* /index.html 200!') }),
-  tableOf(['a.txt', '_headers'], { before }),
-  tableOf(['a.txt', 'c.png'], { headers }),
+  buildTable([...LIVE, '_headers', '_redirects']),
+  buildTable([...LIVE, '_headers', '_redirects'], {
+    encodings,
+    previousFiles: before,
+    redirects,
+    headers,
+    spaMode: true,
+  }),
+  buildTable(LIVE, { encodings, previousFiles: before, spaMode: true }),
+  buildTable(LIVE, { redirects: redirects.replace('/* /docs/ 200', '/* /index.html 200!') }),
+  buildTable(['a.txt', '_headers'], { previousFiles: before }),
+  buildTable(['a.txt', 'c.png'], { headers }),
 ]
 const HASHES = new Set(
-  [...LIVE, ...OLD].filter((path) => !path.startsWith('_')).map((path) => fileOf(path).hash!),
+  [...LIVE, ...OLD].filter((path) => !path.startsWith('_')).map((path) => toStoredFile(path).hash!),
 )
 
 const PIECES = [
@@ -75,7 +81,7 @@ const PIECES = [
   '*',
   ':x',
 ]
-const VALUES: Record<keyof VisitHeaders, string[]> = {
+const VALUES: Record<keyof RequestHeaders, string[]> = {
   accept: ['*/*', 'text/html', 'image/*'],
   'accept-encoding': ['gzip, br', 'identity;q=0', '*', 'gzip;q=0.1', ''],
   cookie: [''],
@@ -100,7 +106,7 @@ test('every answer is one that can be sent, of a file that may be seen', (contex
       Object.entries(VALUES).flatMap(([name, values]) =>
         random(4) ? [] : [[name, values[random(values.length)]]],
       ),
-    ) as VisitHeaders
+    ) as RequestHeaders
     const answer = ask(TABLES[random(TABLES.length)]!, target, asked, NOW + 2000 * random(2))
     const of = `${answer.status} for ${JSON.stringify([target, asked])}`
     statuses.add(answer.status)

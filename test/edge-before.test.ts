@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, fileOf, header, NOW, tableOf, told } from './edge-answers.ts'
+import { ask, buildTable, describeResponse, header, NOW, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 const UNTIL = NOW + 3_600_000
 
 describe('the version before', () => {
-  const before = {
+  const previousFiles = {
     files: [
       'index.html',
       'app.old.js',
@@ -16,11 +16,11 @@ describe('the version before', () => {
       'now-a-page',
       '_redirects',
       'caf\u00e9.txt',
-    ].map(fileOf),
+    ].map(toStoredFile),
     until: UNTIL,
   }
   const files = ['index.html', 'app.new.js', 'same.txt', 'now-a-page.html', '404.html']
-  const table = (redirects = '', spaMode = false) => tableOf(files, { before, redirects, spaMode })
+  const table = (redirects = '', spaMode = false) => buildTable(files, { previousFiles, redirects, spaMode })
   const rows: [string, string, string][] = [
     ['', '/app.old.js', 'app.old.js'],
     ['', '/app.old.js?v=1', 'app.old.js'],
@@ -45,20 +45,20 @@ describe('the version before', () => {
   ]
   for (const [redirects, target, expected] of rows) {
     test(`${target} with ${JSON.stringify(redirects)} gets ${expected}`, () => {
-      assert.equal(told(table(redirects), target), expected)
+      assert.equal(describeResponse(table(redirects), target), expected)
     })
   }
 
   test('comes before spaMode', () => {
-    assert.equal(told(table('', true), '/old.html'), 'old.html')
-    assert.equal(told(table('', true), '/now'), 'index.html')
+    assert.equal(describeResponse(table('', true), '/old.html'), 'old.html')
+    assert.equal(describeResponse(table('', true), '/now'), 'index.html')
   })
 
   test('is there until its hour is over, with one and the same table', () => {
     const one = table()
-    assert.equal(told(one, '/app.old.js', {}, UNTIL - 1), 'app.old.js')
-    assert.equal(told(one, '/app.old.js', {}, UNTIL), '404 text')
-    assert.equal(told(one, '/old.html', {}, UNTIL + 1), '404 404.html')
+    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL - 1), 'app.old.js')
+    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL), '404 text')
+    assert.equal(describeResponse(one, '/old.html', {}, UNTIL + 1), '404 404.html')
   })
 
   test('is served as what is live is', () => {
@@ -91,7 +91,7 @@ describe('a version before, over the wire', () => {
     assert.equal((await edge.get(warm)).text, 'two')
     edge.clock.now += 1
     for (const slug of [warm, cold]) assert.equal((await edge.get(slug, '/app.1.js')).status, 404)
-    edge.edge.forget([warm])
+    edge.edge.invalidate([warm])
     assert.equal((await edge.get(warm, '/app.1.js')).status, 404)
     assert.equal((await edge.get(warm, '/app.2.js')).text, 'two')
   })

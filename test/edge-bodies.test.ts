@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
-import { Bodies } from '../server/edge/memory/bodies.ts'
-import { Failure } from '../server/failure.ts'
-import { Budget } from '../server/memory/kept.ts'
+import { BodyCache } from '../server/edge/body/body-cache.ts'
+import type { ChunkReader } from '../server/edge/body/chunk-reader.ts'
+import { ClientMemory } from '../server/lib/client-memory.ts'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
 
 const MIB = 2 ** 20
@@ -104,28 +105,34 @@ describe('a client that goes away', () => {
   })
 })
 
-test('no more than two thousand large files are open at once', async () => {
+test('large files are read a little at a time when there is no memory to read ahead, and whole all the same', async () => {
+  const bytes = noise(400_000)
+  const hash = 'large'
+  let open = 0
   const blobs: Blobs = Object.create(edge.blobs)
-  const opened: Readable[] = []
-  blobs.read = async (hash) => {
-    if (hash === 'broken') throw new Error('broken')
-    if (hash === 'missing') return undefined
-    opened.push(new Readable({ read: () => undefined }))
-    return opened.at(-1)
+  blobs.read = async (name, { range } = {}) => {
+    if (name === 'broken') throw new Error('broken')
+    if (name === 'missing') return undefined
+    open++
+    const stream = Readable.from([bytes.subarray(range!.start, range!.end + 1)])
+    return stream.once('close', () => open--)
   }
-  const bodies = new Bodies({ blobs, budget: new Budget(MIB) })
-  const open = (hash = 'large') => bodies.open({ path: 'large.bin', hash, size: MIB })
-  for (let count = 0; count < 1999; count++) await open()
-  for (let count = 0; count < 3; count++) {
-    await assert.rejects(open('broken'), /broken/)
-    assert.equal(await open('missing'), undefined)
+  const bodies = new BodyCache({ blobs, budget: new MemoryBudget(MIB) })
+  const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: MIB / 2 })
+  const download = (name = hash) =>
+    bodies.open({ path: 'large.bin', hash: name, size: bytes.length }, clientMemory.reserve('192.0.2.1'))
+  const reading = await Promise.all([download(), download()])
+  for (const failing of ['broken', 'missing']) {
+    assert.equal(await download(failing).catch(() => undefined), undefined)
   }
-  await open()
-  await assert.rejects(open(), (error) => error instanceof Failure && error.code === 'UNAVAILABLE')
-  const [one] = opened
-  one!.destroy()
-  await once(one!, 'close')
-  assert.ok(await open())
+  assert.equal(clientMemory.heldBytes, MIB / 2)
+  const economical = (await download()) as ChunkReader
+  assert.equal(open, 2)
+  const parts: Buffer[] = []
+  for (let part = await economical.next(); part; part = await economical.next()) parts.push(part)
+  assert.ok(Buffer.concat(parts).equals(bytes))
+  for (const pieces of [economical, ...(reading as ChunkReader[])]) pieces.close()
+  assert.equal(clientMemory.heldBytes, 0)
 })
 
 test('a full cache still serves, and holds no more than it may', async () => {

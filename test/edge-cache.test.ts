@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Failure } from '../server/failure.ts'
-import { Budget, Kept } from '../server/memory/kept.ts'
-import { Remembered } from '../server/memory/remembered.ts'
+import { ApiError } from '../server/lib/errors.ts'
+import { LoadingCache } from '../server/lib/loading-cache.ts'
+import { MemoryBudget, SecondChanceCache } from '../server/lib/lru-cache.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
 
 let edge: EdgeFixture
@@ -210,7 +210,7 @@ test('a change of another process shows as soon as the store hears of it', async
   const slug = await edge.publish({ 'index.html': 'one' })
   assert.equal((await other.get(slug)).text, 'one')
   await edge.version(slug, { 'index.html': 'two' })
-  await other.store.real.catchUp()
+  await other.store.real.pollChanges()
   assert.equal((await other.get(slug)).text, 'two')
 })
 
@@ -239,14 +239,14 @@ describe('while the store is away', () => {
     ]
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     edge.store.away = true
-    edge.edge.forget(undefined)
+    edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     assert.equal(await reads(all), 0, 'a store that is away is not asked at every visit')
     edge.clock.now += 1000
     assert.ok((await reads(all)) > 0, 'but now and then')
     edge.store.away = false
     await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expires_at: edge.clock.now + 1 }))
-    edge.edge.forget(undefined)
+    edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     edge.clock.now += 1
     assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is known')
@@ -259,13 +259,13 @@ describe('while the store is away', () => {
     const hosts = [edge.host(slug), edge.host(`${draft}--${slug}`), 'changed.example.org']
     for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 200)
     await edge.setPassword(slug, 'secret')
-    edge.edge.forget(undefined)
+    edge.edge.invalidate(undefined)
     edge.store.away = true
     for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 503, host)
     edge.store.away = false
     assert.equal((await edge.get(slug, '/a.txt')).status, 401)
     edge.store.away = true
-    edge.edge.forget(undefined)
+    edge.edge.invalidate(undefined)
     for (const host of hosts) assert.notEqual((await edge.ask(host, '/a.txt')).status, 200, host)
   })
 
@@ -280,12 +280,12 @@ describe('while the store is away', () => {
 })
 
 describe('what is remembered', () => {
-  const make = (ask: (key: string) => Promise<{ found: boolean }>) =>
-    new Remembered({
-      ask,
+  const make = (load: (key: string) => Promise<{ found: boolean }>) =>
+    new LoadingCache({
+      load,
       bytes: () => 100,
-      nothing: ({ found }) => !found,
-      budget: new Budget(100_000),
+      isNegative: ({ found }) => !found,
+      budget: new MemoryBudget(100_000),
       clock: () => 0,
     })
 
@@ -293,9 +293,9 @@ describe('what is remembered', () => {
     const memory = make(async (key) => ({ found: key === 'known' }))
     await memory.get('known')
     for (let number = 0; number < 20_000; number++) await memory.get(`unknown-${number}`)
-    assert.ok(memory.warm('known'))
-    assert.equal(memory.warm('unknown-0'), undefined)
-    assert.ok(memory.warm('unknown-19999'))
+    assert.ok(memory.peek('known'))
+    assert.equal(memory.peek('unknown-0'), undefined)
+    assert.ok(memory.peek('unknown-19999'))
   })
 
   test('more than a thousand questions at once are turned away', async () => {
@@ -307,11 +307,11 @@ describe('what is remembered', () => {
     const first = Array.from({ length: 1000 }, (_, index) => memory.get(`${index}`))
     await assert.rejects(
       memory.get('one more'),
-      (error) => error instanceof Failure && error.code === 'UNAVAILABLE',
+      (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
     )
     const shared = memory.get('0')
-    memory.interrupt()
-    await assert.rejects(memory.get('still one more'), Failure)
+    memory.cancelInFlight()
+    await assert.rejects(memory.get('still one more'), ApiError)
     open()
     await Promise.all([...first, shared])
     assert.ok(await memory.get('one more'))
@@ -320,32 +320,32 @@ describe('what is remembered', () => {
 
 describe('what is kept', () => {
   test('stays within its bytes, and what was used last stays longest', () => {
-    const budget = new Budget(10_000)
-    const kept = new Kept<number>(budget)
-    kept.set('favourite', 0, 800)
+    const budget = new MemoryBudget(10_000)
+    const kept = new SecondChanceCache<number>(budget)
+    kept.set('favourite', 0, 600)
     for (let number = 1; number <= 100; number++) {
-      kept.set(`${number}`, number, 800)
+      kept.set(`${number}`, number, 600)
       assert.equal(kept.get('favourite'), 0)
-      assert.ok(budget.held <= 10_000)
+      assert.ok(budget.usedBytes <= 10_000)
     }
     assert.equal(kept.get('1'), undefined)
     assert.equal(kept.get('100'), 100)
   })
 
   test('shares its bytes with others, and gives way when it holds most', () => {
-    const budget = new Budget(10_000)
-    const [large, small] = [new Kept<number>(budget), new Kept<number>(budget)]
-    for (let number = 0; number < 9; number++) large.set(`${number}`, number, 800)
-    for (let number = 0; number < 4; number++) small.set(`${number}`, number, 800)
-    assert.equal(small.held, 4000)
-    assert.equal(large.held, 6000)
+    const budget = new MemoryBudget(10_000)
+    const [large, small] = [new SecondChanceCache<number>(budget), new SecondChanceCache<number>(budget)]
+    for (let number = 0; number < 9; number++) large.set(`${number}`, number, 600)
+    for (let number = 0; number < 4; number++) small.set(`${number}`, number, 600)
+    assert.equal(small.usedBytes, 4000)
+    assert.equal(large.usedBytes, 6000)
     small.delete('0')
     small.delete('0')
-    assert.equal(budget.held, 9000)
+    assert.equal(budget.usedBytes, 9000)
   })
 
   test('is held by nobody once it gave way, whoever keeps its place at hand', () => {
-    const kept = new Kept<string>(new Budget(1000))
+    const kept = new SecondChanceCache<string>(new MemoryBudget(1500))
     const places = ['a', 'b', 'c', 'd', 'e'].map((key) => kept.set(key, key, 100)!)
     assert.deepEqual(
       places.map(({ value }) => value),
@@ -356,12 +356,12 @@ describe('what is kept', () => {
   })
 
   test('does not take what is larger than all of it', () => {
-    const budget = new Budget(1000)
-    const kept = new Kept<string>(budget)
+    const budget = new MemoryBudget(1000)
+    const kept = new SecondChanceCache<string>(budget)
     kept.set('a', 'a', 100)
     kept.set('b', 'b', 5000)
     assert.deepEqual([kept.get('a'), kept.get('b')], ['a', undefined])
     kept.set('a', 'A', 50)
-    assert.deepEqual([kept.get('a'), kept.held], ['A', 250])
+    assert.deepEqual([kept.get('a'), kept.usedBytes], ['A', 450])
   })
 })

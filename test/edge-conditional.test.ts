@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { precondition } from '../server/edge/conditional.ts'
-import { readHttpDate } from '../server/edge/http-date.ts'
+import { evaluatePreconditions } from '../server/edge/respond/conditional.ts'
+import { readHttpDate } from '../server/edge/respond/http-date.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 interface Fresh {
@@ -25,7 +25,7 @@ describe('conditional requests, the cases of another implementation', () => {
       // Every file here has both validators; where the case has none, one that nothing matches stands for it.
       const { etag = '"of nothing else"', 'last-modified': date = '' } = row.response
       const modified = readHttpDate(date) ?? Number.POSITIVE_INFINITY
-      const status = precondition(row.request, { etag: etag.replace(/^W\//, ''), modified })
+      const status = evaluatePreconditions(row.request, { etag: etag.replace(/^W\//, ''), modified })
       assert.equal(status, row.not_modified ? 304 : 200)
     })
   }
@@ -76,15 +76,18 @@ describe('conditional requests, in the order of RFC 9110, 13.2.2', () => {
   ]
   for (const [headers, expected] of rows) {
     test(`${JSON.stringify(headers)} gets ${expected}`, () => {
-      assert.equal(precondition(headers, { etag: ETAG, modified: Date.parse(MODIFIED) }), expected)
+      assert.equal(evaluatePreconditions(headers, { etag: ETAG, modified: Date.parse(MODIFIED) }), expected)
     })
   }
 
   test('a list of ten thousand tags is read in no time', () => {
     const list = Array.from({ length: 10_000 }, (_, index) => `W/"${index}"`).join(',')
     const start = performance.now()
-    assert.equal(precondition({ 'if-none-match': list }, { etag: ETAG, modified: 0 }), 200)
-    assert.equal(precondition({ 'if-none-match': '"'.repeat(60_000) }, { etag: ETAG, modified: 0 }), 200)
+    assert.equal(evaluatePreconditions({ 'if-none-match': list }, { etag: ETAG, modified: 0 }), 200)
+    assert.equal(
+      evaluatePreconditions({ 'if-none-match': '"'.repeat(60_000) }, { etag: ETAG, modified: 0 }),
+      200,
+    )
     assert.ok(performance.now() - start < 200)
   })
 })

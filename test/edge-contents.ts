@@ -1,4 +1,4 @@
-import { parseRules } from '../server/rules/site-rules.ts'
+import { parseRules } from '../server/site-rules/site-rules.ts'
 
 /** A file's text or bytes, alone or with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }
@@ -12,19 +12,21 @@ const TYPES: Record<string, string> = {
 }
 
 /** The type that a path has unless a test says another. */
-export function typeOf(path: string): string {
+export function defaultType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
 }
 
 /** The bytes of a content, and its type. */
 export function typed(path: string, content: Content): { type: string; body: Buffer } {
   const { type, body } =
-    typeof content === 'string' || Buffer.isBuffer(content) ? { type: typeOf(path), body: content } : content
+    typeof content === 'string' || Buffer.isBuffer(content)
+      ? { type: defaultType(path), body: content }
+      : content
   return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
 }
 
 /** As finalize keeps them. */
-export function rulesOf(contents: Record<string, Content>): string | null {
+export function serializeRules(contents: Record<string, Content>): string | null {
   const textOf = (path: string) =>
     path in contents ? typed(path, contents[path]!).body.toString() : undefined
   const { rules } = parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') })

@@ -9,9 +9,9 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { codingsIn } from '../server/edge/negotiation.ts'
-import type { Sizes } from '../server/edge/served-file.ts'
-import { ask, fileOf, header, tableOf } from './edge-answers.ts'
+import { parseAcceptEncoding } from '../server/edge/respond/negotiation.ts'
+import type { Sizes } from '../server/edge/respond/served-file.ts'
+import { ask, buildTable, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 interface Case {
@@ -38,7 +38,7 @@ const OURS = ['br', 'zstd', 'gzip', 'identity']
 
 /** Of what is there and taken, best first. */
 function chosen(header: string | null, available: readonly string[]): string[] {
-  const codings = header === null ? ['identity'] : codingsIn(header)
+  const codings = header === null ? ['identity'] : parseAcceptEncoding(header)
   return codings.filter((coding) => available.includes(coding))
 }
 
@@ -98,31 +98,34 @@ describe('what a client takes, best first', () => {
   ]
   for (const [header, expected] of rows) {
     test(`${JSON.stringify(header)}: ${expected || 'nothing'}`, () => {
-      assert.equal(codingsIn(header).join(' '), expected)
-      assert.equal(codingsIn(header), codingsIn(header), 'it is read once')
+      assert.equal(parseAcceptEncoding(header).join(' '), expected)
+      assert.equal(parseAcceptEncoding(header), parseAcceptEncoding(header), 'it is read once')
     })
   }
 
   test('is remembered for no more headers than browsers send', () => {
-    const first = codingsIn('gzip;q=0.123')
-    for (let other = 0; other < 1000; other++) codingsIn(`gzip;q=0.5, x${other}`)
-    assert.notEqual(codingsIn('gzip;q=0.123'), first)
-    assert.notEqual(codingsIn(`gzip, ${'x'.repeat(300)}`), codingsIn(`gzip, ${'x'.repeat(300)}`))
+    const first = parseAcceptEncoding('gzip;q=0.123')
+    for (let other = 0; other < 1000; other++) parseAcceptEncoding(`gzip;q=0.5, x${other}`)
+    assert.notEqual(parseAcceptEncoding('gzip;q=0.123'), first)
+    assert.notEqual(
+      parseAcceptEncoding(`gzip, ${'x'.repeat(300)}`),
+      parseAcceptEncoding(`gzip, ${'x'.repeat(300)}`),
+    )
   })
 })
 
 const ALL: Sizes = { br: 10, zstd: 20, gzip: 30 }
 
 describe('a file with encodings', () => {
-  const table = tableOf(['a.css', 'b.css', '404.html', 'c.png', 'bare.js'], {
+  const table = buildTable(['a.css', 'b.css', '404.html', 'c.png', 'bare.js'], {
     encodings: new Map([
-      [fileOf('a.css').hash!, ALL],
-      [fileOf('b.css').hash!, { br: null, zstd: null, gzip: 30 }],
-      [fileOf('404.html').hash!, ALL],
-      [fileOf('bare.js').hash!, { br: null, zstd: null, gzip: null }],
+      [toStoredFile('a.css').hash!, ALL],
+      [toStoredFile('b.css').hash!, { br: null, zstd: null, gzip: 30 }],
+      [toStoredFile('404.html').hash!, ALL],
+      [toStoredFile('bare.js').hash!, { br: null, zstd: null, gzip: null }],
     ]),
   })
-  const tag = (path: string) => fileOf(path).hash!.slice(0, 32)
+  const tag = (path: string) => toStoredFile(path).hash!.slice(0, 32)
   const rows: [string, string | undefined, string | undefined, string][] = [
     ['/a.css', undefined, undefined, `"${tag('a.css')}"`],
     ['/a.css', 'br', 'br', `"${tag('a.css')}-br"`],

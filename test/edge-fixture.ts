@@ -6,24 +6,24 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { Addresses } from '../server/address.ts'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
+import type { Encoding } from '../server/blobs/encoding.ts'
 import { Edge } from '../server/edge/edge.ts'
-import { serveVisit } from '../server/edge/lanes/http-lane.ts'
-import type { Encoding } from '../server/encodings/encoding.ts'
-import type { StoredFile } from '../server/file.ts'
-import { frontWish } from '../server/front/front.ts'
-import { newId } from '../server/key.ts'
-import { type LogFields, makeLog } from '../server/log.ts'
-import { Budget } from '../server/memory/kept.ts'
-import { hashOfPassword } from '../server/password.ts'
-import { endSite } from '../server/site.ts'
-import { newSlug } from '../server/slug.ts'
+import { type LogFields, makeLog } from '../server/lib/log.ts'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { newId } from '../server/lib/tokens.ts'
+import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
+import type { StoredFile } from '../server/sites/manifest.ts'
+import { renderInput } from '../server/sites/page-metadata/rendered-document.ts'
+import { hashPassword } from '../server/sites/password.ts'
+import { deleteSite } from '../server/sites/site.ts'
+import { newSlug } from '../server/sites/slug.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
+import { activateVersion, deleteVersions } from '../server/sites/version.ts'
 import type { EncodingRow, SiteRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
-import { dropVersions, makeLive } from '../server/version.ts'
-import { type Content, rulesOf, typed } from './edge-contents.ts'
+import { type Content, serializeRules, typed } from './edge-contents.ts'
 import { domainRow } from './store/rows.ts'
 import { WatchedStore } from './watched-store.ts'
 
@@ -61,7 +61,7 @@ export class EdgeFixture {
   readonly clock = { now: Date.parse('2031-05-06T07:08:09.500Z') }
   readonly logged: { level: string; message: string; fields: LogFields }[] = []
   address = '192.0.2.1'
-  addresses!: Addresses
+  addresses!: UrlBuilder
   edge!: Edge
   store!: WatchedStore
   blobs!: Blobs
@@ -82,7 +82,7 @@ export class EdgeFixture {
     cacheBytes = 2 ** 26,
   }: FixtureOptions): Promise<void> {
     const clock = () => this.clock.now
-    this.addresses = new Addresses({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
+    this.addresses = new UrlBuilder({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests that want changes of other processes ask for them by `catchUp`.
@@ -90,7 +90,7 @@ export class EdgeFixture {
       await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollMilliseconds: 60_000 }),
     )
     this.store = new WatchedStore(real)
-    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), run: 'test' })
+    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test' })
     const log = makeLog({ level: 'debug', text: false, write: () => undefined })
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
@@ -102,15 +102,15 @@ export class EdgeFixture {
       clock,
       log,
       secret: 'a secret that only this test knows of',
-      addressOf: () => this.address,
-      budget: new Budget(cacheBytes),
+      clientIp: () => this.address,
+      budget: new MemoryBudget(cacheBytes),
     })
-    real.onChange((slugs) => this.edge.forget(slugs))
+    real.onChange((slugs) => this.edge.invalidate(slugs))
     await this.#listen()
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((request, response) => serveVisit(this.edge, request, response))
+    const server = createServer((request, response) => handleSiteRequest(this.edge, request, response))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     this.port = (server.address() as AddressInfo).port
@@ -157,12 +157,17 @@ export class EdgeFixture {
         slug,
         created_at: this.clock.now,
         files: JSON.stringify(files),
-        rules: rulesOf(contents),
+        rules: serializeRules(contents),
       })
-      await tx.blobNames.name(slug, [...new Set(files.map((file) => file.hash!))])
+      await tx.blobReferences.addReferences(slug, [...new Set(files.map((file) => file.hash!))])
       await tx.encodings.record(encodings)
       if (live)
-        await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
+        await activateVersion(
+          tx,
+          (await tx.sites.bySlug(slug))!,
+          (await tx.versions.byId(id))!,
+          this.clock.now,
+        )
     })
     return id
   }
@@ -172,7 +177,7 @@ export class EdgeFixture {
     const row = await this.#encode(sha256(published), bodies)
     await this.store.real.write('durable', async (tx) => {
       await tx.encodings.record([row])
-      await tx.changed(slug)
+      await tx.notifyChanged(slug)
     })
   }
 
@@ -180,13 +185,13 @@ export class EdgeFixture {
   async front(slug: string, id: string, html: string): Promise<void> {
     const site = (await this.store.real.read.sites.bySlug(slug))!
     const version = (await this.store.real.read.versions.byId(id))!
-    const { key } = frontWish(site, version, this.addresses.site(slug))!
+    const { key } = renderInput(site, version, this.addresses.site(slug))!
     const [file] = await this.#keep(newId(this.clock.now), { 'index.html': html })
     const front = { key, hash: file!.hash!, size: file!.size }
     await this.store.real.write('durable', async (tx) => {
       await tx.versions.update(id, { front: JSON.stringify(front) })
-      await tx.blobNames.name(slug, [front.hash])
-      await tx.changed(slug)
+      await tx.blobReferences.addReferences(slug, [front.hash])
+      await tx.notifyChanged(slug)
     })
   }
 
@@ -194,10 +199,10 @@ export class EdgeFixture {
     const files: StoredFile[] = []
     for (const [path, content] of Object.entries(contents)) {
       const { type, body } = typed(path, content)
-      const received = await this.blobs.receive(batch, Readable.from([body]), { size: body.length })
+      const received = await this.blobs.put(batch, Readable.from([body]), { size: body.length })
       files.push({ path, contentType: type, ...received })
     }
-    await this.blobs.settle(batch, files as { hash: string; size: number }[])
+    await this.blobs.commit(batch, files as { hash: string; size: number }[])
     await this.blobs.discard(batch)
     return files
   }
@@ -206,7 +211,7 @@ export class EdgeFixture {
     const row: EncodingRow = { hash, br: null, zstd: null, gzip: null }
     for (const [encoding, bytes] of Object.entries(bodies)) {
       row[encoding as Encoding] = bytes.length
-      await this.blobs.keepEncoding(hash, encoding as Encoding, Buffer.from(bytes))
+      await this.blobs.putEncoding(hash, encoding as Encoding, Buffer.from(bytes))
     }
     return row
   }
@@ -223,28 +228,28 @@ export class EdgeFixture {
   }
 
   async setPassword(slug: string, password: string | null): Promise<void> {
-    await this.change(slug, { password_hash: password && (await hashOfPassword(password)) })
+    await this.change(slug, { password_hash: password && (await hashPassword(password)) })
   }
 
   async change(slug: string, row: Partial<SiteRow>): Promise<void> {
     await this.store.real.write('durable', async (tx) => {
       await tx.sites.update(slug, row)
-      await tx.changed(slug)
+      await tx.notifyChanged(slug)
     })
   }
 
   async end(slug: string, reason: NonNullable<SiteRow['gone_reason']>): Promise<void> {
-    await this.store.real.write('durable', (tx) => endSite(tx, slug, reason, this.clock.now))
+    await this.store.real.write('durable', (tx) => deleteSite(tx, slug, reason, this.clock.now))
   }
 
   async restore(slug: string, id: string): Promise<void> {
     await this.store.real.write('durable', async (tx) => {
-      await makeLive(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
+      await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
     })
   }
 
   async dropVersion(slug: string, id: string): Promise<void> {
-    await this.store.real.write('durable', (tx) => dropVersions(tx, slug, [id], this.clock.now))
+    await this.store.real.write('durable', (tx) => deleteVersions(tx, slug, [id], this.clock.now))
   }
 
   /** A version whose bytes are there, but that was not finalized. */
@@ -275,7 +280,7 @@ export class EdgeFixture {
   async removeDomain(domain: string, slug: string): Promise<void> {
     await this.store.real.write('durable', async (tx) => {
       await tx.domains.remove(`owner of ${slug}`, domain)
-      await tx.changed(slug)
+      await tx.notifyChanged(slug)
     })
   }
 
@@ -326,7 +331,7 @@ export class EdgeFixture {
 }
 
 /** What a browser would send back of the cookie that a reply set. */
-export function cookieOf(reply: Reply): string {
+export function readCookie(reply: Reply): string {
   return reply.headers['set-cookie']![0]!.split(';')[0]!
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Guesses } from '../server/edge/password/guesses.ts'
-import { Failure } from '../server/failure.ts'
-import { Turns } from '../server/limits/turns.ts'
-import { cookieOf, EdgeFixture, gate } from './edge-fixture.ts'
+import { AttemptLimiter } from '../server/edge/password/attempt-limiter.ts'
+import { ApiError } from '../server/lib/errors.ts'
+import { Semaphore } from '../server/lib/semaphore.ts'
+import { EdgeFixture, gate, readCookie } from './edge-fixture.ts'
 
 const PASSWORD = 'open sesame'
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 let edge: EdgeFixture
 before(async () => {
@@ -16,7 +16,7 @@ before(async () => {
 after(() => edge[Symbol.asyncDispose]())
 beforeEach(() => {
   // A new hour and a new caller: the guesses of one test are not those of the next.
-  edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR) * HOUR
+  edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR_MS) * HOUR_MS
   edge.address = `192.0.2.${++callers}`
 })
 let callers = 0
@@ -55,7 +55,7 @@ describe('wrong guesses', () => {
 
   test('of another address, and those who are in already, are not held up', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     for (let count = 0; count < 6; count++) await edge.guess(slug, 'wrong')
     assert.equal(await statusWith(slug, cookie), 200)
     edge.address = '2001:db8::1'
@@ -77,7 +77,17 @@ describe('wrong guesses', () => {
     assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3600'])
     assert.match(refused.text, /60 minutes/)
     assert.equal((await edge.guess(other, PASSWORD)).status, 303)
-    edge.clock.now += HOUR
+    edge.clock.now += HOUR_MS
+    assert.equal((await edge.guess(slug, PASSWORD)).status, 303)
+  })
+
+  test('are taken twenty times an hour at a site from a network, which leaves the form to the others', async () => {
+    const slug = await locked()
+    for (let minute = 0; minute < 4; minute++, edge.clock.now += 60_000)
+      for (let count = 0; count < 5; count++) assert.equal((await edge.guess(slug, 'wrong')).status, 401)
+    const refused = await edge.guess(slug, PASSWORD)
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3360'])
+    edge.address = '203.0.113.7'
     assert.equal((await edge.guess(slug, PASSWORD)).status, 303)
   })
 
@@ -99,7 +109,7 @@ describe('wrong guesses', () => {
   })
 
   test('are counted exactly even when all have looked before the first is counted', async () => {
-    const guesses = new Guesses({ store: edge.store.watched, clock: () => edge.clock.now })
+    const guesses = new AttemptLimiter({ store: edge.store.watched, clock: () => edge.clock.now })
     edge.store.holdUp = () => setImmediate()
     const begun = await Promise.all(
       Array.from({ length: 40 }, () => guesses.begin(edge.address, 'some-site')),
@@ -143,7 +153,7 @@ describe('wrong guesses', () => {
 
 describe('turns', () => {
   test('so many run, so many wait, the next is turned away', async () => {
-    const turns = new Turns({ running: 2, waiting: 3 })
+    const turns = new Semaphore({ running: 2, waiting: 3 })
     const { open, opened } = gate()
     let running = 0
     let most = 0
@@ -153,21 +163,21 @@ describe('turns', () => {
       running--
       return 'done'
     }
-    const taken = Array.from({ length: 5 }, () => turns.take(work))
+    const taken = Array.from({ length: 5 }, () => turns.run(work))
     await assert.rejects(
-      turns.take(work),
-      (error) => error instanceof Failure && error.code === 'UNAVAILABLE',
+      turns.run(work),
+      (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
     )
     open()
     assert.deepEqual(await Promise.all(taken), Array(5).fill('done'))
     assert.equal(most, 2)
-    assert.equal(await turns.take(work), 'done')
+    assert.equal(await turns.run(work), 'done')
   })
 
   test('work that fails gives its turn on', async () => {
-    const turns = new Turns({ running: 1, waiting: 1 })
-    const failing = turns.take(() => Promise.reject(new Error('failed')))
-    const next = turns.take(async () => 'next')
+    const turns = new Semaphore({ running: 1, waiting: 1 })
+    const failing = turns.run(() => Promise.reject(new Error('failed')))
+    const next = turns.run(async () => 'next')
     await assert.rejects(failing, /failed/)
     assert.equal(await next, 'next')
   })

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { cookieOf, EdgeFixture } from './edge-fixture.ts'
+import { EdgeFixture, readCookie } from './edge-fixture.ts'
 
 const PASSWORD = 'Pa\u00dfwort & "more" \u2713'
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 let edge: EdgeFixture
 before(async () => {
@@ -15,7 +15,7 @@ before(async () => {
 after(() => edge[Symbol.asyncDispose]())
 beforeEach(() => {
   // A new hour and a new caller: the guesses of one test are not those of the next.
-  edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR) * HOUR
+  edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR_MS) * HOUR_MS
   edge.address = `192.0.2.${++callers}`
 })
 let callers = 0
@@ -59,10 +59,10 @@ describe('a site with a password', () => {
     const reply = await edge.guess(slug, PASSWORD, '/docs/?a=1')
     assert.deepEqual([reply.status, reply.headers.location], [303, '/docs/?a=1'])
     assert.equal(reply.headers['cache-control'], 'no-store')
-    const inside = await edge.get(slug, '/docs/', { headers: { cookie: `a=b; ${cookieOf(reply)}; c=d` } })
+    const inside = await edge.get(slug, '/docs/', { headers: { cookie: `a=b; ${readCookie(reply)}; c=d` } })
     assert.deepEqual([inside.status, inside.text], [200, 'docs'])
     assert.equal(inside.headers['cache-control'], 'private, no-store')
-    assert.equal(await statusWith(slug, cookieOf(reply), '/nowhere'), 404)
+    assert.equal(await statusWith(slug, readCookie(reply), '/nowhere'), 404)
   })
 
   test('sets a cookie for this host alone that no script can read', async () => {
@@ -79,7 +79,15 @@ describe('a site with a password', () => {
     const type = { 'content-type': 'application/x-www-form-urlencoded' }
     const reply = await secure.get(slug, '/_slipway/password', { method: 'POST', body, headers: type })
     assert.equal(reply.status, 303)
-    assert.match(reply.headers['set-cookie']![0]!, /; Secure$/)
+    const [cookie, ...attributes] = reply.headers['set-cookie']![0]!.split('; ')
+    assert.match(cookie!, /^__Host-slipway_password=/)
+    assert.deepEqual(attributes.sort(), ['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax', 'Secure'])
+    const { headers } = await secure.get(slug)
+    assert.match(headers['www-authenticate'] as string, /cookie-name="__Host-slipway_password"/)
+    const statusOf = async (sent: string) =>
+      (await secure.get(slug, '/', { headers: { cookie: sent } })).status
+    assert.equal(await statusOf(cookie!), 200)
+    assert.equal(await statusOf(cookie!.replace('__Host-', '')), 200, 'one from before it had that name')
   })
 
   test('takes a password however its letters are composed', async () => {
@@ -129,14 +137,14 @@ describe('a password cookie', () => {
     const [one, other] = [await locked(), await edge.publish({ 'index.html': 'other' })]
     const row = await edge.store.real.read.sites.bySlug(one)
     await edge.change(other, { password_hash: row!.password_hash })
-    const cookie = cookieOf(await edge.guess(one, PASSWORD))
+    const cookie = readCookie(await edge.guess(one, PASSWORD))
     assert.equal(await statusWith(one, cookie), 200)
     assert.equal(await statusWith(other, cookie), 401)
   })
 
   test('ends with the password, even if the same one is set again', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     assert.equal(await statusWith(slug, cookie), 200)
     await edge.setPassword(slug, PASSWORD)
     assert.equal(await statusWith(slug, cookie), 401)
@@ -144,7 +152,7 @@ describe('a password cookie', () => {
 
   test('ends after 30 days', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     edge.clock.now += 30 * 86_400_000 - 1
     assert.equal(await statusWith(slug, cookie), 200)
     edge.clock.now += 1
@@ -153,7 +161,7 @@ describe('a password cookie', () => {
 
   test('cannot be made or lengthened by hand', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     const [name, value] = cookie.split('=') as [string, string]
     const [until, signature] = value.split('.') as [string, string]
     const forged = [
@@ -176,13 +184,16 @@ describe('a password cookie', () => {
 
   test('is found beside others of its name that a neighbour may have set', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     assert.equal(await statusWith(slug, `slipway_password=1.x; slipway_password; ${cookie}`), 200)
+    const forged = `slipway_password=${edge.clock.now + 1000}.${'x'.repeat(43)}; `
+    assert.equal(await statusWith(slug, forged.repeat(100) + cookie), 200)
+    assert.equal(await statusWith(slug, forged.repeat(100)), 401)
   })
 
   test('admits without asking the database', async () => {
     const slug = await locked()
-    const cookie = cookieOf(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.guess(slug, PASSWORD))
     await statusWith(slug, cookie)
     const { reads } = edge.store
     assert.equal(await statusWith(slug, cookie), 200)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, fileOf, header, tableOf, told } from './edge-answers.ts'
+import { ask, buildTable, describeResponse, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 const FILES = [
@@ -148,18 +148,18 @@ for (const [name, rows] of cases) {
   describe(`_redirects: ${name}`, () => {
     for (const [redirects, target, expected] of rows) {
       test(`${JSON.stringify(redirects)}: ${target} gets ${expected}`, () => {
-        const table = tableOf([...FILES, '_redirects', '_headers'], { redirects })
-        assert.equal(told(table, target), expected)
+        const table = buildTable([...FILES, '_redirects', '_headers'], { redirects })
+        assert.equal(describeResponse(table, target), expected)
       })
     }
   })
 }
 
 describe('an answer by a rule', () => {
-  const table = tableOf(FILES, {
+  const table = buildTable(FILES, {
     redirects: '/moved /about 302\n/app/* /app.html 200\n/lost/* /about.html 404\n',
     encodings: new Map(
-      ['app.html', 'about.html'].map((path) => [fileOf(path).hash!, { br: 5, zstd: null, gzip: null }]),
+      ['app.html', 'about.html'].map((path) => [toStoredFile(path).hash!, { br: 5, zstd: null, gzip: null }]),
     ),
   })
 
@@ -202,7 +202,7 @@ describe('an answer by a rule', () => {
 })
 
 test('a redirect is the same object each time, and each leads where its own request says', () => {
-  const table = tableOf(FILES, { redirects: '/go/* /to/:splat\n/fixed /there' })
+  const table = buildTable(FILES, { redirects: '/go/* /to/:splat\n/fixed /there' })
   assert.equal(ask(table, '/fixed'), ask(table, '/fixed'))
   for (const name of ['a', 'b', 'a', 'x'.repeat(500), 'b']) {
     assert.equal(header(ask(table, `/go/${name}`), 'location'), `/to/${name}`)

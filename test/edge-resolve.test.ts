@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Addresses } from '../server/address.ts'
-import { Hosts } from '../server/edge/host.ts'
-import { samePlace } from '../server/edge/target.ts'
-import { tableOf, told } from './edge-answers.ts'
+import { Hosts } from '../server/edge/resolve/host.ts'
+import { safeRedirectTarget } from '../server/edge/resolve/target.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
+import { buildTable, describeResponse } from './edge-answers.ts'
 
 const NFC = 'caf\u00e9'
 const NFD = 'cafe\u0301'
@@ -52,11 +52,11 @@ const PATHS = [
   'C:/windows.txt',
 ]
 
-const table = tableOf(PATHS)
+const table = buildTable(PATHS)
 
 /** What a path gets: a file's name, `→` a redirect, `404` with its page, `404 text`, `404 plain` or `400`. */
 function outcome(path: string): string {
-  return told(table, path)
+  return describeResponse(table, path)
 }
 
 const cases: [string, [string, string][]][] = [
@@ -227,9 +227,9 @@ for (const [name, rows] of cases) {
 }
 
 test('a site without a page for it gets the plain 404', () => {
-  const bare = tableOf(['docs/404.html', 'docs/a.txt'])
-  assert.equal(told(bare, '/a'), '404 plain')
-  assert.equal(told(bare, '/docs'), '404 plain')
+  const bare = buildTable(['docs/404.html', 'docs/a.txt'])
+  assert.equal(describeResponse(bare, '/a'), '404 plain')
+  assert.equal(describeResponse(bare, '/docs'), '404 plain')
 })
 
 test('a path of eight thousand segments is resolved in no time', () => {
@@ -250,29 +250,29 @@ describe('hosts', () => {
     ['AMBER-Harbor-K7X3M2.Sites.TEST', 'site amber-harbor-k7x3m2'],
     [`${id}--amber-harbor-k7x3m2.sites.test`, `version ${id} amber-harbor-k7x3m2`],
     [`${id.toUpperCase()}--AMBER.sites.test`, `version ${id} amber`],
-    [`${id.slice(1)}--amber.sites.test`, 'nobody'],
-    [`${id}0--amber.sites.test`, 'nobody'],
-    [`${id.replace('0', 'u')}--amber.sites.test`, 'nobody'],
-    [`${id}--amber--x.sites.test`, 'nobody'],
-    [`${id}--.sites.test`, 'nobody'],
-    [`${id}---a.sites.test`, 'nobody'],
-    ['a--b.sites.test', 'nobody'],
-    ['-a.sites.test', 'nobody'],
-    ['a.b.sites.test', 'nobody'],
-    ['.sites.test', 'nobody'],
-    ['a_b.sites.test', 'nobody'],
-    [`${'a'.repeat(36)}.sites.test`, 'nobody'],
-    ['sites.test', 'nobody'],
+    [`${id.slice(1)}--amber.sites.test`, 'unknown'],
+    [`${id}0--amber.sites.test`, 'unknown'],
+    [`${id.replace('0', 'u')}--amber.sites.test`, 'unknown'],
+    [`${id}--amber--x.sites.test`, 'unknown'],
+    [`${id}--.sites.test`, 'unknown'],
+    [`${id}---a.sites.test`, 'unknown'],
+    ['a--b.sites.test', 'unknown'],
+    ['-a.sites.test', 'unknown'],
+    ['a.b.sites.test', 'unknown'],
+    ['.sites.test', 'unknown'],
+    ['a_b.sites.test', 'unknown'],
+    [`${'a'.repeat(36)}.sites.test`, 'unknown'],
+    ['sites.test', 'unknown'],
     ['www.example.org', 'domain www.example.org'],
     ['Example.ORG:443', 'domain example.org'],
     ['example.org.', 'domain example.org'],
     ['evilsites.test', 'domain evilsites.test'],
     ['xn--bcher-kva.example', 'domain xn--bcher-kva.example'],
-    ['b\u00fccher.example', 'nobody'],
-    ['a b.example', 'nobody'],
-    ['user@example.org', 'nobody'],
-    ['example..org', 'nobody'],
-    [`${'a.'.repeat(130)}org`, 'nobody'],
+    ['b\u00fccher.example', 'unknown'],
+    ['a b.example', 'unknown'],
+    ['user@example.org', 'unknown'],
+    ['example..org', 'unknown'],
+    [`${'a.'.repeat(130)}org`, 'unknown'],
     ['api.test', 'service'],
     ['api.test:8080', 'service'],
     ['API.TEST.', 'service'],
@@ -284,7 +284,7 @@ describe('hosts', () => {
     ['', 'service'],
     [undefined, 'service'],
   ]
-  const hosts = new Hosts(new Addresses({ baseUrl: 'https://api.test:8080', siteDomain: 'sites.test' }))
+  const hosts = new Hosts(new UrlBuilder({ baseUrl: 'https://api.test:8080', siteDomain: 'sites.test' }))
   for (const [header, expected] of rows) {
     test(`${JSON.stringify(header)} asks for ${expected}`, () => {
       assert.equal(
@@ -298,20 +298,20 @@ describe('hosts', () => {
   }
 
   test('the embedded default tells the API from the sites below it', () => {
-    const local = new Hosts(new Addresses({ baseUrl: 'http://localhost:8080', siteDomain: 'localhost' }))
+    const local = new Hosts(new UrlBuilder({ baseUrl: 'http://localhost:8080', siteDomain: 'localhost' }))
     assert.equal(local.read('localhost:8080').kind, 'service')
     assert.equal(local.read('amber.localhost:8080').kind, 'site')
   })
 
   test('the API may live below the domain of the sites', () => {
-    const below = new Hosts(new Addresses({ baseUrl: 'https://api.sites.test', siteDomain: 'sites.test' }))
+    const below = new Hosts(new UrlBuilder({ baseUrl: 'https://api.sites.test', siteDomain: 'sites.test' }))
     assert.equal(below.read('api.sites.test').kind, 'service')
     assert.equal(below.read('amber.sites.test').kind, 'site')
   })
 
   function byKind(one: string, other: string): number {
     const rank = (text: string) =>
-      /^(site|version|domain|nobody|service)$/.test(text) ? 0 : /^\w{26}$/.test(text) ? 1 : 2
+      /^(site|version|domain|unknown|service)$/.test(text) ? 0 : /^\w{26}$/.test(text) ? 1 : 2
     return rank(one) - rank(other)
   }
 })
@@ -335,12 +335,13 @@ describe('the way back after a password', () => {
     ['/\u00e9', '/'],
   ]
   for (const [next, expected] of rows) {
-    test(`${JSON.stringify(next)} leads to ${expected}`, () => assert.equal(samePlace(next), expected))
+    test(`${JSON.stringify(next)} leads to ${expected}`, () =>
+      assert.equal(safeRedirectTarget(next), expected))
   }
 
   test('no path that is let through leaves the host', () => {
     for (const [next] of rows) {
-      assert.equal(new URL(samePlace(next), 'http://amber.sites.test/x').host, 'amber.sites.test')
+      assert.equal(new URL(safeRedirectTarget(next), 'http://amber.sites.test/x').host, 'amber.sites.test')
     }
   })
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { Answer } from '../server/edge/answer.ts'
-import { sizeText } from '../server/edge/pages/site-page.ts'
-import { momentOf, openPolicy, previewPolicy } from '../server/edge/policy.ts'
-import type { Published } from '../server/edge/table.ts'
-import { ask, fileOf, header, LIVE, tableOf, told } from './edge-answers.ts'
+import { previewPolicy, publicPolicy, toLastModified } from '../server/edge/resolve/policy.ts'
+import type { SiteInput } from '../server/edge/resolve/route-table.ts'
+import { formatSize } from '../server/edge/respond/pages/generated-page.ts'
+import type { EdgeResponse } from '../server/edge/response.ts'
+import { ask, buildTable, describeResponse, header, LIVE, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 describe('a site without a document at its root', () => {
@@ -28,33 +28,34 @@ describe('a site without a document at its root', () => {
     [['_headers'], '404 plain'],
   ]
   for (const [paths, expected] of rows) {
-    test(`of ${paths} gives its root ${expected}`, () => assert.equal(told(tableOf(paths), '/'), expected))
+    test(`of ${paths} gives its root ${expected}`, () =>
+      assert.equal(describeResponse(buildTable(paths), '/'), expected))
   }
 
   test('keeps the query on the way to the first index below', () => {
-    assert.equal(told(tableOf(['docs/index.html', 'a.png']), '/?a=b'), '→ 302 /docs/?a=b')
+    assert.equal(describeResponse(buildTable(['docs/index.html', 'a.png']), '/?a=b'), '→ 302 /docs/?a=b')
   })
 
   test('says so only at its root', () => {
-    const table = tableOf(['a.png', 'sub/b.png'])
+    const table = buildTable(['a.png', 'sub/b.png'])
     for (const path of ['/index.html', '/index', '/sub/', '/sub', '//', '/.']) {
-      assert.equal(told(table, path), '404 plain')
+      assert.equal(describeResponse(table, path), '404 plain')
     }
   })
 
   test('has its own rules before that', () => {
     const paths = ['a.png', 'b.html']
-    assert.equal(told(tableOf(paths, { redirects: '/ /b 302' }), '/'), '→ 302 /b')
-    assert.equal(told(tableOf(paths, { redirects: '/ /b.html 200' }), '/'), 'b.html')
+    assert.equal(describeResponse(buildTable(paths, { redirects: '/ /b 302' }), '/'), '→ 302 /b')
+    assert.equal(describeResponse(buildTable(paths, { redirects: '/ /b.html 200' }), '/'), 'b.html')
   })
 })
 
-function htmlOf(answer: Answer): string {
+function htmlOf(answer: EdgeResponse): string {
   return answer.body!.toString()
 }
 
-function viewer(path: string, contentType: string, more: Partial<Published> = {}): Answer {
-  return ask(tableOf([], { ...more, files: [{ ...fileOf(path), contentType }] } as object), '/')
+function viewer(path: string, contentType: string, more: Partial<SiteInput> = {}): EdgeResponse {
+  return ask(buildTable([], { ...more, files: [{ ...toStoredFile(path), contentType }] } as object), '/')
 }
 
 describe('one lone file', () => {
@@ -100,8 +101,8 @@ describe('one lone file', () => {
   ]
   for (const [path, type, shown] of texts) {
     test(`${path}, ${type}, is there for the viewer as ${shown}, and for everybody as it was published`, () => {
-      const file = { ...fileOf(path), contentType: type }
-      const table = tableOf([], { files: [file] } as object)
+      const file = { ...toStoredFile(path), contentType: type }
+      const table = buildTable([], { files: [file] } as object)
       const text = ask(table, '/_slipway/text')
       assert.deepEqual([header(text, 'content-type'), text.content!.hash], [shown, file.hash])
       assert.equal(header(ask(table, `/${path}`), 'content-type'), type)
@@ -111,7 +112,7 @@ describe('one lone file', () => {
 
   test('that is no text, or not alone, is not there as text', () => {
     for (const paths of [['a.png'], ['a.txt', 'b.txt']]) {
-      assert.equal(told(tableOf(paths), '/_slipway/text'), '404 plain')
+      assert.equal(describeResponse(buildTable(paths), '/_slipway/text'), '404 plain')
     }
   })
 
@@ -131,7 +132,7 @@ describe('what is said of the site', () => {
     ['a listing', ['im age.png', 'b.txt']],
   ] as const) {
     test(`stands in the head and at the top of ${name}`, () => {
-      const html = htmlOf(ask(tableOf(files, { said: SAID }), '/'))
+      const html = htmlOf(ask(buildTable(files, { metadata: SAID }), '/'))
       assert.match(html, /<title>A &#60;title&#62; &#38; more<\/title>/)
       assert.match(html, /<meta property="og:title" content="A &#60;title&#62; &#38; more">/)
       assert.match(html, /<meta name="description" content="What it &#34;is&#34;">/)
@@ -145,12 +146,15 @@ describe('what is said of the site', () => {
 
   test('may be nothing: then a file stands for itself', () => {
     const image = htmlOf(
-      ask(tableOf(['a.png'], { files: [{ ...fileOf('a.png'), contentType: 'image/png' }] } as object), '/'),
+      ask(
+        buildTable(['a.png'], { files: [{ ...toStoredFile('a.png'), contentType: 'image/png' }] } as object),
+        '/',
+      ),
     )
     assert.match(image, /<title>a\.png<\/title>/)
     assert.match(image, /og:image" content="https:\/\/amber\.sites\.test\/a\.png"/)
     assert.doesNotMatch(image, /description/)
-    assert.doesNotMatch(htmlOf(ask(tableOf(['a.txt', 'b.txt']), '/')), /og:image|description/)
+    assert.doesNotMatch(htmlOf(ask(buildTable(['a.txt', 'b.txt']), '/')), /og:image|description/)
   })
 })
 
@@ -166,7 +170,7 @@ describe('a listing', () => {
       'caf\u00e9 100%.txt',
       '404.html',
     ]
-    const html = htmlOf(ask(tableOf([...paths, '_headers', '_redirects']), '/'))
+    const html = htmlOf(ask(buildTable([...paths, '_headers', '_redirects']), '/'))
     const found = [...html.matchAll(/<h2>(.*?)<\/h2>|<a href="(.*?)">(.*?)<\/a><span>(.*?)<\/span>/g)]
     assert.deepEqual(
       found.map(([, folder, href, name, size]) => folder ?? `${href} ${name} ${size}`),
@@ -195,23 +199,23 @@ describe('a listing', () => {
       'evil.example/x',
       '%2e%2e/x',
     ]
-    const table = tableOf(paths)
+    const table = buildTable(paths)
     const html = htmlOf(ask(table, '/'))
     assert.doesNotMatch(html, /<b>/)
     const links = [...html.matchAll(/href="(.*?)"/g)].map(([, href]) => href!)
-    assert.deepEqual(links.map((href) => told(table, href)).sort(), [...paths].sort())
+    assert.deepEqual(links.map((href) => describeResponse(table, href)).sort(), [...paths].sort())
     for (const href of links) assert.match(href, /^\/(?!\/)[\w%./()'!~*-]+$/)
   })
 
   test('of a thousand files is one page, made once', () => {
-    const table = tableOf(Array.from({ length: 1000 }, (_, index) => `file-${index}.txt`))
+    const table = buildTable(Array.from({ length: 1000 }, (_, index) => `file-${index}.txt`))
     assert.equal(ask(table, '/'), ask(table, '/'))
     assert.equal(htmlOf(ask(table, '/')).match(/<li>/g)!.length, 1000)
   })
 })
 
 describe('a page that is made for a site', () => {
-  const table = tableOf(['a.txt', 'b.txt'])
+  const table = buildTable(['a.txt', 'b.txt'])
   const page = ask(table, '/')
   const etag = header(page, 'etag')!
 
@@ -229,21 +233,27 @@ describe('a page that is made for a site', () => {
   })
 
   test('has another entity tag when something else is said', () => {
-    const other = tableOf(['a.txt', 'b.txt'], { said: SAID })
+    const other = buildTable(['a.txt', 'b.txt'], { metadata: SAID })
     assert.notEqual(header(ask(other, '/'), 'etag'), etag)
     assert.equal(ask(other, '/', { 'if-none-match': etag }).status, 200)
   })
 
   test('is as new as what is said of the site', () => {
-    const policy = openPolicy({ live: momentOf(LIVE), said: momentOf(LIVE + 5000) })
-    const later = tableOf(['a.txt', 'b.txt'], { policy })
+    const policy = publicPolicy({
+      publishedAt: toLastModified(LIVE),
+      metadataChangedAt: toLastModified(LIVE + 5000),
+    })
+    const later = buildTable(['a.txt', 'b.txt'], { policy })
     assert.equal(header(ask(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
     assert.equal(header(ask(later, '/a.txt'), 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
   })
 
   test('of a preview is neither kept nor found', () => {
-    const policy = previewPolicy({ live: momentOf(LIVE), said: momentOf(LIVE) })
-    const answer = ask(tableOf(['a.txt', 'b.txt'], { policy }), '/')
+    const policy = previewPolicy({
+      publishedAt: toLastModified(LIVE),
+      metadataChangedAt: toLastModified(LIVE),
+    })
+    const answer = ask(buildTable(['a.txt', 'b.txt'], { policy }), '/')
     assert.equal(header(answer, 'cache-control'), 'private, no-store')
     assert.equal(header(answer, 'x-robots-tag'), 'noindex')
   })
@@ -262,7 +272,8 @@ describe('sizes for people', () => {
     [5_000_000_000, '5.0 GB'],
     [123_000_000_000_000, '123 TB'],
   ]
-  for (const [bytes, text] of rows) test(`${bytes} bytes: ${text}`, () => assert.equal(sizeText(bytes), text))
+  for (const [bytes, text] of rows)
+    test(`${bytes} bytes: ${text}`, () => assert.equal(formatSize(bytes), text))
 })
 
 describe('pages over the wire', () => {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { VisitHeaders } from '../server/edge/asked.ts'
-import { ask, tableOf, told } from './edge-answers.ts'
+import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import { ask, buildTable, describeResponse, header } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
-const PAGE: VisitHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+const PAGE: RequestHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 describe('with spaMode, nothing found', () => {
-  const table = tableOf(FILES, { spaMode: true })
-  const rows: [string, VisitHeaders, string][] = [
+  const table = buildTable(FILES, { spaMode: true })
+  const rows: [string, RequestHeaders, string][] = [
     ['/users', {}, 'index.html'],
     ['/users/', {}, 'index.html'],
     ['/users/7/edit?tab=1', {}, 'index.html'],
@@ -51,30 +51,68 @@ describe('with spaMode, nothing found', () => {
   ]
   for (const [target, headers, expected] of rows) {
     test(`${target} ${JSON.stringify(headers)} gets ${expected}`, () => {
-      assert.equal(told(table, target, headers), expected)
+      assert.equal(describeResponse(table, target, headers), expected)
     })
   }
 
   test('is the root document in everything', () => {
-    assert.equal(ask(table, '/users'), ask(table, '/'))
+    const { headers, ...page } = ask(table, '/users')
+    const { headers: rootHeaders, ...root } = ask(table, '/')
+    assert.deepEqual(page, root)
+    const vary = ['Vary', 'Accept-Encoding, Accept, Sec-Fetch-Mode']
+    assert.deepEqual(
+      headers,
+      rootHeaders.join('|').replace('Vary|Accept-Encoding', vary.join('|')).split('|'),
+    )
+    assert.equal(ask(table, '/users'), ask(table, '/teams'))
     assert.equal(ask(table, '/users', { 'if-none-match': '*' }).status, 304)
   })
 
+  test('is kept apart from what other requests for the path get by caches, and by nothing else', () => {
+    const data = { accept: 'application/json' }
+    const plain = buildTable(['index.html'], { spaMode: true })
+    const rows: [
+      table: typeof table,
+      target: string,
+      headers: RequestHeaders,
+      status: number,
+      vary: string | undefined,
+    ][] = [
+      [table, '/users', PAGE, 200, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
+      [table, '/users', { ...PAGE, 'if-none-match': '*' }, 304, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
+      [table, '/users', { ...PAGE, range: 'bytes=0-0' }, 206, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
+      [table, '/users', data, 404, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
+      [plain, '/users', data, 404, 'Accept, Sec-Fetch-Mode'],
+      [table, '/', PAGE, 200, 'Accept-Encoding'],
+      [table, '/picture.png', PAGE, 404, 'Accept-Encoding'],
+      [plain, '/picture.png', PAGE, 404, undefined],
+      [buildTable(FILES), '/users', PAGE, 404, 'Accept-Encoding'],
+    ]
+    for (const [asked, target, headers, status, vary] of rows) {
+      const answer = ask(asked, target, headers)
+      assert.deepEqual(
+        [answer.status, header(answer, 'vary')],
+        [status, vary],
+        `${target} ${JSON.stringify(headers)}`,
+      )
+    }
+  })
+
   test('comes after the rules of the site', () => {
-    const ruled = tableOf(FILES, { spaMode: true, redirects: '/old/* /docs/ 301\n/raw/* /app.js 200' })
-    assert.equal(told(ruled, '/old/a'), '→ /docs/')
-    assert.equal(told(ruled, '/raw/a'), 'app.js')
-    assert.equal(told(ruled, '/else'), 'index.html')
+    const ruled = buildTable(FILES, { spaMode: true, redirects: '/old/* /docs/ 301\n/raw/* /app.js 200' })
+    assert.equal(describeResponse(ruled, '/old/a'), '→ /docs/')
+    assert.equal(describeResponse(ruled, '/raw/a'), 'app.js')
+    assert.equal(describeResponse(ruled, '/else'), 'index.html')
   })
 
   test('without a root document is nothing found', () => {
-    const bare = tableOf(['docs/index.html', '404.html'], { spaMode: true })
-    assert.equal(told(bare, '/users', PAGE), '404 404.html')
+    const bare = buildTable(['docs/index.html', '404.html'], { spaMode: true })
+    assert.equal(describeResponse(bare, '/users', PAGE), '404 404.html')
   })
 })
 
 test('without spaMode nothing found is nothing found', () => {
-  assert.equal(told(tableOf(FILES), '/users', PAGE), '404 404.html')
+  assert.equal(describeResponse(buildTable(FILES), '/users', PAGE), '404 404.html')
 })
 
 describe('spaMode over the wire', () => {

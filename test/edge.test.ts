@@ -391,8 +391,8 @@ describe('a custom domain', () => {
 })
 
 test('hosts of sites are told from those of the API', () => {
-  assert.equal(edge.edge.knows('amber.sites.test'), true)
-  assert.equal(edge.edge.knows('www.example.org'), true)
-  assert.equal(edge.edge.knows('api.test:8080'), false)
-  assert.equal(edge.edge.knows(undefined), false)
+  assert.equal(edge.edge.servesHost('amber.sites.test'), true)
+  assert.equal(edge.edge.servesHost('www.example.org'), true)
+  assert.equal(edge.edge.servesHost('api.test:8080'), false)
+  assert.equal(edge.edge.servesHost(undefined), false)
 })

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import type { Encoding } from '../server/encodings/encoding.ts'
-import { bytesOf } from './blobs/bytes.ts'
+import type { Encoding } from '../server/blobs/encoding.ts'
+import { deterministicBytes } from './blobs/bytes.ts'
 
 /** What a browser makes of encoded bytes. */
 export const decoded: Record<Encoding, (bytes: Buffer) => Buffer> = {
@@ -10,7 +10,7 @@ export const decoded: Record<Encoding, (bytes: Buffer) => Buffer> = {
 }
 
 /** Text of so many bytes that shrinks well, another one for every name. */
-export function textOf(name: string, size: number): string {
-  const line = `${name} ${bytesOf(name, 64).toString('hex')} `
+export function compressibleText(name: string, size: number): string {
+  const line = `${name} ${deterministicBytes(name, 64).toString('hex')} `
   return line.repeat(Math.ceil(size / line.length)).slice(0, size)
 }

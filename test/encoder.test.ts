@@ -4,17 +4,17 @@ import { constants } from 'node:os'
 import { platform } from 'node:process'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Encoder } from '../server/encodings/encoder.ts'
-import { type Encoding, isPrepared, isSmaller, shrinks } from '../server/encodings/encoding.ts'
-import { bytesOf } from './blobs/bytes.ts'
-import { decoded, textOf } from './encoded.ts'
+import { type Encoding, isCompressible, isWorthKeeping, shouldPrecompress } from '../server/blobs/encoding.ts'
+import { CompressionWorker } from '../server/precompress/compression-worker.ts'
+import { deterministicBytes } from './blobs/bytes.ts'
+import { compressibleText, decoded } from './encoded.ts'
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
 test('bytes of any size are answered in every encoding, and each decodes to them', async () => {
-  using encoder = new Encoder({ patience: MINUTE })
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   for (const size of [256, 1000, 65_536, 1_000_003]) {
-    const bytes = Buffer.from(textOf(`text of ${size}`, size))
+    const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
     const encodings = await encoder.encode(bytes)
     assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
     for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
@@ -22,18 +22,18 @@ test('bytes of any size are answered in every encoding, and each decodes to them
 })
 
 test('the same bytes are encoded the same every time, so that an encoding can have an ETag', async () => {
-  const bytes = Buffer.from(textOf('text', 50_000))
+  const bytes = Buffer.from(compressibleText('text', 50_000))
   const times: Map<Encoding, Buffer>[] = []
   for (let time = 0; time < 2; time++) {
-    using encoder = new Encoder({ patience: MINUTE })
+    using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
     times.push(await encoder.encode(bytes))
   }
   for (const [encoding, encoded] of times[0]!) assert.ok(times[1]!.get(encoding)?.equals(encoded))
 })
 
 test('zstd takes no larger window than browsers have', async () => {
-  using encoder = new Encoder({ patience: MINUTE })
-  const bytes = Buffer.from(textOf('more than a window', 9 * 2 ** 20))
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
   const zstd = (await encoder.encode(bytes)).get('zstd')!
   assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
 })
@@ -47,23 +47,23 @@ function windowOf(frame: Buffer): number {
 }
 
 test('bytes that do not shrink are answered in no encoding', async () => {
-  using encoder = new Encoder({ patience: MINUTE })
-  assert.equal((await encoder.encode(bytesOf('noise', 100_000))).size, 0)
-  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  assert.equal((await encoder.encode(deterministicBytes('noise', 100_000))).size, 0)
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
 })
 
 test('everybody else computes first', { skip: platform !== 'linux' }, async () => {
   const niceOf = (pid: number) =>
     Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
   const own = niceOf(process.pid)
-  using encoder = new Encoder({ patience: MINUTE })
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
   assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
 })
 
 test('the process begins with the first work and ends some time after the last', async () => {
-  using encoder = new Encoder({ patience: 1 })
+  using encoder = new CompressionWorker({ idleTimeoutMs: 1 })
   assert.equal(encoder.pid, undefined)
   const pids: number[] = []
   for (let time = 0; time < 2; time++) {
@@ -76,30 +76,30 @@ test('the process begins with the first work and ends some time after the last',
 })
 
 test('when the process is killed its work is refused, and the next is done by another', async () => {
-  using encoder = new Encoder({ patience: MINUTE })
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const { pid } = encoder
-  const refused = assert.rejects(encoder.encode(Buffer.from(textOf('much', 5_000_000))))
+  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 5_000_000))))
   process.kill(pid!, 'SIGKILL')
   await refused
-  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
   assert.notEqual(encoder.pid, pid)
 })
 
 test('a process that is killed while it waits is replaced', async () => {
-  using encoder = new Encoder({ patience: MINUTE })
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const pid = encoder.pid!
   process.kill(pid, 'SIGKILL')
   await untilGone(pid)
-  assert.equal((await encoder.encode(Buffer.from(textOf('text', 1000)))).size, 3)
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
 })
 
 test('once disposed the process is gone, whatever it was at, and none is begun again', async () => {
-  const encoder = new Encoder({ patience: MINUTE })
+  const encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const pid = encoder.pid!
-  const refused = assert.rejects(encoder.encode(Buffer.from(textOf('much', 10_000_000))))
+  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 10_000_000))))
   encoder[Symbol.dispose]()
   await refused
   await untilGone(pid)
@@ -162,13 +162,13 @@ const TYPES: Record<string, boolean> = {
 }
 
 test('an encoding is tried for what is not compressed in itself', () => {
-  const told = Object.keys(TYPES).map((type) => [type, shrinks(type)])
+  const told = Object.keys(TYPES).map((type) => [type, isCompressible(type)])
   assert.deepEqual(Object.fromEntries(told), TYPES)
 })
 
 test('tiny and huge files are left as they are', () => {
   const sizes = [0, 1, 255, 256, 2 ** 24, 2 ** 24 + 1]
-  const prepared = sizes.filter((size) => isPrepared({ contentType: 'text/html', size }))
+  const prepared = sizes.filter((size) => shouldPrecompress({ contentType: 'text/html', size }))
   assert.deepEqual(prepared, [256, 2 ** 24])
 })
 
@@ -181,5 +181,5 @@ test('an encoding is kept when it saves 32 bytes and 2 of 100', () => {
     [100_000, 98_001, false],
   ]
   for (const [before, after, kept] of cases)
-    assert.equal(isSmaller(before, after), kept, `${before}, ${after}`)
+    assert.equal(isWorthKeeping(before, after), kept, `${before}, ${after}`)
 })

@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
-import type { Encoding } from '../server/encodings/encoding.ts'
-import { Encodings } from '../server/encodings/encodings.ts'
-import { type LogFields, makeLog } from '../server/log.ts'
+import type { Encoding } from '../server/blobs/encoding.ts'
+import { type LogFields, makeLog } from '../server/lib/log.ts'
+import { Precompressor } from '../server/precompress/precompressor.ts'
+import { deleteVersions } from '../server/sites/version.ts'
 import type { VersionRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
-import { dropVersions } from '../server/version.ts'
-import { bytesOf, keep, received } from './blobs/bytes.ts'
-import { textOf } from './encoded.ts'
+import { deterministicBytes, keep, received } from './blobs/bytes.ts'
+import { compressibleText } from './encoded.ts'
 import { siteRow, versionRow } from './store/rows.ts'
-import { needs } from './tools/part.ts'
+import { requires } from './tools/part.ts'
 import { mountSmallDisk } from './tools/small-disk.ts'
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
 interface File {
   path: string
@@ -32,7 +32,7 @@ async function rooms(t: TestContext, folder?: string) {
   const clock = { now: 1_000_000 }
   const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: () => clock.now })
   t.after(() => store[Symbol.asyncDispose]())
-  const blobs = diskBlobs({ folder: join(folder ?? data, 'blobs'), run: 'this-run' })
+  const blobs = diskBlobs({ folder: join(folder ?? data, 'blobs'), bootId: 'this-run' })
   const logged: { message: string; fields: LogFields }[] = []
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   log.error = log.warn = (message, fields = {}) => void logged.push({ message, fields })
@@ -43,26 +43,26 @@ async function rooms(t: TestContext, folder?: string) {
     blobs,
     logged,
     /** As one process has it; `change` puts something else in the place of the blobs. */
-    encodings(change: Partial<Blobs> = {}): Encodings {
-      const made = new Encodings({ store, blobs: { ...blobs, ...change }, clock: () => clock.now, log })
+    encodings(change: Partial<Blobs> = {}): Precompressor {
+      const made = new Precompressor({ store, blobs: { ...blobs, ...change }, clock: () => clock.now, log })
       t.after(() => made[Symbol.asyncDispose]())
       return made
     },
-    async version(files: File[], row: Partial<VersionRow> = {}): Promise<string> {
+    async version(files: File[], row: Partial<VersionRow> = {}, slug = 'a-site'): Promise<string> {
       for (const { content } of files) await keep(blobs, Buffer.from(content))
       const manifest = files.map(({ path, type = 'text/html', content }) => {
         return { path, contentType: type, ...received(Buffer.from(content)) }
       })
       const id = row.id ?? 'a-version'
       await store.write('soft', async (tx) => {
-        if (!(await tx.sites.bySlug('a-site'))) await tx.sites.insert(siteRow('a-site'))
-        await tx.versions.insert(versionRow(id, 'a-site', { files: JSON.stringify(manifest), ...row }))
+        if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
+        await tx.versions.insert(versionRow(id, slug, { files: JSON.stringify(manifest), ...row }))
         const fronts = row.front ? [(JSON.parse(row.front) as { hash: string }).hash] : []
-        await tx.blobNames.name('a-site', [...manifest.map((file) => file.hash), ...fronts])
+        await tx.blobReferences.addReferences(slug, [...manifest.map((file) => file.hash), ...fronts])
       })
       return id
     },
-    isDone: async (id = 'a-version') => (await store.read.versions.head(id))?.encoded === 1,
+    isDone: async (id = 'a-version') => (await store.read.versions.summary(id))?.encoded === 1,
     rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
   }
 }
@@ -74,23 +74,23 @@ function hashOf(content: string): string {
 test('what visitors ask for first is prepared first', async (t) => {
   const house = await rooms(t)
   const files = [
-    { path: 'data.json', type: 'application/json', content: textOf('data', 300) },
-    { path: 'large.html', content: textOf('large', 9000) },
-    { path: 'app.js', type: 'text/javascript', content: textOf('script', 6000) },
-    { path: 'index.html', content: textOf('root', 8000) },
-    { path: 'style.css', type: 'text/css', content: textOf('style', 2000) },
-    { path: 'words.txt', type: 'text/plain', content: textOf('words', 7000) },
-    { path: 'sub/index.html', content: textOf('sub', 500) },
+    { path: 'data.json', type: 'application/json', content: compressibleText('data', 300) },
+    { path: 'large.html', content: compressibleText('large', 9000) },
+    { path: 'app.js', type: 'text/javascript', content: compressibleText('script', 6000) },
+    { path: 'index.html', content: compressibleText('root', 8000) },
+    { path: 'style.css', type: 'text/css', content: compressibleText('style', 2000) },
+    { path: 'words.txt', type: 'text/plain', content: compressibleText('words', 7000) },
+    { path: 'sub/index.html', content: compressibleText('sub', 500) },
   ]
   const order: string[] = []
   const encodings = house.encodings({
-    async keepEncoding(hash, encoding, bytes) {
+    async putEncoding(hash, encoding, bytes) {
       if (encoding === 'br') order.push(files.find(({ content }) => hashOf(content) === hash)!.path)
-      await house.blobs.keepEncoding(hash, encoding, bytes)
+      await house.blobs.putEncoding(hash, encoding, bytes)
     },
   })
-  encodings.prepare('a-site', await house.version(files))
-  await encodings.idle()
+  encodings.enqueue('a-site', await house.version(files))
+  await encodings.onIdle()
   assert.deepEqual(order, [
     'index.html',
     'sub/index.html',
@@ -102,27 +102,51 @@ test('what visitors ask for first is prepared first', async (t) => {
   ])
 })
 
+test('a site with much to encode keeps no other site waiting for all of it', async (t) => {
+  const house = await rooms(t)
+  const large = Array.from({ length: 6 }, (_, number) => ({
+    path: `${number}.html`,
+    content: compressibleText(`large ${number}`, 200_000),
+  }))
+  const small = [{ path: 'index.html', content: compressibleText('small', 2000) }]
+  const order: string[] = []
+  const encodings = house.encodings({
+    async putEncoding(hash, encoding, bytes) {
+      await house.blobs.putEncoding(hash, encoding, bytes)
+      if (encoding === 'br') order.push(hash === hashOf(small[0]!.content) ? 'small' : 'large')
+    },
+  })
+  encodings.enqueue('a-site', await house.version(large))
+  encodings.enqueue('other-site', await house.version(small, { id: 'other-version' }, 'other-site'))
+  await encodings.onIdle()
+  assert.deepEqual(order.toSorted(), [...Array(6).fill('large'), 'small'])
+  assert.ok(order.indexOf('small') <= 2, `${order}`)
+  assert.ok((await house.isDone()) && (await house.isDone('other-version')))
+})
+
 test('a root document with metadata in its head is prepared too, also one that comes meanwhile', async (t) => {
   const house = await rooms(t)
-  const fronts = ['one', 'two'].map((name) => textOf(name, 3000))
+  const fronts = ['one', 'two'].map((name) => compressibleText(name, 3000))
   for (const front of fronts) await keep(house.blobs, Buffer.from(front))
   const [first, second] = fronts.map((content) => {
     return JSON.stringify({ key: 'a key', ...received(Buffer.from(content)) })
   })
-  const id = await house.version([{ path: 'index.html', content: textOf('root', 3000) }], { front: first! })
+  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }], {
+    front: first!,
+  })
   const encodings = house.encodings({
-    async keepEncoding(hash, encoding, bytes) {
-      await house.blobs.keepEncoding(hash, encoding, bytes)
+    async putEncoding(hash, encoding, bytes) {
+      await house.blobs.putEncoding(hash, encoding, bytes)
       if (hash !== hashOf(fronts[0]!) || encoding !== 'gzip') return
       await house.store.write('soft', async (tx) => {
         await tx.versions.update(id, { front: second!, encoded: 0 })
-        await tx.blobNames.name('a-site', [hashOf(fronts[1]!)])
+        await tx.blobReferences.addReferences('a-site', [hashOf(fronts[1]!)])
       })
-      encodings.prepare('a-site', id)
+      encodings.enqueue('a-site', id)
     },
   })
-  encodings.prepare('a-site', id)
-  await encodings.idle()
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
   assert.ok((await house.rows()).includes(hashOf(fronts[1]!)))
   assert.ok(await house.isDone())
 })
@@ -132,85 +156,92 @@ test('whoever serves the site is told when something is prepared', async (t) => 
   const told: (readonly string[] | undefined)[] = []
   house.store.onChange((slugs) => void told.push(slugs))
   const encodings = house.encodings()
-  encodings.prepare('a-site', await house.version([{ path: 'a.html', content: textOf('a', 3000) }]))
-  await encodings.idle()
+  encodings.enqueue('a-site', await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }]))
+  await encodings.onIdle()
   assert.deepEqual(told, [['a-site']])
 })
 
-test('on a full disk nothing is recorded, and there is another try', needs('small-disk'), async (t) => {
+test('on a full disk nothing is recorded, and there is another try', requires('small-disk'), async (t) => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   const house = await rooms(t, disk.folder)
   const encodings = house.encodings()
-  const id = await house.version([{ path: 'a.html', content: bytesOf('a', 200_000).toString('hex') }])
+  const id = await house.version([
+    { path: 'a.html', content: deterministicBytes('a', 200_000).toString('hex') },
+  ])
   await disk.fill(8192)
-  encodings.prepare('a-site', id)
-  await encodings.idle()
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
   assert.deepEqual([await house.rows(), await house.isDone(), house.logged.length], [[], false, 1])
   await disk.clear()
-  encodings.prepare('a-site', id)
-  await encodings.idle()
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
   assert.deepEqual([(await house.rows()).length, await house.isDone()], [1, true])
 })
 
 test('a version that one process is at is left alone by others, until that one is silent for minutes', async (t) => {
   const house = await rooms(t)
-  const id = await house.version([{ path: 'a.html', content: textOf('a', 3000) }])
+  const id = await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const kept: Encoding[] = []
   const first = house.encodings({
-    async keepEncoding() {
+    async putEncoding() {
       reached.resolve()
       await released.promise
     },
   })
-  const second = house.encodings({ keepEncoding: async (_, encoding) => void kept.push(encoding) })
-  first.prepare('a-site', id)
+  const second = house.encodings({ putEncoding: async (_, encoding) => void kept.push(encoding) })
+  first.enqueue('a-site', id)
   await reached.promise
   const keptWithin = async (minutes: number) => {
-    house.clock.now += minutes * MINUTE
-    second.prepare('a-site', id)
-    await second.idle()
+    house.clock.now += minutes * MINUTE_MS
+    second.enqueue('a-site', id)
+    await second.onIdle()
     return kept.length
   }
   const counts = [await keptWithin(0), await keptWithin(1), await keptWithin(5)]
   released.resolve()
   assert.deepEqual(counts, [0, 0, 3])
-  await first.idle()
+  await first.onIdle()
   assert.ok(await house.isDone())
 })
 
 test('what was prepared for a version that went meanwhile is collected', async (t) => {
   const house = await rooms(t)
-  const content = textOf('a', 3000)
+  const content = compressibleText('a', 3000)
   const id = await house.version([{ path: 'a.html', content }])
   const encodings = house.encodings({
-    async keepEncoding(hash, encoding, bytes) {
+    async putEncoding(hash, encoding, bytes) {
       await house.store.write('soft', async (tx) => {
-        await dropVersions(tx, 'a-site', [id], house.clock.now)
-        await tx.blobNames.pardon([hash])
+        await deleteVersions(tx, 'a-site', [id], house.clock.now)
+        await tx.blobReferences.unmark([hash])
       })
       await house.blobs.remove(hash)
-      await house.blobs.keepEncoding(hash, encoding, bytes)
+      await house.blobs.putEncoding(hash, encoding, bytes)
     },
   })
-  encodings.prepare('a-site', id)
-  await encodings.idle()
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
   assert.deepEqual(await Array.fromAsync(house.blobs.list()), [hashOf(content)])
-  assert.deepEqual(await house.store.read.blobNames.condemned(house.clock.now, 10), [hashOf(content)])
-  await house.store.write('soft', (tx) => tx.blobNames.name('a-site', [hashOf(content)]))
+  assert.deepEqual(await house.store.read.blobReferences.markedForDeletion(house.clock.now, 10), [
+    hashOf(content),
+  ])
+  await house.store.write('soft', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
   assert.deepEqual(await house.rows(), [], 'nothing is said of encodings that are about to go')
 })
 
 test('a file that cannot be encoded keeps none of the others back, and is given up after a while', async (t) => {
   const house = await rooms(t)
-  const files = [1, 2, 3].map((name) => ({ path: `${name}.html`, content: textOf(`file ${name}`, 3000) }))
+  const files = [1, 2, 3].map((name) => ({
+    path: `${name}.html`,
+    content: compressibleText(`file ${name}`, 3000),
+  }))
   const id = await house.version(files)
   const lost = hashOf(files[1]!.content)
   await house.blobs.remove(lost)
   const encodings = house.encodings()
   for (const done of [false, false, true, true]) {
-    encodings.prepare('a-site', id)
-    await encodings.idle()
+    encodings.enqueue('a-site', id)
+    await encodings.onIdle()
     assert.equal(await house.isDone(), done)
     assert.equal((await house.rows()).length, 2)
   }
@@ -224,7 +255,7 @@ test('an encoding process that is killed over a file costs only another try', as
   const house = await rooms(t)
   const files = [1, 2].map((name) => ({
     path: `${name}.html`,
-    content: bytesOf(name, 400_000).toString('hex'),
+    content: deterministicBytes(name, 400_000).toString('hex'),
   }))
   const id = await house.version(files)
   let kill = true
@@ -238,8 +269,8 @@ test('an encoding process that is killed over a file costs only another try', as
     },
   })
   for (const _ of [1, 2]) {
-    encodings.prepare('a-site', id)
-    await encodings.idle()
+    encodings.enqueue('a-site', id)
+    await encodings.onIdle()
   }
   assert.equal(kill, false)
   assert.deepEqual((await house.rows()).sort(), files.map(({ content }) => hashOf(content)).sort())
@@ -248,9 +279,9 @@ test('an encoding process that is killed over a file costs only another try', as
 
 test('when it stops, so does the encoding process, whatever that is at', async (t) => {
   const house = await rooms(t)
-  const large = bytesOf('large', 500_000).toString('hex')
+  const large = deterministicBytes('large', 500_000).toString('hex')
   const id = await house.version([
-    { path: 'index.html', content: textOf('small', 3000) },
+    { path: 'index.html', content: compressibleText('small', 3000) },
     { path: 'large.html', content: large },
   ])
   const reached = Promise.withResolvers<void>()
@@ -260,7 +291,7 @@ test('when it stops, so does the encoding process, whatever that is at', async (
       return house.blobs.bytes(hash, encoding)
     },
   })
-  encodings.prepare('a-site', id)
+  encodings.enqueue('a-site', id)
   await reached.promise
   assert.ok(encodings.pid)
   await encodings[Symbol.asyncDispose]()
@@ -269,20 +300,20 @@ test('when it stops, so does the encoding process, whatever that is at', async (
   assert.equal(await house.isDone(), false)
   assert.deepEqual(house.logged, [])
   const next = house.encodings()
-  next.prepare('a-site', id)
-  await next.idle()
+  next.enqueue('a-site', id)
+  await next.onIdle()
   assert.ok(await house.isDone(), 'the next need not wait')
 })
 
 test('once stopped it takes up nothing, and the versions wait for another', async (t) => {
   const house = await rooms(t)
-  const id = await house.version([{ path: 'a.html', content: textOf('a', 3000) }])
+  const id = await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
   const encodings = house.encodings()
   await encodings[Symbol.asyncDispose]()
-  encodings.prepare('a-site', id)
-  await encodings.idle()
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
   assert.deepEqual(
-    (await house.store.read.versions.unencoded(10)).map((version) => version.id),
+    (await house.store.read.versions.notPrecompressed(10)).map((version) => version.id),
     [id],
   )
 })
@@ -297,7 +328,7 @@ test('versions without encodings are found newest first', async (t) => {
     middle: { created_at: 2 },
   }))
     await house.version([], { id, ...row })
-  const found = (limit: number) => house.store.read.versions.unencoded(limit)
+  const found = (limit: number) => house.store.read.versions.notPrecompressed(limit)
   assert.deepEqual(
     (await found(10)).map((version) => version.id),
     ['new', 'middle', 'old'],

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { nodeTransport } from '../client/sdk/node-transport.ts'
 import { type Published, Slipway } from '../client/sdk/slipway.ts'
-import { readConfig } from '../server/config.ts'
-import { ENCODINGS } from '../server/encodings/encoding.ts'
-import { openHouse } from '../server/service.ts'
+import { openForOperator } from '../server/app.ts'
+import { ENCODINGS } from '../server/blobs/encoding.ts'
+import { readConfig } from '../server/config/settings.ts'
+import { sweeps } from '../server/jobs/jobs.ts'
+import { runOnce } from '../server/jobs/scheduler.ts'
 import type { EncodingRow } from '../server/store/schema.ts'
-import { runByHand } from '../server/sweeps/scheduler.ts'
-import { sweeps } from '../server/sweeps/sweeps.ts'
-import { Api, HOUR, MINUTE } from './api/api.ts'
-import { type Contents, filesOf, sha256 } from './api/content.ts'
-import { bytesOf } from './blobs/bytes.ts'
+import { Api, HOUR_MS, MINUTE_MS } from './api/api.ts'
+import { type Contents, sha256, toFiles } from './api/content.ts'
+import { deterministicBytes } from './blobs/bytes.ts'
 import { silence } from './blobs/house.ts'
-import { decoded, textOf } from './encoded.ts'
+import { compressibleText, decoded } from './encoded.ts'
 import { Program } from './operator/program.ts'
 import { startTestService } from './service.ts'
 import { memoryFolder } from './tools/memory-folder.ts'
@@ -44,7 +44,7 @@ class Prepared implements AsyncDisposable {
   }
 
   idle(): Promise<void> {
-    return this.api.running.service.encodings.idle()
+    return this.api.running.service.precompressor.onIdle()
   }
 
   async rowOf(slug: string, content: string | Buffer): Promise<EncodingRow | undefined> {
@@ -54,7 +54,7 @@ class Prepared implements AsyncDisposable {
 
   async isDone(versionId: string): Promise<boolean> {
     const { store } = await this.api.inside()
-    return (await store.read.versions.head(versionId))?.encoded === 1
+    return (await store.read.versions.summary(versionId))?.encoded === 1
   }
 
   /** Paths of the files beside a blob. */
@@ -81,11 +81,11 @@ class Prepared implements AsyncDisposable {
 test('soon after a publish every file that shrinks has encodings of just its bytes', async (t) => {
   const service = await Prepared.start(t)
   const contents: Contents = {
-    'index.html': textOf('page', 5000),
-    'style.css': textOf('style', 300),
-    'app.js': textOf('script', 700_000),
-    'data.json': textOf('data', 20_000),
-    'drawing.svg': textOf('drawing', 2000),
+    'index.html': compressibleText('page', 5000),
+    'style.css': compressibleText('style', 300),
+    'app.js': compressibleText('script', 700_000),
+    'data.json': compressibleText('data', 20_000),
+    'drawing.svg': compressibleText('drawing', 2000),
   }
   const { slug, versionId } = await service.publish(contents)
   for (const content of Object.values(contents)) await service.assertPrepared(slug, content)
@@ -95,10 +95,10 @@ test('soon after a publish every file that shrinks has encodings of just its byt
 test('what is compressed in itself, of an unknown type or tiny is not tried', async (t) => {
   const service = await Prepared.start(t)
   const contents: Contents = {
-    'photo.png': textOf('not really a photo', 5000),
-    'font.woff2': textOf('not really a font', 5000),
-    'program.bin': textOf('a program', 5000),
-    'tiny.txt': textOf('tiny', 255),
+    'photo.png': compressibleText('not really a photo', 5000),
+    'font.woff2': compressibleText('not really a font', 5000),
+    'program.bin': compressibleText('a program', 5000),
+    'tiny.txt': compressibleText('tiny', 255),
   }
   const { slug, versionId } = await service.publish(contents)
   for (const content of Object.values(contents)) {
@@ -110,7 +110,7 @@ test('what is compressed in itself, of an unknown type or tiny is not tried', as
 
 test('text that does not shrink is tried once and nothing is kept of it', async (t) => {
   const service = await Prepared.start(t)
-  const noise = bytesOf('noise', 5000)
+  const noise = deterministicBytes('noise', 5000)
   const { slug, versionId } = await service.publish({ 'noise.txt': noise })
   assert.deepEqual(
     { ...(await service.rowOf(slug, noise)) },
@@ -127,11 +127,11 @@ test('text that does not shrink is tried once and nothing is kept of it', async 
 
 test('a file that several sites have is encoded once, and every one of them knows', async (t) => {
   const service = await Prepared.start(t)
-  const shared = textOf('shared', 3000)
+  const shared = compressibleText('shared', 3000)
   await service.publish({ 'one.html': shared, 'two.html': shared })
   const [path] = await service.beside(shared)
   const { ino } = await stat(path!)
-  const other = await service.publish({ 'index.html': shared, 'own.css': textOf('own', 3000) })
+  const other = await service.publish({ 'index.html': shared, 'own.css': compressibleText('own', 3000) })
   await service.assertPrepared(other.slug, shared)
   assert.equal((await stat(path!)).ino, ino, 'the file was not made anew')
 })
@@ -140,11 +140,11 @@ test('encodings stay as long as somebody names their blob, and go with it', asyn
   const service = await Prepared.start(t)
   const { api } = service
   const { client } = await api.account()
-  const [shared, own] = [textOf('shared', 3000), textOf('own', 3000)]
+  const [shared, own] = [compressibleText('shared', 3000), compressibleText('own', 3000)]
   const { slug } = await api.publish(client, { 'index.html': shared, 'own.html': own })
   const other = await service.publish({ 'index.html': shared })
   const collect = async () => {
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await api.sweep('blobs')
   }
   await client.delete(slug)
@@ -160,15 +160,15 @@ test('a version that was deleted, or is only a draft, has what it needs and no m
   const service = await Prepared.start(t)
   const { api } = service
   const { client } = await api.account()
-  const { slug } = await api.publish(client, { 'index.html': textOf('live', 3000) })
-  const contents = { 'index.html': textOf('draft', 3000) }
+  const { slug } = await api.publish(client, { 'index.html': compressibleText('live', 3000) })
+  const contents = { 'index.html': compressibleText('draft', 3000) }
   const { upload } = await api.update(client, slug, contents)
   await api.upload(upload, contents)
   await client.finalize(slug, { versionId: upload.versionId, live: false })
   await service.idle()
   await service.assertPrepared(slug, contents['index.html'])
   await client.deleteVersion(slug, upload.versionId)
-  api.pass(HOUR)
+  api.pass(HOUR_MS)
   await api.sweep('blobs')
   assert.deepEqual(await service.beside(contents['index.html']), [])
 })
@@ -177,7 +177,7 @@ test('a version that was deleted, or is only a draft, has what it needs and no m
 const MUCH: Contents = Object.fromEntries(
   Array.from({ length: 40 }, (_, number) => [
     `${number}.html`,
-    bytesOf(`page ${number}`, 30_000).toString('hex'),
+    deterministicBytes(`page ${number}`, 30_000).toString('hex'),
   ]),
 )
 
@@ -186,7 +186,7 @@ test('a service that stops in the midst of the work leaves it to the next, and n
   let published: Published
   {
     await using service = await startTestService({ DATA: folder.path })
-    published = await service.client().publish({ files: filesOf(MUCH) })
+    published = await service.client().publish({ files: toFiles(MUCH) })
   }
   assert.deepEqual(await readdir(join(folder.path, 'blobs', 'staged')), [])
   await assertFinishedByAnother(folder.path, published)
@@ -197,7 +197,7 @@ test('a service that is killed in the midst of the work leaves it to the next', 
   await using program = await Program.serve({ DATA: folder.path })
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: program.baseUrl, send: transport.send })
-  const published = await client.publish({ files: filesOf(MUCH) })
+  const published = await client.publish({ files: toFiles(MUCH) })
   transport.close()
   program.child.kill('SIGKILL')
   await program.ended
@@ -205,19 +205,19 @@ test('a service that is killed in the midst of the work leaves it to the next', 
 })
 
 async function assertFinishedByAnother(data: string, { slug, versionId }: Published): Promise<void> {
-  const later = Date.now() + 5 * MINUTE
+  const later = Date.now() + 5 * MINUTE_MS
   const surroundings = { log: silence, version: 'test', clock: () => later }
-  await using house = await openHouse(readConfig({ SLIPWAY_DATA: data }), surroundings)
+  await using house = await openForOperator(readConfig({ SLIPWAY_DATA: data }), surroundings)
   const { store, blobs, sweepOptions } = house
-  assert.equal((await store.read.versions.head(versionId))?.encoded, 0, 'there is work left')
+  assert.equal((await store.read.versions.summary(versionId))?.encoded, 0, 'there is work left')
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
-  assert.equal(await runByHand(sweep, sweepOptions), 1)
-  assert.equal((await store.read.versions.head(versionId))?.encoded, 1)
+  assert.equal(await runOnce(sweep, sweepOptions), 1)
+  assert.equal((await store.read.versions.summary(versionId))?.encoded, 1)
   const rows = await store.read.encodings.ofSite(slug)
   assert.deepEqual(rows.map((row) => row.hash).sort(), Object.values(MUCH).map(sha256).sort())
   for (const content of Object.values(MUCH)) {
     const bytes = await blobs.bytes(sha256(content), 'br')
     assert.ok(decoded.br(bytes!).equals(Buffer.from(content)))
   }
-  assert.equal(await runByHand(sweep, sweepOptions), 0, 'nothing is left to be done')
+  assert.equal(await runOnce(sweep, sweepOptions), 0, 'nothing is left to be done')
 }

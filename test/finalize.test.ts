@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Addresses } from '../server/address.ts'
-import { Finalizing } from '../server/finalize.ts'
-import { Fronts } from '../server/front/fronts.ts'
-import { makeLog } from '../server/log.ts'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { makeLog } from '../server/lib/log.ts'
+import { Finalizer } from '../server/publish/finalize.ts'
+import { IndexRenderer } from '../server/sites/page-metadata/document-renderer.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api } from './api/api.ts'
 
 test('a finalize that is overtaken by another of the same version says that it is live', async () => {
@@ -15,12 +16,21 @@ test('a finalize that is overtaken by another of the same version says that it i
   await api.upload(upload, contents)
 
   const { blobs, store } = house
-  const { versions, encodings, clock } = house.sweepOptions
+  const { versions, precompressor, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const fronts = new Fronts({ ...house, addresses, encodings, clock })
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const indexRenderer = new IndexRenderer({ ...house, addresses, precompressor, clock })
   const finalizing = (read: typeof store.read) =>
-    new Finalizing({ store: { ...store, read }, blobs, versions, encodings, addresses, fronts, clock, log })
+    new Finalizer({
+      store: { ...store, read },
+      blobs,
+      versions,
+      precompressor,
+      addresses,
+      indexRenderer,
+      clock,
+      log,
+    })
   const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   const overtaken = finalizing({
     ...store.read,
@@ -35,6 +45,38 @@ test('a finalize that is overtaken by another of the same version says that it i
   })
   const answer = await overtaken.finalize(caller, slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
+})
+
+test('many finalizes of one version at once do its work once, whoever they come from', async () => {
+  await using api = await Api.start()
+  const house = await api.inside()
+  const contents = { 'index.html': 'home', 'about.html': 'about' }
+  const { slug, upload } = await api.create(api.anonymous, contents)
+  const { versionId } = upload
+  await api.upload(upload, contents)
+  let settled = 0
+  const blobs: Blobs = {
+    ...house.blobs,
+    async commit(batch, received) {
+      settled++
+      return house.blobs.commit(batch, received)
+    },
+  }
+  const { versions, precompressor, clock } = house.sweepOptions
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const rooms = { store: house.store, blobs, versions, precompressor, addresses, clock, log }
+  await using finalizing = new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
+  let charged = 0
+  const charge = async () => void charged++
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, number) => {
+      const caller = { account: undefined, address: `192.0.2.${number}`, signedInWith: 'anonymous' as const }
+      return finalizing.finalize(caller, slug, { versionId }, charge)
+    }),
+  )
+  assert.deepEqual([settled, charged], [1, 19])
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
 })
 
 test('a finalize that is sent again late does not bring an older version back', async () => {

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { frontOf } from '../server/front/front-document.ts'
+import { injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { documents } from './front-documents.ts'
 import { openBrowser } from './tools/chromium.ts'
-import { needs } from './tools/part.ts'
+import { requires } from './tools/part.ts'
 
 const WISH = {
   title: `Zoë & "日本" 😀 ${'日'.repeat(180)}`,
@@ -31,10 +31,10 @@ const encoded: [what: string, document: Buffer][] = [
 
 test(
   'a browser reads in every document what is said, and all else as it was',
-  needs('chromium'),
+  requires('chromium'),
   async (context) => {
     const all = [...documents.map(([what, document]) => [what, Buffer.from(document)] as const), ...encoded]
-    const pages = all.flatMap(([, document]) => [document, frontOf(document, WISH, 'text/html')!])
+    const pages = all.flatMap(([, document]) => [document, injectHeadTags(document, WISH, 'text/html')!])
     await using server = createServer((request, response) => {
       response.setHeader('Content-Type', 'text/html')
       response.end(pages[Number(request.url!.slice(1))] ?? '')

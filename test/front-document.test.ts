@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { frontOf, type HeadWish } from '../server/front/front-document.ts'
+import { type HeadTags, injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { documents, HERE } from './front-documents.ts'
 
-const WISH: HeadWish = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
-const NOTHING: HeadWish = { title: null, description: null, image: null }
+const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
+const NOTHING: HeadTags = { title: null, description: null, image: null }
 
 const TAGS = {
   title: '\n<title>New</title>\n<meta property="og:title" content="New">',
@@ -14,8 +14,8 @@ const TAGS = {
 }
 const ALL = TAGS.title + TAGS.description + TAGS.image + TAGS.card
 
-function fronted(document: string | Buffer, wish: Partial<HeadWish> = WISH, type = 'text/html'): string {
-  const bytes = frontOf(Buffer.from(document), { ...NOTHING, ...wish }, type)
+function fronted(document: string | Buffer, wish: Partial<HeadTags> = WISH, type = 'text/html'): string {
+  const bytes = injectHeadTags(Buffer.from(document), { ...NOTHING, ...wish }, type)
   assert.ok(bytes)
   return bytes.toString()
 }
@@ -29,7 +29,7 @@ describe('what is said of a site is put into the head of a document, in place of
 describe('what is not said leaves what a document has', () => {
   const document =
     '<head><title>Old</title><meta name=description content=d><meta property=og:title content=t><meta property=og:image content=i></head>'
-  const cases: [keyof HeadWish, added: string, left: string][] = [
+  const cases: [keyof HeadTags, added: string, left: string][] = [
     ['title', TAGS.title, '<meta name=description content=d><meta property=og:image content=i>'],
     [
       'description',
@@ -98,7 +98,7 @@ describe('whatever the encoding of a document', () => {
   ]
   for (const [what, document, type, expected] of encodings) {
     test(`what is put in reads right: ${what}`, () => {
-      const bytes = frontOf(Buffer.from(document), { ...NOTHING, title }, type)!
+      const bytes = injectHeadTags(Buffer.from(document), { ...NOTHING, title }, type)!
       assert.ok(bytes.includes(`<title>${expected}</title>`), bytes.toString())
       const rest = Buffer.from(
         bytes.toString('latin1').replace(/\n<title>.*\n<meta property.*?>/, ''),
@@ -116,7 +116,7 @@ describe('whatever the encoding of a document', () => {
   ]
   for (const [what, document, type] of closed) {
     test(`it is left alone where nothing can be put in: ${what}`, () =>
-      assert.equal(frontOf(document, WISH, type), undefined))
+      assert.equal(injectHeadTags(document, WISH, type), undefined))
   }
 
   test('the mark at its start stays there', () => {

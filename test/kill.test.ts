@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KillOptions, killAgainAndAgain } from './faults/kill.ts'
 import { anySeed, Random } from './faults/random.ts'
-import { needs } from './tools/part.ts'
+import { requires } from './tools/part.ts'
 
 // `npm run faults` does this longer.
 
@@ -14,7 +14,7 @@ test('kill -9 of the service loses nothing that was acknowledged', { timeout }, 
 })
 
 test('kill -9 of one worker of two loses nothing, and clients go on', {
-  ...needs('proc'),
+  ...requires('proc'),
   timeout,
 }, async (t) => {
   await nothingLost({ kills: 4, targets: [{ workers: 2, victim: 'worker' }], ...dice(), signal: t.signal })

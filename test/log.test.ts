@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type LogFields, makeLog } from '../server/log.ts'
+import { type LogFields, makeLog } from '../server/lib/log.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
   const lines: string[] = []

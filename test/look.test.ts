@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SiteKind } from '../client/wire.ts'
-import { lookOf } from '../server/look.ts'
-import { manifestOf } from './api/content.ts'
+import { describeSite } from '../server/sites/site-preview.ts'
+import { toManifest } from './api/content.ts'
 
 /** What a site of these files looks like, each of one byte and of the type that its name says. */
-const look = (...paths: string[]) => lookOf(manifestOf(Object.fromEntries(paths.map((path) => [path, 'x']))))
+const look = (...paths: string[]) =>
+  describeSite(toManifest(Object.fromEntries(paths.map((path) => [path, 'x']))))
 
 const kinds: [kind: SiteKind, paths: string[]][] = [
   ['page', ['index.html']],
@@ -52,5 +53,5 @@ for (const [image, paths] of images)
 
 test('a file that calls itself an icon and is no image is none', () => {
   const files = [{ path: 'favicon.png', size: 1, contentType: 'text/html', hash: 'x' }]
-  assert.deepEqual(lookOf(files), { kind: 'page', image: null })
+  assert.deepEqual(describeSite(files), { kind: 'page', image: null })
 })

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeTransport } from '../client/sdk/node-transport.ts'
 import { Slipway } from '../client/sdk/slipway.ts'
-import { readConfig } from '../server/config.ts'
-import { makeLog } from '../server/log.ts'
-import { type Service, startService } from '../server/service.ts'
+import { type Service, startService } from '../server/app.ts'
+import { readConfig } from '../server/config/settings.ts'
+import { makeLog } from '../server/lib/log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */
 export interface RunningService extends AsyncDisposable {
@@ -39,6 +39,8 @@ export async function startTestService(settings: Record<string, string> = {}): P
     RATE_SIGN_IN: '1000000',
     // Nobody answers there: names of examples are not asked for on the internet.
     DNS_SERVERS: '127.0.0.1:1',
+    // Independent of the free space of the machine that runs the tests.
+    DISK_RESERVE: '0',
   }
   const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...usual, ...settings, DATA: data }
   const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])

@@ -3,30 +3,47 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-/** The windows in which every page must look right. */
-export const LOOKS: { name: string; options: BrowserContextOptions }[] = [360, 1280].flatMap((width) =>
+export interface Viewport {
+  name: string
+  viewport: { width: number; height: number }
+  colorScheme: 'light' | 'dark'
+}
+
+/** The smallest width that every page supports, WCAG 2.2, 1.4.10 with a margin. */
+export const PHONE = { width: 360, height: 800 }
+
+export const DESKTOP = { width: 1280, height: 800 }
+
+/** Every page must be usable at these sizes and in these colour schemes. */
+export const VIEWPORTS: Viewport[] = [PHONE, DESKTOP].flatMap((viewport) =>
   (['light', 'dark'] as const).map((colorScheme) => ({
-    name: `${width} px wide, ${colorScheme}`,
-    options: { viewport: { width, height: 800 }, colorScheme },
+    name: `${viewport.width} px wide, ${colorScheme}`,
+    viewport,
+    colorScheme,
   })),
 )
 
-/** Somebody with a browser of their own, who notices what is wrong with a page. */
-export class Visitor implements AsyncDisposable {
+/** A wait that never ends fails by name before the runner ends its test; long enough for a loaded machine. */
+const LAST_RESORT_MS = 60_000
+
+/** A page in a browser context of its own, with what the browser reports about it. */
+export class BrowserUser implements AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page
   /** What the browser's console complained about: errors, refused contents, broken requests. */
   readonly complaints: string[] = []
+  readonly #close: () => Promise<void>
 
-  static async open(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+  static async open(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserUser> {
     const context = await browser.newContext(options)
-    return new Visitor(context, await context.newPage())
+    return new BrowserUser(await context.newPage(), () => context.close())
   }
 
-  private constructor(context: BrowserContext, page: Page) {
-    this.context = context
+  constructor(page: Page, close: () => Promise<void>) {
+    this.context = page.context()
     this.page = page
-    page.setDefaultTimeout(15_000)
+    this.#close = close
+    page.setDefaultTimeout(LAST_RESORT_MS)
     page.on('pageerror', (error) => this.complaints.push(String(error)))
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) this.complaints.push(message.text())
@@ -45,40 +62,91 @@ export class Visitor implements AsyncDisposable {
   /** WCAG 2.2, level AA, as far as axe can tell; with what `assertReadable` looks for. */
   async assertAccessible(): Promise<void> {
     await this.assertReadable()
-    await this.page.evaluate(axe)
-    const violations = await this.page.evaluate(violationsOf, [
-      'wcag2a',
-      'wcag2aa',
-      'wcag21a',
-      'wcag21aa',
-      'wcag22aa',
-      'best-practice',
+    assert.deepEqual(await this.#violations(ALL_RULES), [])
+  }
+
+  /** `assertReadable` in each of VIEWPORTS; the page is left as it was. */
+  async assertReadableInAllViewports(): Promise<void> {
+    await this.#checkViewports(() => this.page.evaluate(faults))
+  }
+
+  /** `assertAccessible` in each of VIEWPORTS; the page is left as it was. */
+  async assertAccessibleInAllViewports(): Promise<void> {
+    await this.#checkViewports(async ({ colorScheme }) => [
+      ...(await this.page.evaluate(faults)),
+      // Colours apart, a scheme changes nothing that axe looks at.
+      ...(await this.#violations(colorScheme === 'light' ? ALL_RULES : CONTRAST_RULES)),
     ])
-    const found = violations.map(
-      ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`,
-    )
+  }
+
+  async #checkViewports(findFaults: (viewport: Viewport) => Promise<string[]>): Promise<void> {
+    const { page } = this
+    const before = page.viewportSize()!
+    const found: string[] = []
+    for (const one of VIEWPORTS) {
+      await page.setViewportSize(one.viewport)
+      await page.emulateMedia({ colorScheme: one.colorScheme })
+      await page.evaluate(settleLayout, one.viewport.width)
+      found.push(...(await findFaults(one)).map((fault) => `${one.name}: ${fault}`))
+    }
+    await page.setViewportSize(before)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.evaluate(settleLayout, before.width)
     assert.deepEqual(found, [])
   }
 
+  async #violations(runOnly: object): Promise<string[]> {
+    if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(axe)
+    const violations = await this.page.evaluate(findViolations, runOnly)
+    return violations.map(
+      ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`,
+    )
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.context.close()
+    // What a route handler still does fails with the page, and would be reported as an error of the next test.
+    if (!this.page.isClosed()) await this.page.unrouteAll({ behavior: 'ignoreErrors' })
+    await this.#close()
   }
 }
 
+const ALL_RULES = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+}
+const CONTRAST_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Runs in the page, where axe is by then. */
-async function violationsOf(tags: string[]) {
+/** Runs in the page, after `axe`. */
+async function findViolations(runOnly: object) {
   const { axe } = globalThis as unknown as {
     axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> }
   }
-  return (await axe.run(document, { runOnly: tags })).violations
+  // Frames have no axe that could answer, and each run would wait half a second for them.
+  return (await axe.run(document, { runOnly, iframes: false, resultTypes: ['violations'] })).violations
 }
 
 interface Violation {
   id: string
   help: string
   nodes: { html: string }[]
+}
+
+/** Runs in the page: resolves when it has this width, no transition runs, and a frame has left the layout unchanged. */
+async function settleLayout(width: number): Promise<void> {
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+  const size = () => `${document.documentElement.scrollWidth} ${document.documentElement.scrollHeight}`
+  let before: string
+  do {
+    before = size()
+    await frame()
+    const transitions = document
+      .getAnimations()
+      .filter((one) => one.effect?.getTiming().iterations !== Infinity)
+    await Promise.allSettled(transitions.map((one) => one.finished))
+    await frame()
+  } while (innerWidth !== width || size() !== before)
 }
 
 /** Runs in the page, so that everything it uses stands inside it. */

@@ -1,4 +1,4 @@
-import { Failure } from '../server/failure.ts'
+import { ApiError } from '../server/lib/errors.ts'
 import type { Queries, Store } from '../server/store/store.ts'
 
 /** A store whose reads are counted, and that a test can hold up or take away. */
@@ -24,7 +24,7 @@ export class WatchedStore {
         return real.write(durability, work)
       },
       onChange: (forget) => real.onChange(forget),
-      catchUp: () => real.catchUp(),
+      pollChanges: () => real.pollChanges(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }
@@ -52,6 +52,6 @@ export class WatchedStore {
   }
 
   #refuseWhenAway(): void {
-    if (this.away) throw new Failure('UNAVAILABLE', 'The store is away', { retryAfterSeconds: 7 })
+    if (this.away) throw new ApiError('UNAVAILABLE', 'The store is away', { retryAfterSeconds: 7 })
   }
 }

@@ -21,9 +21,45 @@ test('a service whose workers have all just died stops in order', async () => {
   const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]()
   await lineWith(lines, 'runs at')
   for (const pid of childrenOf(supervisor.pid!)) process.kill(pid, 'SIGKILL')
-  for (const _ of [1, 2]) await lineWith(lines, 'a worker ended')
+  for (const _ of [1, 2]) await lineWith(lines, 'worker exited')
   supervisor.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
+})
+
+/** A worker whose refresh after a change ends when it is told. */
+const WORKER = `
+  import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', 'server', 'workers.ts'))}
+  const refresh = Promise.withResolvers()
+  process.on('message', ({ kind }) => kind === 'finish' && refresh.resolve())
+  new WorkerChannel(() => process.disconnect()).ready({
+    baseUrl: 'http://localhost',
+    async invalidate() {
+      process.send({ kind: 'refreshing' })
+      await refresh.promise
+      process.send({ kind: 'refreshed' })
+    },
+  })
+`
+
+test('a worker acknowledges a change once it has refreshed what the change affects, not before', async () => {
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', WORKER], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const messages: { kind: string; id?: number }[] = []
+  const ended = once(worker, 'exit')
+  worker.on('message', (message: { kind: string }) => {
+    messages.push(message)
+    if (message.kind === 'ready') worker.send({ kind: 'forget', id: 7, slugs: ['www.example.test'] })
+    // An acknowledgement that is sent too early is on its way already.
+    if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
+    if (messages.length === 4) worker.send({ kind: 'stop' })
+  })
+  await ended
+  assert.deepEqual(
+    messages.map(({ kind }) => kind),
+    ['ready', 'refreshing', 'refreshed', 'forgotten'],
+  )
+  assert.equal(messages.at(-1)!.id, 7)
 })
 
 async function lineWith(lines: AsyncIterator<string>, text: string): Promise<void> {

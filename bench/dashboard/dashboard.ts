@@ -9,10 +9,10 @@ import { scratchFolder, startServer } from '../server-process.ts'
 const FILES = 1000
 const BYTES = 10_240
 
-/** A phone of some years ago on a slow line. */
+/** An older phone on a slow connection. */
 const SLOW_PHONE = { cpu: 4, bytesPerSecond: 200_000, roundTrip: 150 }
 
-/** What people in a browser wait for. */
+/** What users wait for in a browser. */
 export const dashboard: Measurement = {
   name: 'dashboard',
   means: '1,000 files of 10 KB dropped in Chromium, beside the command; the front page on a slow phone',
@@ -27,7 +27,7 @@ export const dashboard: Measurement = {
     })
     const [dropped, commanded, phone]: [number[], number[], number[]] = [[], [], []]
     const rounds = quick ? 3 : 9
-    // Before anything is published: what is made of it in the background is not for the phone to wait for.
+    // Before anything is published, so that background precompression does not slow the phone.
     for (let round = 0; round <= rounds; round++) {
       await using pocket = await browser.newContext({ viewport: { width: 360, height: 740 }, isMobile: true })
       const onPhone = await interactive(pocket, server.baseUrl)
@@ -60,7 +60,7 @@ function figures(dropped: number[], commanded: number[], phone: number[]): Figur
   ]
 }
 
-/** Milliseconds from the moment that the page has the folder to the one in which its address is shown. */
+/** Milliseconds from the moment the page has the folder until it shows the site's address. */
 async function drop(page: Page, baseUrl: string, folder: string): Promise<number> {
   await page.addInitScript(watchDrop)
   await page.goto(baseUrl, { waitUntil: 'networkidle' })
@@ -83,7 +83,7 @@ function watchDrop(): void {
   }).observe(document, { childList: true, subtree: true })
 }
 
-/** Milliseconds from asking for the page to the frame in which its buttons are there and answer. */
+/** Milliseconds from requesting the page to the frame in which its buttons are visible and respond. */
 async function interactive(context: BrowserContext, baseUrl: string): Promise<number> {
   const page = await context.newPage()
   const session = await context.newCDPSession(page)
@@ -98,7 +98,7 @@ async function interactive(context: BrowserContext, baseUrl: string): Promise<nu
   return page.evaluate(() => (globalThis as unknown as { usable: Promise<number> }).usable)
 }
 
-/** Runs in the page. What follows the frame in the same turn has been done when a task after it runs. */
+/** Runs in the page. Work of the same turn after the frame is complete when a task after it runs. */
 function watchButton(): void {
   const moments = globalThis as unknown as { usable: Promise<number> }
   moments.usable = new Promise((settle) => {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { memoryOf, type ServerProcess, startServer } from '../server-process.ts'
+import { readMemory, type ServerProcess, startServer } from '../server-process.ts'
 import type { Line } from './figures.ts'
 import type { SeededSite } from './many-sites.ts'
 import { ask, Line as Connection } from './reply.ts'
@@ -11,26 +11,26 @@ import { type Run, runWrk, writeScript } from './wrk.ts'
 
 interface CapacityOptions {
   data: string
-  /** Those that are warmed. */
+  /** Sites to warm. */
   sites: readonly SeededSite[]
   folder: string
   pace: Pace
 }
 
-/** Resident memory with many sites warm, and whether one of them is still as fast as alone. */
+/** Resident memory with many warm sites, and whether one of them is as fast as alone. */
 export async function manySitesMemory({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
   await using alone = await startServer(data, { core: SERVER_CORE })
   await using crowded = await startServer(data, { core: SERVER_CORE })
-  const idle = await memoryOf(crowded.pid, 'VmRSS')
+  const idle = await readMemory(crowded.pid, 'VmRSS')
   await warm(crowded, sites)
   const ratios: number[] = []
-  const memory = [await memoryOf(crowded.pid, 'VmRSS')]
+  const memory = [await readMemory(crowded.pid, 'VmRSS')]
   for (let round = 0; round < pace.rounds; round++) {
     const place = { folder, core: WRK_CORE, pace }
     const first = await speed(alone, sites[0]!, place)
     const second = await speed(crowded, sites[0]!, place)
     ratios.push(second.perSecond / first.perSecond)
-    memory.push(await memoryOf(crowded.pid, 'VmRSS'))
+    memory.push(await readMemory(crowded.pid, 'VmRSS'))
   }
   const many = sites.length.toLocaleString('en')
   return [
@@ -46,8 +46,8 @@ export async function manySitesMemory({ data, sites, folder, pace }: CapacityOpt
 }
 
 /**
- * Two workers against one process, on both cores. wrk needs the same two cores, so that two workers cannot be seen to be
- * twice as fast here; what can be seen is whether a response costs them more.
+ * Two workers against one process, on both cores. wrk needs the same cores, so the clock cannot show a
+ * doubling here; the comparison shows whether a response costs more.
  */
 export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
   await using one = await startServer(data, { settings: { WORKERS: '1' } })
@@ -73,7 +73,7 @@ export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions)
   ]
 }
 
-/** Asks for the root of each site once, over a few connections. */
+/** Requests the root of each site once, over a few connections. */
 async function warm({ baseUrl }: ServerProcess, sites: readonly SeededSite[]): Promise<void> {
   const port = Number(new URL(baseUrl).port)
   const queue = [...sites]

@@ -1,5 +1,5 @@
 import { median } from '../figures.ts'
-import { shown } from './figures.ts'
+import { formatFigures } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
 import { judgedSpeed } from './table.ts'
@@ -12,7 +12,7 @@ const TITLE = 26
 const TOP = 44
 const GAP = 12
 
-/** A bar a server and work, as long as its speed is to nginx's; thin lines go from the slowest round to the fastest. */
+/** A bar per server and workload relative to nginx's speed; thin lines span the slowest and fastest round. */
 export function chart(results: readonly Result[], what = 'Responses a second on one core'): string {
   const drawn = results.filter(({ runs }) => runs.has('nginx'))
   const longest = Math.max(1.1, ...drawn.flatMap((result) => SERVERS.flatMap((name) => ends(result, name))))
@@ -20,7 +20,7 @@ export function chart(results: readonly Result[], what = 'Responses a second on 
   let y = TOP
   for (const result of drawn) {
     groups.push(...group(result, y, BARS / longest))
-    y += heightOf(result)
+    y += toHeight(result)
   }
   const one = LEFT + BARS / longest
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" aria-labelledby="title">
@@ -33,7 +33,7 @@ ${groups.join('\n')}
 `
 }
 
-/** Colours for light and dark pages; the page around an image cannot be asked, the reader's wish can. */
+/** Colors for light and dark pages; an image follows the reader's preference, not the page. */
 const STYLE = `
 text { font: 13px system-ui, sans-serif; fill: #1f2733; }
 .head { font-size: 15px; font-weight: 600; }
@@ -56,7 +56,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2733; }
 
 function group(result: Result, top: number, scale: number): string[] {
   const lines = [`<text x="0" y="${top + 14}" class="work">${escaped(result.work.name)}</text>`]
-  for (const [index, name] of shownOf(result).entries()) {
+  for (const [index, name] of toLabel(result).entries()) {
     const [slowest, fastest] = ends(result, name) as [number, number]
     const values = speeds(result, name)!
     const y = top + TITLE + index * (BAR + 4)
@@ -67,17 +67,17 @@ function group(result: Result, top: number, scale: number): string[] {
       `<text x="${LEFT - 8}" y="${y + 12}" text-anchor="end" class="name">${name}</text>`,
       `<rect x="${LEFT}" y="${y}" width="${at(end - LEFT)}" height="${BAR}" rx="2" class="bar ${name}"/>`,
       `<line x1="${at(from)}" x2="${at(to)}" y1="${middle}" y2="${middle}" class="spread"/>`,
-      `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${shown(median(values))} ${result.work.byCpuTime ? 'thousand in a second of CPU time' : 'thousand/s'}</text>`,
+      `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${formatFigures(median(values))} ${result.work.byCpuTime ? 'thousand in a second of CPU time' : 'thousand/s'}</text>`,
     )
   }
   return lines
 }
 
-function heightOf(result: Result): number {
-  return TITLE + shownOf(result).length * (BAR + 4) + GAP
+function toHeight(result: Result): number {
+  return TITLE + toLabel(result).length * (BAR + 4) + GAP
 }
 
-function shownOf({ runs }: Result): ServerName[] {
+function toLabel({ runs }: Result): ServerName[] {
   return SERVERS.filter((name) => runs.has(name))
 }
 
@@ -90,7 +90,7 @@ function relative(result: Result, value: number): number {
   return value / median(speeds(result, 'nginx')!)
 }
 
-/** Thousands, as the work is judged. */
+/** Thousands, by the unit in which the workload is judged. */
 function speeds(result: Result, name: ServerName): number[] | undefined {
   const speed = judgedSpeed(result)
   return result.runs.get(name)?.map((run) => speed(run) / 1000)

@@ -6,20 +6,20 @@ import { Line } from './reply.ts'
 import { browserRequest } from './request.ts'
 import type { Server } from './server.ts'
 
-/** Files that nobody asks for before they are measured. */
+/** Files that are not requested before they are measured. */
 export function coldFiles(count: number): Files {
   const file = () => ({ contentType: 'image/jpeg', bytes: randomBytes(4096) })
   return new Map(Array.from({ length: count }, (_, index) => [`cold-${index}.jpg`, file()]))
 }
 
-/** Only root can take files out of the system's memory. */
+/** Only root can drop files from the page cache. */
 export function canDropCaches(): boolean {
   return process.platform === 'linux' && process.getuid?.() === 0
 }
 
 /**
- * Milliseconds to the first byte of each file, for each server in turn. Before each the system forgets every file, and
- * a warm one is asked for, so that nothing is late but the file itself.
+ * Milliseconds to the first byte of each file, for each server in turn. Before each request the page cache is
+ * dropped and a warm file is requested, so that only the file itself is cold.
  */
 export async function coldFirstBytes(
   servers: readonly Server[],

@@ -13,13 +13,13 @@ export interface PublishedFile {
 export type Files = Map<string, PublishedFile>
 
 export const PATHS = {
-  /** 4 KB of a type that is compressed, and that does not shrink: its plain bytes are what everybody gets. */
+  /** 4 KB of a compressible type with incompressible content: all clients get its plain bytes. */
   plain: 'plain.html',
-  /** 4 KB of text, which shrinks. */
+  /** 4 KB of compressible text. */
   text: 'text.html',
   photo: 'photo.jpg',
   video: 'video.mp4',
-  /** Where the redirect leads to. */
+  /** Target of the redirect. */
   moved: 'moved.html',
 }
 
@@ -30,7 +30,7 @@ export function siteFiles(): Files {
   return new Map([
     ['index.html', html(Buffer.from('<!doctype html><title>bench</title>'))],
     [PATHS.plain, html(randomBytes(4096))],
-    [PATHS.text, html(pageOf(4096))],
+    [PATHS.text, html(buildPage(4096))],
     [PATHS.moved, html(Buffer.from('<!doctype html><title>moved</title>'))],
     [PATHS.photo, { contentType: 'image/jpeg', bytes: randomBytes(100 * 1024) }],
     [PATHS.video, { contentType: 'video/mp4', bytes: randomBytes(10 * 2 ** 20) }],
@@ -46,7 +46,7 @@ export function writeFolder(folder: string, files: Files): void {
   for (const [path, { bytes }] of files) writeFileSync(join(folder, path), bytes)
 }
 
-/** Publishes through the SDK; the new site's slug. */
+/** Publishes through the SDK; returns the new site's slug. */
 export async function publishSite(baseUrl: string, files: Files): Promise<string> {
   const transport = nodeTransport({})
   try {
@@ -69,8 +69,8 @@ const WORDS = 'harbor slip keel anchor tide a the of and to vessel launch quay m
   ' ',
 )
 
-/** A page of ordinary markup; it shrinks to about a third. */
-function pageOf(size: number): Buffer {
+/** A page of ordinary markup; compresses to about a third. */
+function buildPage(size: number): Buffer {
   const noise = randomBytes(size)
   let text = '<!doctype html><html lang="en"><head><title>Text</title></head><body>\n'
   for (let at = 0; text.length < size; at++) {

@@ -1,6 +1,6 @@
 import { median } from '../figures.ts'
 
-/** A figure beside the table of works, with the least or the most that it should be. */
+/** A figure beside the table, with its minimum or maximum. */
 export interface Line {
   what: string
   unit: 'ms' | 'MB' | 'times' | 'thousand/s'
@@ -12,11 +12,11 @@ export interface Line {
 export function lineTable(lines: readonly Line[]): string {
   const rows = lines.map((line) => {
     const value = median(line.rounds)
-    const spread = `${shown(Math.min(...line.rounds))} to ${shown(Math.max(...line.rounds))}`
+    const spread = `${formatFigures(Math.min(...line.rounds))} to ${formatFigures(Math.max(...line.rounds))}`
     return [
       line.what,
-      `${shown(value)} ${line.unit}`,
-      limitOf(line),
+      `${formatFigures(value)} ${line.unit}`,
+      getLimit(line),
       metBy(line, value),
       line.rounds.length > 1 ? spread : '',
     ]
@@ -28,8 +28,8 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Three digits that mean something. */
-export function shown(value: number): string {
+/** Three significant digits. */
+export function formatFigures(value: number): string {
   const size = Math.abs(value)
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2)
 }
@@ -38,9 +38,9 @@ export function yes(met: boolean): string {
   return met ? 'yes' : '**no**'
 }
 
-function limitOf({ least, most, unit }: Line): string {
-  if (least !== undefined) return `at least ${shown(least)} ${unit}`
-  return most === undefined ? '' : `at most ${shown(most)} ${unit}`
+function getLimit({ least, most, unit }: Line): string {
+  if (least !== undefined) return `at least ${formatFigures(least)} ${unit}`
+  return most === undefined ? '' : `at most ${formatFigures(most)} ${unit}`
 }
 
 function metBy({ least, most }: Line, value: number): string {

@@ -2,25 +2,25 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { readConfig } from '../../server/config.ts'
-import type { StoredFile } from '../../server/file.ts'
-import { newId } from '../../server/key.ts'
-import { makeLog } from '../../server/log.ts'
-import { type House, openHouse } from '../../server/service.ts'
-import { newSlug } from '../../server/slug.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { newId } from '../../server/lib/tokens.ts'
+import type { StoredFile } from '../../server/sites/manifest.ts'
+import { newSlug } from '../../server/sites/slug.ts'
 import type { SiteRow, VersionRow } from '../../server/store/schema.ts'
-import type { Writing } from '../../server/store/store.ts'
+import type { WriteTransaction } from '../../server/store/store.ts'
 
-/** A site whose root document is like no other. */
+/** A site with a unique root document. */
 export interface SeededSite {
   slug: string
   index: Buffer
 }
 
 interface Seed {
-  /** Sites in all. */
+  /** Total number of sites. */
   sites: number
-  /** Those of them that have a root document of their own; all others share one. */
+  /** Sites with a root document of their own; all others share one. */
   distinct: number
 }
 
@@ -29,13 +29,13 @@ const BYTES = 4096
 const SITES_AT_ONCE = 500
 
 /**
- * Puts sites of ten files of 4 KB straight into the store of a service that does not run: publishing them would take an
- * hour. All but the root document are the same blobs everywhere. Answers those with a document of their own.
+ * Inserts sites of ten files of 4 KB directly into the store of a stopped service: publishing them would take
+ * an hour. All but the root document share their blobs. Returns the sites with a document of their own.
  */
 export async function seedSites(data: string, { sites, distinct }: Seed): Promise<SeededSite[]> {
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const config = readConfig({ SLIPWAY_DATA: data })
-  await using house = await openHouse(config, { log, version: 'bench' })
+  await using house = await openForOperator(config, { log, version: 'bench' })
   const shared = await keep(house, Array.from({ length: FILES }, noise))
   const made: SeededSite[] = []
   for (let at = 0; at < sites; at += SITES_AT_ONCE) {
@@ -62,7 +62,10 @@ export function writeSites(folder: string, sites: readonly SeededSite[]): void {
   }
 }
 
-/** Places of `count` requests over `sites` sites by Zipf's law with exponent 1: the k-th is asked 1/k as often as the first. */
+/**
+ * Positions of `count` requests over `sites` sites by Zipf's law with exponent 1: the k-th is requested 1/k
+ * as often as the first.
+ */
 export function zipf(sites: number, count: number): number[] {
   const sums = new Float64Array(sites)
   for (let at = 0, sum = 0; at < sites; at++) sums[at] = sum += 1 / (at + 1)
@@ -86,17 +89,17 @@ interface Blob {
   bytes: Buffer
 }
 
-/** Takes blobs in as a publish does. */
-async function keep({ blobs }: House, contents: Buffer[]): Promise<Blob[]> {
+/** Stores blobs as a publish does. */
+async function keep({ blobs }: OperatorContext, contents: Buffer[]): Promise<Blob[]> {
   const batch = newId(Date.now())
-  const kept = contents.map((bytes) => ({ bytes, size: bytes.length, hash: hashOf(bytes) }))
-  await Promise.all(kept.map(({ bytes, size }) => blobs.receive(batch, Readable.from([bytes]), { size })))
-  await blobs.settle(batch, kept)
+  const kept = contents.map((bytes) => ({ bytes, size: bytes.length, hash: hashBytes(bytes) }))
+  await Promise.all(kept.map(({ bytes, size }) => blobs.put(batch, Readable.from([bytes]), { size })))
+  await blobs.commit(batch, kept)
   await blobs.discard(batch)
   return kept
 }
 
-async function insert(tx: Writing, slug: string, blobs: readonly Blob[]): Promise<void> {
+async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]): Promise<void> {
   const now = Date.now()
   const id = newId(now)
   const files: StoredFile[] = blobs.map(({ hash, size }, index) => ({
@@ -121,7 +124,7 @@ async function insert(tx: Writing, slug: string, blobs: readonly Blob[]): Promis
     created_at: now,
     updated_at: now,
   })
-  await tx.blobNames.name(
+  await tx.blobReferences.addReferences(
     slug,
     blobs.map(({ hash }) => hash),
   )
@@ -160,6 +163,6 @@ function noise(): Buffer {
   return randomBytes(BYTES)
 }
 
-function hashOf(bytes: Buffer): string {
+function hashBytes(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

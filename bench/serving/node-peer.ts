@@ -11,12 +11,12 @@ type Modules = {
 
 const [name, folder, port] = process.argv.slice(2) as [keyof Modules, string, string]
 
-createServer(await handlerOf(name))
+createServer(await createHandler(name))
   .on('connection', (socket) => socket.setNoDelay(true))
   .listen(Number(port), '127.0.0.1')
 
-/** Each as its own page says that it is used, with entity tags. */
-async function handlerOf(name: keyof Modules): Promise<Handle> {
+/** Configured as its own documentation says, with entity tags. */
+async function createHandler(name: keyof Modules): Promise<Handle> {
   const module: unknown = await import(name)
   if (name === 'sirv') return (module as Modules['sirv']).default(folder, { etag: true })
   const handle = (module as Modules['serve-handler']).default

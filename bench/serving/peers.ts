@@ -6,7 +6,7 @@ import { REDIRECT } from './content.ts'
 import { freePort, type PeerProcess, startPeer } from './server.ts'
 
 interface Folders {
-  /** For configuration and whatever the peer itself writes. */
+  /** For configuration and files of the peer itself. */
   own: string
   /** The files of the one site. */
   site: string
@@ -16,11 +16,11 @@ interface Folders {
 
 export interface Nginx extends PeerProcess {
   port: number
-  /** Answers by Host, from a folder a site. */
+  /** Serves by Host, from a folder per site. */
   sitesPort: number
 }
 
-/** nginx as it is tuned for static files: one worker, sendfile, open files kept, no log. */
+/** nginx tuned for static files: one worker, sendfile, open file cache, no log. */
 export async function startNginx({ own, site, sites }: Folders): Promise<Nginx> {
   const [port, sitesPort] = [await freePort(), await freePort()]
   mkdirSync(own, { recursive: true })

@@ -13,7 +13,7 @@ import { runWrk, writeScript } from './wrk.ts'
 const SECONDS = 10
 const TOP = 10
 
-/** The part of a `.cpuprofile` that is read here. */
+/** The used fields of a `.cpuprofile`. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]
   samples: number[]
@@ -21,7 +21,7 @@ interface CpuProfile {
   timeDeltas: number[]
 }
 
-/** Where a service spends its time while a browser's 4 KB are asked for: the functions that took most by themselves. */
+/** A CPU profile of a service that serves 4 KB to a browser: the functions with the most self time. */
 export async function profile(folder: string): Promise<Report> {
   const profiles = join(folder, 'profiles')
   mkdirSync(profiles)
@@ -31,7 +31,7 @@ export async function profile(folder: string): Promise<Report> {
   return { markdown: `${said}\n\n${table}`, data: { perSecond, rows }, pages: {} }
 }
 
-/** The functions that took most by themselves, of the one profile in a folder. */
+/** The functions with the most self time in the only profile of a folder. */
 export function hottest(profiles: string) {
   const [file] = readdirSync(profiles).filter((name) => name.endsWith('.cpuprofile'))
   const read = JSON.parse(readFileSync(join(profiles, file!), 'utf8')) as CpuProfile
@@ -43,7 +43,7 @@ export function hottest(profiles: string) {
   return { rows, table }
 }
 
-/** Node writes the profile when the service has ended. */
+/** Node writes the profile when the service has exited. */
 async function load(folder: string, profiles: string): Promise<number> {
   const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-interval=250` }
   await using service = await startServer(join(folder, 'data'), { core: SERVER_CORE, environment })
@@ -71,7 +71,7 @@ function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
     const { functionName, url, lineNumber } = frames.get(sample)!
     if (functionName === '(idle)') continue
     const name = functionName || '(anonymous)'
-    const where = placeOf(url, lineNumber)
+    const where = toLocation(url, lineNumber)
     const key = `${name} ${where}`
     const entry = times.get(key) ?? { name, where, time: 0 }
     entry.time += timeDeltas[index]!
@@ -83,7 +83,7 @@ function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
     .map(({ name, where, time }) => ({ name, where, share: time / all }))
 }
 
-function placeOf(url: string, line: number): string {
+function toLocation(url: string, line: number): string {
   if (url === '') return ''
   const path = url.startsWith('file:') ? relative(ROOT, fileURLToPath(url)) : url
   return `${path}:${line + 1}`

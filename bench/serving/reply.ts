@@ -3,19 +3,19 @@ import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { type Request, wireForm } from './request.ts'
 
-/** One answer, read byte for byte. */
+/** A response, read byte by byte. */
 export interface Reply {
   status: number
   /** Names in lower case. */
   headers: ReadonlyMap<string, string>
   body: Buffer
-  /** Bytes of the whole answer as it came over the wire. */
+  /** Bytes of the whole response on the wire. */
   wire: number
-  /** Milliseconds from the request's last byte to the answer's first. */
+  /** Milliseconds from the request's last byte to the response's first. */
   firstByte: number
 }
 
-/** A connection of its own, on which one request follows another. */
+/** A connection for consecutive requests. */
 export class Line implements Disposable {
   readonly #socket: Socket
 
@@ -23,7 +23,7 @@ export class Line implements Disposable {
     this.#socket = socket
   }
 
-  /** Over TLS where there is a name to ask for. */
+  /** Over TLS when a server name is given. */
   static async open(port: number, secureName?: string): Promise<Line> {
     const place = { host: '127.0.0.1', port, noDelay: true }
     const secure = { servername: secureName ?? '', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
@@ -32,7 +32,7 @@ export class Line implements Disposable {
     return new Line(socket)
   }
 
-  /** Rejects when the connection ends before the answer does, or after ten seconds. */
+  /** Rejects when the connection ends before the response does, or after ten seconds. */
   ask(request: Request): Promise<Reply> {
     const socket = this.#socket
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
@@ -59,13 +59,13 @@ export class Line implements Disposable {
   }
 }
 
-/** Asks once on a connection of its own. */
+/** Sends one request on a connection of its own. */
 export async function ask(port: number, request: Request): Promise<Reply> {
   using line = await Line.open(port)
   return await line.ask(request)
 }
 
-/** Undefined while some of it is still to come. */
+/** Undefined while the response is incomplete. */
 function readReply(bytes: Buffer): Omit<Reply, 'firstByte'> | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -78,11 +78,11 @@ function readReply(bytes: Buffer): Omit<Reply, 'firstByte'> | undefined {
   )
   const status = Number(first!.split(' ')[1])
   const rest = bytes.subarray(end + 4)
-  const body = status === 304 ? rest : bodyOf(rest, headers)
+  const body = status === 304 ? rest : readBody(rest, headers)
   return body && { status, headers, body, wire: bytes.length }
 }
 
-function bodyOf(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
+function readBody(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {
   if (headers.get('transfer-encoding') === 'chunked') return unchunked(rest)
   const length = Number(headers.get('content-length') ?? 0)
   return rest.length >= length ? rest : undefined

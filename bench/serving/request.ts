@@ -1,15 +1,15 @@
-/** A GET request as it goes over the wire, headers in their order. */
+/** A GET request on the wire, with its headers in order. */
 export interface Request {
   path: string
   headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** What a program asks that has nothing to say. */
+/** A minimal request of a program. */
 export function bareRequest(path: string, host: string): Request {
   return { path, headers: [['Host', host]] }
 }
 
-/** The 14 headers of a page that somebody opens in Chromium on Linux, in its order. */
+/** The 14 headers of a page navigation in Chromium on Linux, in its order. */
 export function browserRequest(path: string, host: string): Request {
   return {
     path,

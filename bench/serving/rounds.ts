@@ -4,7 +4,7 @@ import type { Server, ServerName } from './server.ts'
 import type { Judged, Work } from './works.ts'
 import { type Expected, type Load, type Run, runWrk, writeScript } from './wrk.ts'
 
-/** A work as one server was asked it: all rounds, or why it could not be measured. */
+/** The results of a server for a workload: all rounds, or why it could not be measured. */
 export interface Result {
   work: Judged
   runs: ReadonlyMap<ServerName, readonly Run[]>
@@ -18,19 +18,19 @@ export interface Pace {
   warmUp: number
 }
 
-/** A server with its process and the port that finds sites by Host, which is the same for us. */
+/** A server with its process and the port that finds sites by Host, which is the same for ours. */
 export interface Asked extends Server {
   pid: number
   sitesPort: number
 }
 
-/** Asks a server for so many seconds; undefined when no whole answer came. Throws when one was wrong. */
+/** Runs for `seconds`; undefined when no complete response arrived. Throws on a wrong response. */
 export type Runner = (seconds: number) => Promise<Run | undefined>
 
-/** A work with its client. */
+/** A workload with its client. */
 export interface Driven extends Judged {
   servers: readonly ServerName[]
-  /** Looks at every answer once before, and throws when one is wrong. */
+  /** Checks every response once, and throws when one is wrong. */
   ready(server: Asked): Promise<Runner>
 }
 
@@ -49,12 +49,12 @@ interface Prepared {
 
 const LATER_SECONDS = 60
 
-/** How often a run may be taken again that a busy machine left without a whole answer. */
+/** How often a run without a complete response is repeated. */
 const TRIES = 3
 
 /**
- * Every server once a round and work, in an order that moves on each time; nobody else is asked meanwhile. Each answer
- * was looked at before by its bytes, and a run in which other answers came counts as failed.
+ * Runs every server once per round and workload, in rotating order and alone. Each response was checked byte
+ * by byte before, and a run with different responses counts as failed.
  */
 export async function runRounds(options: RoundsOptions): Promise<Result[]> {
   const { works, pace } = options
@@ -68,7 +68,7 @@ export async function runRounds(options: RoundsOptions): Promise<Result[]> {
   return results
 }
 
-/** A work whose client is wrk on that core; `folder` is for its scripts. */
+/** A workload with wrk on that core; `folder` is for its scripts. */
 export function byWrk(work: Work, { folder, core }: { folder: string; core: number }): Driven {
   return {
     ...work,
@@ -106,8 +106,8 @@ async function prepare(work: Driven, { servers }: RoundsOptions): Promise<Measur
 }
 
 /**
- * Asks every request of a load once, which warms it too. Throws when an answer is wrong, or when answers have several
- * lengths, since wrk's bytes could not be checked then.
+ * Sends every request of a load once, which also warms it. Throws when a response is wrong, or when responses
+ * differ in length, since wrk's byte count could not be verified then.
  */
 async function inspect(work: Work, server: Server, { requests }: Load): Promise<Expected> {
   using line = await Line.open(server.port, server.secureName)
@@ -139,13 +139,13 @@ async function measure(
   try {
     const measured = await measuredRun(runner, options.pace, () => options.watch?.(work, server))
     runs.set(name, [...(runs.get(name) ?? []), measured])
-    tell(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
+    report(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
   } catch (error) {
     fail(result, name, error)
   }
 }
 
-/** A warm-up and a run, which `watch` watches until what it gives is disposed. */
+/** A warm-up and a run under `watch`. */
 export async function measuredRun(
   runner: Runner,
   { seconds, warmUp }: Pace,
@@ -163,10 +163,10 @@ export async function measuredRun(
 function fail({ work, runs, failed }: Measuring, name: ServerName, error: unknown): void {
   runs.delete(name)
   failed.set(name, (error as Error).message)
-  tell(work, name, (error as Error).message)
+  report(work, name, (error as Error).message)
 }
 
-function tell({ id }: Judged, name: ServerName, what: string): void {
+function report({ id }: Judged, name: ServerName, what: string): void {
   console.error(`${id.padEnd(10)} ${name.padEnd(14)} ${what}`)
 }
 

@@ -6,13 +6,13 @@ export const SERVERS = ['ours', 'nginx', 'Caddy', 'sirv', 'serve-handler'] as co
 
 export type ServerName = (typeof SERVERS)[number]
 
-/** A server that is ready to be asked. */
+/** A running server. */
 export interface Server {
   name: ServerName
   port: number
-  /** The Host header that the site is asked by. */
+  /** The Host header of the site. */
   host: string
-  /** The name to ask for in the handshake, where the port is one of TLS. */
+  /** The TLS server name, where the port uses TLS. */
   secureName?: string
 }
 
@@ -24,7 +24,7 @@ export interface PeerProcess extends AsyncDisposable {
   pid: number
 }
 
-/** Starts a peer on the servers' core and waits until it takes connections. */
+/** Starts a peer on the servers' core and waits until it accepts connections. */
 export async function startPeer(
   command: readonly string[],
   port: number,

@@ -27,13 +27,13 @@ const WHOLE: Plan = {
   scale: { sites: 100_000, asked: 10_000, coldFiles: 200 },
 }
 
-/** For trying: figures of one round are no figures. */
+/** For trial runs: one round is no measurement. */
 const QUICK: Plan = {
   pace: { rounds: 1, seconds: 2, warmUp: 1 },
   scale: { sites: 10_000, asked: 1000, coldFiles: 20 },
 }
 
-/** How fast visitors are answered, beside other servers on the same core in the same rounds. */
+/** Serving speed, beside other servers on the same core in the same rounds. */
 export const serving: Measurement = {
   name: 'serving',
   means: 'responses a second on one core beside nginx, Caddy, sirv and serve-handler; cold files; memory',

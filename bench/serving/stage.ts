@@ -7,19 +7,19 @@ import { startCaddy, startNginx, startNodePeer } from './peers.ts'
 import type { Asked } from './rounds.ts'
 import { SERVER_CORE, type ServerName } from './server.ts'
 
-/** How much is put up. */
+/** Amount of content. */
 export interface Scale {
-  /** Sites in the store, and those of them that are asked for. */
+  /** Sites in the store, and those that are requested. */
   sites: number
   asked: number
   coldFiles: number
 }
 
-/** All servers with the same content, up and idle. */
+/** All servers with the same content, running and idle. */
 export interface Stage extends AsyncDisposable {
   servers: ReadonlyMap<ServerName, Asked>
   service: ServerProcess
-  /** The folder of the service's data. */
+  /** The service's data folder. */
   data: string
   files: Files
   coldPaths: string[]

@@ -1,13 +1,13 @@
 import { median } from '../figures.ts'
-import { type Line, markdown, shown, yes } from './figures.ts'
+import { formatFigures, type Line, markdown, yes } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
 import type { Run } from './wrk.ts'
 
-/** Of a core; a server below it was not what set the speed. */
+/** Of a core; below it the server was not the bottleneck. */
 const FULL = 0.9
 
-/** Thousand responses a second of every server, and how near ours comes to nginx. */
+/** Thousand responses a second of every server, and the ratio to nginx. */
 export function worksTable(results: readonly Result[], servers: readonly ServerName[] = SERVERS): string {
   const head = ['work', ...servers, 'ours to nginx', 'wanted', 'met', 'by CPU time']
   return markdown(
@@ -20,7 +20,7 @@ export function worksTable(results: readonly Result[], servers: readonly ServerN
   )
 }
 
-/** In the same rounds, round by round: what slows the machine down slows both. */
+/** Round by round: interference slows both. */
 export function ratios(
   { runs }: Result,
   one: ServerName,
@@ -33,12 +33,12 @@ export function ratios(
   return ours.map((run, round) => speed(run) / speed(others[round]!))
 }
 
-/** Responses for each second on a core: nearly the same on a busy machine as on a quiet one. */
+/** Responses per CPU second: nearly the same on a busy machine as on an idle one. */
 export function perCpuSecond({ perSecond, cores }: Run): number {
   return perSecond / cores
 }
 
-/** What the works tell beside the table. */
+/** Figures beside the table. */
 export function workLines(results: readonly Result[]): Line[] {
   const of = (id: string) => results.find(({ work }) => work.id === id)!
   const spread = (name: ServerName) => {
@@ -53,7 +53,7 @@ export function workLines(results: readonly Result[]): Line[] {
   return [...caddyLines(results), ...told.map((line) => ({ ...line, unit: 'times' as const }))]
 }
 
-/** How near ours comes to Caddy, where that is wanted. */
+/** The ratio to Caddy, where there is a target. */
 export function caddyLines(results: readonly Result[]): Line[] {
   return results.flatMap((result): Line[] => {
     const { name, reach } = result.work
@@ -63,18 +63,18 @@ export function caddyLines(results: readonly Result[]): Line[] {
   })
 }
 
-/** How far the figures may be believed: those of a busy machine, or of a wrk that could do no more, tell little. */
+/** How reliable the figures are: a busy machine or a saturated wrk distorts them. */
 export function circumstances(results: readonly Result[]): string[] {
   return [...quietness(results), ...notBusy(results)]
 }
 
-/** The server was not at its limit there, so wrk was, or something else took the core. */
+/** The server was not saturated there: wrk was, or other work took the core. */
 function notBusy(results: readonly Result[]): string[] {
   const byClock = results.filter(({ work }) => !work.byCpuTime)
   const cells = byClock.flatMap(({ work, runs }) =>
     [...runs].flatMap(([name, rounds]) => {
       const cores = median(rounds.map((run) => run.cores))
-      return cores < FULL ? [`${work.name}, ${name} (${shown(cores)})`] : []
+      return cores < FULL ? [`${work.name}, ${name} (${formatFigures(cores)})`] : []
     }),
   )
   if (cells.length === 0) return []
@@ -86,11 +86,11 @@ function quietness(results: readonly Result[]): string[] {
   const shares = runs.flatMap(({ waiting }) => waiting ?? []).map((share) => share * 100)
   if (shares.length === 0) return []
   return [
-    `Some program waited for a core in ${shown(median(shares))} % of the median run's time (from ${shown(Math.min(...shares))} to ${shown(Math.max(...shares))} %): the more, the busier the machine was with other things.`,
+    `Some program waited for a core in ${formatFigures(median(shares))} % of the median run's time (from ${formatFigures(Math.min(...shares))} to ${formatFigures(Math.max(...shares))} %): the more, the busier the machine was with other things.`,
   ]
 }
 
-/** Why cells are empty that should not be. */
+/** Why cells are empty. */
 export function failures(results: readonly Result[]): string[] {
   return results.flatMap(({ work, failed }) =>
     [...failed].map(([name, reason]) => `- ${work.name}, ${name}: not measured, since ${reason}.`),
@@ -104,10 +104,10 @@ function thousands({ runs }: Result, name: ServerName): number[] | undefined {
 function cell(result: Result, name: ServerName): string {
   const values = thousands(result, name)
   if (values) {
-    const middle = shown(median(values))
+    const middle = formatFigures(median(values))
     return values.length === 1
       ? middle
-      : `${middle} (${shown(Math.min(...values))}–${shown(Math.max(...values))})`
+      : `${middle} (${formatFigures(Math.min(...values))}–${formatFigures(Math.max(...values))})`
   }
   return result.failed.has(name) ? 'failed' : ''
 }
@@ -118,14 +118,14 @@ function comparison(result: Result): string[] {
   const byCpu = ratios(result, 'ours', 'nginx', perCpuSecond)
   const judged = ratios(result, 'ours', 'nginx', judgedSpeed(result))
   return [
-    found.length > 0 ? shown(median(found)) : '',
-    wanted === undefined ? '' : shown(wanted),
+    found.length > 0 ? formatFigures(median(found)) : '',
+    wanted === undefined ? '' : formatFigures(wanted),
     wanted === undefined ? '' : yes(judged.length > 0 && median(judged) >= wanted),
-    byCpu.length > 0 ? shown(median(byCpu)) : '',
+    byCpu.length > 0 ? formatFigures(median(byCpu)) : '',
   ]
 }
 
-/** By the clock, or by the CPU time of the server, as the work is judged. */
+/** By wall clock or by the server's CPU time, as the workload is judged. */
 export function judgedSpeed({ work }: Result): (run: Run) => number {
   return work.byCpuTime ? perCpuSecond : ({ perSecond }) => perSecond
 }

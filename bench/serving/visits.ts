@@ -4,7 +4,7 @@ import { program } from '../../scripts/program.mjs'
 import { type Measurement, median, type Report } from '../figures.ts'
 import { type ServerProcess, scratchFolder, startServer } from '../server-process.ts'
 import { publishSite, siteFiles } from './content.ts'
-import { markdown, shown, yes } from './figures.ts'
+import { formatFigures, markdown, yes } from './figures.ts'
 import { seedSites } from './many-sites.ts'
 import { type Asked, byWrk, measuredRun, type Pace, type Runner } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
@@ -12,30 +12,30 @@ import { manySitesWorks, siteWorks, type Work } from './works.ts'
 
 interface Plan {
   pace: Pace
-  /** Sites of the work with many. */
+  /** Sites of the workload with many sites. */
   sites: number
 }
 
 const WHOLE: Plan = { pace: { rounds: 15, seconds: 4, warmUp: 1 }, sites: 10_000 }
 
-/** For trying: figures of three rounds tell no hundredths. */
+/** For trial runs: three rounds do not show hundredths. */
 const QUICK: Plan = { pace: { rounds: 3, seconds: 2, warmUp: 1 }, sites: 1000 }
 
-/** What counting may cost, as a share of what an answer takes without it. */
-const MOST = 0.03
+/** Maximum cost of counting, as a fraction of a response without it. */
+const MAX_OVERHEAD = 0.03
 
-/** A service that counts, and one that does not. */
+/** A service with and without counting. */
 type Setting = 'on' | 'off'
 
 interface Result {
   work: Work
-  /** Microseconds on a core for each answer, by round. */
+  /** CPU microseconds per response, by round. */
   runs: Record<Setting, number[]>
 }
 
 /**
- * What it costs to count visits: two services with the same sites, one of which counts, on the same core, asked in turns. It is
- * the processor time of each answer that is compared, which other work on the machine changes least.
+ * The cost of counting visits: two services with the same sites, one of which counts, on the same core in
+ * turns. Compares CPU time per response, which other work on the machine affects least.
  */
 export const visits: Measurement = {
   name: 'visits',
@@ -79,7 +79,7 @@ async function open(
   return { name: 'ours', host: `${slug}.localhost:${port}`, port, sitesPort: port, pid: service.pid }
 }
 
-/** Both once a round and work, now the one first and now the other. */
+/** Both once per round and workload, in alternating order. */
 async function runRounds(
   works: readonly Work[],
   servers: Record<Setting, Asked>,
@@ -115,12 +115,12 @@ function report({ rounds, seconds }: Pace, results: readonly Result[]): Report {
     const cost = median(costs)
     return [
       work.name,
-      `${shown(median(off))} µs`,
-      `${shown(median(on))} µs`,
+      `${formatFigures(median(off))} µs`,
+      `${formatFigures(median(on))} µs`,
       percent(cost),
       `${percent(Math.min(...costs))} to ${percent(Math.max(...costs))}`,
-      percent(MOST),
-      yes(cost <= MOST),
+      percent(MAX_OVERHEAD),
+      yes(cost <= MAX_OVERHEAD),
     ]
   })
   const head = ['work', 'not counted', 'counted', 'cost', 'rounds', 'at most', 'met']

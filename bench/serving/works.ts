@@ -6,38 +6,38 @@ import { bareRequest, browserRequest, type Request, withHeader } from './request
 import { SERVERS, type Server, type ServerName } from './server.ts'
 import type { Load } from './wrk.ts'
 
-/** What the table says of a work and wants of it. */
+/** Description and targets of a workload. */
 export interface Judged {
   id: string
   name: string
-  /** Times nginx's and times Caddy's speed. */
+  /** Multiples of nginx's and Caddy's speed. */
   reach?: { nginx?: number; caddy?: number }
-  /** Judged by the CPU time that it takes the server: where a client cannot ask for as much as the server could answer. */
+  /** Judged by the server's CPU time: where a client cannot saturate the server. */
   byCpuTime?: true
 }
 
-/** One row of the table: what is asked, of whom, and what a right answer is. */
+/** One row of the table: the requests, their servers, and the correct response. */
 export interface Work extends Judged {
   servers: readonly ServerName[]
   load(server: Server): Promise<Load> | Load
-  /** What is wrong with the answer to one request of the load; undefined when nothing is. */
+  /** Why the response to one request of the load is wrong; undefined when it is right. */
   wrong(reply: Reply, place: number, server: Server): string | undefined
-  /** Asked on the port that finds sites by Host. */
+  /** Uses the port that finds sites by Host. */
   bySite?: true
-  /** What is asked for is made in the background after a publish. */
+  /** Requests precompressed content. */
   comesLater?: true
 }
 
 const WITH_REDIRECTS: readonly ServerName[] = ['ours', 'nginx', 'Caddy']
 
-/** serve-handler keeps every file open that it answers 304 to, and ends after some ten thousand. */
+/** serve-handler leaks an open file with every 304, and ends after some ten thousand. */
 const WITH_304 = SERVERS.filter((name) => name !== 'serve-handler')
 
 const MEBIBYTE = 2 ** 20
 const RANGES = 1000
 const CHOICES = 2 ** 16
 
-/** All rows but those over many sites. */
+/** All rows except those over many sites. */
 export function siteWorks(files: Files): Work[] {
   const bytesOf = (path: string) => files.get(path)!.bytes
   const video = bytesOf(PATHS.video)
@@ -129,7 +129,7 @@ export function siteWorks(files: Files): Work[] {
   ]
 }
 
-/** Many sites by Zipf's law, and one site asked by the same script, so that both cost wrk the same. */
+/** Many sites by Zipf's law, and one site by the same script, so that both cost wrk the same. */
 export function manySitesWorks(sites: readonly SeededSite[]): Work[] {
   const requests = (server: Server, asked: readonly SeededSite[]) =>
     asked.map(({ slug }) => browserRequest('/', `${slug}.localhost:${server.port}`))
@@ -164,7 +164,7 @@ function rangeRequest(host: string, range: string): Request {
   return withHeader(bareRequest(`/${PATHS.video}`, host), 'Range', `bytes=${range}`)
 }
 
-/** What a browser asks that has the file, with the validators that this server gave it. */
+/** A browser's revalidation with the validators of this server. */
 async function revalidation({ port, host }: Server): Promise<Load> {
   const request = browserRequest(`/${PATHS.plain}`, host)
   const { headers } = await ask(port, request)
@@ -204,7 +204,7 @@ function otherBody(body: Buffer, wanted: Buffer): string | undefined {
   return body.equals(wanted) ? undefined : `its body of ${body.length} bytes is another one`
 }
 
-/** Some servers answer with a whole address, which is as good. */
+/** Some servers return a full URL, which is equivalent. */
 function otherLocation({ headers }: Reply): string | undefined {
   const location = headers.get('location') ?? ''
   return location.endsWith(REDIRECT.to) ? undefined : `it leads to '${location}'`

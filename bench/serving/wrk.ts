@@ -7,47 +7,47 @@ import { type Request, wireForm } from './request.ts'
 
 export const CONNECTIONS = 64
 
-/** What wrk asks again and again: one request, or several in an order that is worked out before. */
+/** The requests of wrk: one, or several in a precomputed order. */
 export interface Load {
   requests: readonly Request[]
-  /** Places in `requests`, taken one after the other; absent when there is one request only. */
+  /** Indices into `requests`; absent for a single request. */
   order?: readonly number[]
 }
 
-/** What every answer must be, as it was seen before. */
+/** The verified properties of every response. */
 export interface Expected {
   status: number
-  /** Bytes over the wire. */
+  /** Bytes on the wire. */
   wire: number
 }
 
 export interface Run {
-  /** Whole answers a second. Of large files parts count too, or few answers would make a rough figure. */
+  /** Complete responses per second. Of large files fractions count too. */
   perSecond: number
   seconds: number
-  /** Milliseconds, where the client tells them. */
+  /** Milliseconds, where the client reports them. */
   p50?: number
   p99?: number
-  /** The share of the run in which some program waited for a core: how much else was going on. */
+  /** The fraction of the run in which some program waited for a core. */
   waiting?: number
-  /** Cores that the server used: near 1 when it was the server that could do no more, and not wrk. */
+  /** Cores that the server used: near 1 when it, and not wrk, was the bottleneck. */
   cores: number
 }
 
 export interface WrkOptions {
   port: number
-  /** Of the server; what its children use counts too. */
+  /** The server's process; its children count too. */
   pid: number
   script: string
   seconds: number
   expected: Expected
-  /** The name to ask for in the handshake, where the port is one of TLS. */
+  /** The TLS server name, where the port uses TLS. */
   secureName?: string
-  /** The core it is pinned to; without it the system chooses. */
+  /** The core it is pinned to; otherwise the system chooses. */
   core?: number
 }
 
-/** What the script prints at its end. */
+/** The output of the script. */
 interface Summary {
   requests: number
   bytes: number
@@ -61,7 +61,7 @@ interface Summary {
   p99: number
 }
 
-/** Writes the script of a load into a folder; wrk sends its bytes as they are. */
+/** Writes the script of a load into a folder; wrk sends its bytes unchanged. */
 export function writeScript(folder: string, name: string, { requests, order }: Load): string {
   const file = join(folder, `${name}.lua`)
   const body = order ? several(folder, name, requests, order) : one(requests[0]!)
@@ -70,8 +70,8 @@ export function writeScript(folder: string, name: string, { requests, order }: L
 }
 
 /**
- * Undefined when no whole answer came in time. Throws when an answer was another than expected, or a connection broke:
- * such a run measures nothing.
+ * Undefined when no complete response arrived in time. Throws on an unexpected response or a broken
+ * connection: such a run measures nothing.
  */
 export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
   const { port, pid, script, seconds, expected, secureName, core } = options
@@ -82,7 +82,7 @@ export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
   ]
   const { text, cores, waiting } = await loaded(command, pid, core)
   const summary = summaryIn(text)
-  refuseWrong(summary, expected)
+  assertCorrect(summary, expected)
   if (summary.requests === 0) return undefined
   const taken = summary.microseconds / 1e6
   return {
@@ -95,10 +95,10 @@ export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
   }
 }
 
-/** What a client printed at its end, and what of the cores the server used meanwhile. */
+/** A client's output, and the server's CPU use. */
 export interface Loaded extends Pick<Run, 'cores' | 'waiting'> {
   text: string
-  /** From its start to its end. */
+  /** From start to end. */
   seconds: number
 }
 
@@ -121,7 +121,7 @@ function one(request: Request): string {
 function wrk.format() return request end`
 }
 
-/** In files beside the script: a chunk of Lua has room for 65,536 constants only. */
+/** In files beside the script: a chunk of Lua allows only 65,536 constants. */
 function several(
   folder: string,
   name: string,
@@ -142,7 +142,7 @@ function request()
 end`
 }
 
-/** Without the system's resolver, which need not know the names that sites are asked by. */
+/** Avoids the system's resolver, which need not know the sites' names. */
 const DONE = `function wrk.resolve(host, service)
   wrk.addrs = wrk.lookup("127.0.0.1", service)
 end
@@ -170,8 +170,8 @@ function summaryIn(text: string): Summary {
   return JSON.parse(json) as Summary
 }
 
-/** wrk itself counts statuses from 400 on as errors; that others were right shows in the bytes. */
-function refuseWrong(summary: Summary, { status, wire }: Expected): void {
+/** wrk itself counts statuses from 400 on as errors; the bytes show that the others were right. */
+function assertCorrect(summary: Summary, { status, wire }: Expected): void {
   const { requests, bytes, connect, read, write, timeout } = summary
   const broken = connect + read + write + timeout
   const wrongStatus = status < 400 ? summary.status : requests - summary.status

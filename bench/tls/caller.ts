@@ -1,34 +1,34 @@
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls'
 
-/** What this program is started with, as JSON: whom to call, and how. */
+/** Arguments of this program as JSON. */
 export interface Caller {
   port: number
-  /** The name to ask for in the handshake. */
+  /** The TLS server name. */
   name: string
   path: string
-  /** How long the body of each answer has to be. */
+  /** Expected length of each body. */
   bytes: number
   seconds: number
-  /** Connections at the same time. */
+  /** Concurrent connections. */
   lanes: number
-  /** Whether each connection goes on with the session of the one before. */
+  /** Whether each connection resumes the session of the previous one. */
   resume: boolean
   version: 'TLSv1.2' | 'TLSv1.3'
 }
 
-/** What this program prints at its end, as JSON. */
+/** Output of this program as JSON. */
 export interface Calls {
   handshakes: number
   resumed: number
   seconds: number
   cipher: string
-  /** What went wrong, one sentence each; the first ones. */
+  /** The first errors, one sentence each. */
   problems: string[]
 }
 
 if (import.meta.main) console.log(JSON.stringify(await call(JSON.parse(process.argv[2]!) as Caller)))
 
-/** Opens one connection after another in each lane, and asks each for one answer. */
+/** Opens one connection after another in each lane, with one request each. */
 async function call(caller: Caller): Promise<Calls> {
   const calls: Calls = { handshakes: 0, resumed: 0, seconds: 0, cipher: '', problems: [] }
   const { port, name, version } = caller
@@ -38,7 +38,7 @@ async function call(caller: Caller): Promise<Calls> {
     servername: name,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: false,
-    // Of what servers here know, all know this one: some would take longer for one that others do not have.
+    // Offers only what all servers support: a negotiation would cost some of them more.
     secureContext: createSecureContext({
       minVersion: version,
       maxVersion: version,
@@ -55,7 +55,7 @@ async function call(caller: Caller): Promise<Calls> {
   return { ...calls, seconds: (performance.now() - started) / 1000 }
 }
 
-/** One connection; answers the session that it was given, if it was given one. */
+/** One connection; returns its session, if any. */
 function once(
   { name, port, path, bytes, resume }: Caller,
   calls: Calls,

@@ -9,12 +9,15 @@ export const H2_STREAMS = 32
 
 interface H2Work {
   request: Request
-  /** What every answer's body must be. */
+  /** Expected body of every response. */
   body: Buffer
   core: number
 }
 
-/** Asks by h2load over HTTP/2. The answer is compared before, and a run counts only with whole answers of that length. */
+/**
+ * Runs h2load over HTTP/2. The response is verified first, and a run counts only with complete responses of
+ * that length.
+ */
 export async function byH2load(server: Asked, { request, body, core }: H2Work): Promise<Runner> {
   await inspect(server, request, body)
   const { port, pid } = server
@@ -33,7 +36,7 @@ export async function byH2load(server: Asked, { request, body, core }: H2Work): 
   }
 }
 
-/** What HTTP/2 has no other place for (RFC 9113, 8.2.2 and 8.3.1). */
+/** Headers without pseudo-headers and connection headers (RFC 9113, 8.2.2 and 8.3.1). */
 function fields({ headers }: Request) {
   return headers
     .map(([name, value]) => [name.toLowerCase(), value] as const)

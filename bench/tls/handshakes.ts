@@ -5,14 +5,14 @@ import { loaded } from '../serving/wrk.ts'
 import type { Caller, Calls } from './caller.ts'
 
 interface HandshakeWork extends Pick<Caller, 'path' | 'bytes' | 'resume' | 'version'> {
-  /** The port to ask: where handshakes can be resumed, or cannot. */
+  /** The port with or without resumption. */
   port: number
   core: number
 }
 
 /**
- * A new connection for each request. Whether the server resumes is looked at for each handshake: a run in which some were
- * that should not have been, or were not that should, counts as failed.
+ * A new connection per request. Resumption is checked for each handshake: a run with an unexpected one counts
+ * as failed.
  */
 export async function byHandshakes(server: Asked, work: HandshakeWork): Promise<Runner> {
   const { port, core, ...asked } = work
@@ -25,12 +25,12 @@ export async function byHandshakes(server: Asked, work: HandshakeWork): Promise<
     ]
     const used = await loaded(command, server.pid, core)
     const calls = JSON.parse(used.text) as Calls
-    refuseWrong(calls, caller)
+    assertCorrect(calls, caller)
     const { waiting } = used
     return {
       perSecond: calls.handshakes / calls.seconds,
       seconds: calls.seconds,
-      // The server is asked for a part only of the time that the client takes to start and to end.
+      // The client's start and end do not load the server.
       cores: (used.cores * used.seconds) / calls.seconds,
       ...(waiting === undefined ? {} : { waiting }),
     }
@@ -39,13 +39,13 @@ export async function byHandshakes(server: Asked, work: HandshakeWork): Promise<
   return run
 }
 
-/** What all servers prefer, so that none of them has an easier one. */
+/** The preferred suite of all servers, so that the work is equal. */
 const CIPHERS = {
   'TLSv1.2': 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
   'TLSv1.3': 'TLS_AES_128_GCM_SHA256',
 }
 
-function refuseWrong({ handshakes, resumed, problems, cipher }: Calls, caller: Caller): void {
+function assertCorrect({ handshakes, resumed, problems, cipher }: Calls, caller: Caller): void {
   if (problems.length > 0) throw new Error(`a handshake or its answer failed: ${problems[0]}`)
   if (cipher !== CIPHERS[caller.version])
     throw new Error(`the cipher was ${cipher}, not ${CIPHERS[caller.version]}`)

@@ -1,31 +1,31 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, createSecureContext } from 'node:tls'
-import { memoryOf } from '../server-process.ts'
+import { readMemory } from '../server-process.ts'
 import type { Line } from '../serving/figures.ts'
 import type { SecureService } from './stage.ts'
 
-/** Handshakes of one name before the first look at the memory: as many as follow, since a service grows with them, whatever the names. */
+/**
+ * Handshakes of one name before the first memory sample: as many as follow, since a service grows with
+ * handshakes of any name.
+ */
 const WARM_UP = 10_000
 const PAIRS = 300
 const LANES = 8
 
-/**
- * The handshake of a name that was never asked for beside one that was, one after the other, and the memory that all of
- * them take once they were asked for.
- */
+/** Handshakes of cold and warm names in turn, and the memory of all of them. */
 export async function manyNames(service: SecureService, names: readonly string[]): Promise<Line[]> {
   const { securePort, pid, name } = service
-  await askAll(
+  await requestAll(
     securePort,
     Array.from({ length: WARM_UP }, () => name),
   )
   await pause(1000)
-  const before = await memoryOf(pid, 'VmRSS')
+  const before = await readMemory(pid, 'VmRSS')
   const { cold, warm } = await inPairs(securePort, names.slice(0, PAIRS), name)
-  await askAll(securePort, names.slice(PAIRS))
+  await requestAll(securePort, names.slice(PAIRS))
   await pause(1000)
-  const added = (await memoryOf(pid, 'VmRSS')) - before
+  const added = (await readMemory(pid, 'VmRSS')) - before
   const later = cold.map((milliseconds, index) => milliseconds - warm[index]!)
   const many = names.length.toLocaleString('en')
   return [
@@ -49,7 +49,7 @@ async function inPairs(port: number, names: readonly string[], known: string) {
   return { cold, warm }
 }
 
-async function askAll(port: number, names: readonly string[]): Promise<void> {
+async function requestAll(port: number, names: readonly string[]): Promise<void> {
   const queue = [...names]
   const lane = async () => {
     for (let name = queue.pop(); name !== undefined; name = queue.pop()) await handshake(port, name)

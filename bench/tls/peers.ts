@@ -4,7 +4,7 @@ import { program } from '../../scripts/program.mjs'
 import { freePort, type PeerProcess, startPeer } from '../serving/server.ts'
 
 interface Place {
-  /** For configuration and whatever the peer itself writes. */
+  /** For configuration and files of the peer itself. */
   own: string
   /** The files of the one site. */
   site: string
@@ -17,11 +17,11 @@ interface Place {
 
 export interface SecurePeer extends PeerProcess {
   port: number
-  /** Where handshakes can be resumed; the same port where they always can be. */
+  /** The port with resumption; the same one where it is always possible. */
   resumingPort: number
 }
 
-/** nginx as it is tuned for static files over TLS: one worker, sendfile, open files kept, no log. */
+/** nginx tuned for static files over TLS: one worker, sendfile, open file cache, no log. */
 export async function startNginx(place: Place): Promise<SecurePeer> {
   const [port, resumingPort] = [await freePort(), await freePort()]
   mkdirSync(place.own, { recursive: true })

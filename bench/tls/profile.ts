@@ -7,7 +7,7 @@ import type { SecureAsked, Stage } from './stage.ts'
 
 const SECONDS = 8
 
-/** Where a service spends its time with each work: the functions that took most by themselves. */
+/** A CPU profile for each workload: the functions with the most self time. */
 export async function profile(folder: string, stage: Stage, works: readonly Driven[]): Promise<Report> {
   const parts: string[] = []
   const data: Record<string, unknown> = {}
@@ -22,7 +22,7 @@ export async function profile(folder: string, stage: Stage, works: readonly Driv
   return { markdown: parts.join('\n\n'), data, pages: {} }
 }
 
-/** Node writes the profile when the service has ended. */
+/** Node writes the profile when the service has exited. */
 async function load(stage: Stage, work: Driven, profiles: string): Promise<number> {
   const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-interval=250` }
   await using service = await stage.another(environment)

@@ -1,11 +1,11 @@
-import { readConfig } from '../../server/config.ts'
-import { makeLog } from '../../server/log.ts'
-import { openHouse } from '../../server/service.ts'
-import { Seal } from '../../server/tls/seal.ts'
+import { openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { Issuer } from '../../test/acme/issuer.ts'
 import { certificateRow, domainRow } from '../../test/store/rows.ts'
 
-const DAY = 86_400_000
+const DAY_MS = 86_400_000
 const AT_ONCE = 250
 
 /** A chain, leaf first, and its key: PEM. */
@@ -18,24 +18,24 @@ interface Seed {
   data: string
   /** Of the service. */
   secret: string
-  /** The site that all names show. */
+  /** The site of all names. */
   slug: string
   names: readonly string[]
 }
 
 /**
- * Puts active names with a certificate and a key of their own each straight into the store of a service that does not run.
- * Answers the certificate of the first one.
+ * Inserts active names with a certificate and a key each directly into the store of a stopped service.
+ * Returns the certificate of the first one.
  */
 export async function seedNames({ data, secret, slug, names }: Seed): Promise<Certificate> {
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: secret })
   const issuer = await Issuer.create()
-  const seal = new Seal(secret)
+  const seal = new SecretBox(secret)
   const now = Date.now()
-  const life = { notBefore: now - DAY, notAfter: now + 89 * DAY }
+  const life = { notBefore: now - DAY_MS, notAfter: now + 89 * DAY_MS }
   let first: Certificate | undefined
-  await using house = await openHouse(config, { log, version: 'bench' })
+  await using house = await openForOperator(config, { log, version: 'bench' })
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const some = names.slice(at, at + AT_ONCE)
     const issued = await Promise.all(some.map((name) => issuer.issueWithKey({ ...life, names: [name] })))
@@ -43,7 +43,7 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
     await house.store.write('durable', async (tx) => {
       for (const [index, name] of some.entries()) {
         const { chain, key } = issued[index]!
-        const sealed = seal.seal(key, `certificate ${name}`)
+        const sealed = seal.encrypt(key, `certificate ${name}`)
         await tx.domains.insert(
           domainRow(name, { account_id: 'bench', slug, status: 'active', created_at: now, verified_at: now }),
         )

@@ -8,16 +8,16 @@ import { freePort, SERVER_CORE, type ServerName } from '../serving/server.ts'
 import { startCaddy, startNginx } from './peers.ts'
 import { seedNames } from './seed.ts'
 
-/** The name that everybody serves the site by. */
+/** The site's name on all servers. */
 const NAME = 'www.bench.test'
 
-/** A server with the port where its handshakes can be resumed. */
+/** A server with the port for resumption. */
 export interface SecureAsked extends Asked {
   secureName: string
   resumingPort: number
 }
 
-/** All servers with the same file, chain and key, up and idle. */
+/** All servers with the same file, chain and key, running and idle. */
 export interface Stage extends AsyncDisposable {
   servers: ReadonlyMap<ServerName, SecureAsked>
   page: Buffer
@@ -31,7 +31,7 @@ export interface SecureService extends ServerProcess {
   name: string
 }
 
-/** Publishes through the SDK, puts `count` names with certificates into the store and starts the peers. */
+/** Publishes through the SDK, inserts `count` names with certificates into the store and starts the peers. */
 export async function setStage(folder: string, count: number): Promise<Stage> {
   await using stack = new AsyncDisposableStack()
   const data = join(folder, 'data')
@@ -90,7 +90,7 @@ async function published(data: string, secret: string, files: Files): Promise<st
   return await publishSite(service.baseUrl, files)
 }
 
-/** No CA and no DNS is there to be asked. */
+/** Without a CA and DNS. */
 async function startSecurely(
   data: string,
   secret: string,

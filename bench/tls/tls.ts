@@ -23,10 +23,10 @@ interface Plan {
 
 const WHOLE: Plan = { pace: { rounds: 5, seconds: 3, warmUp: 1 }, names: 10_000 }
 
-/** For trying: figures of one round are no figures. */
+/** For trial runs: one round is no measurement. */
 const QUICK: Plan = { pace: { rounds: 1, seconds: 2, warmUp: 1 }, names: 1000 }
 
-/** How fast visitors are answered over TLS, beside nginx and Caddy on the same core in the same rounds. */
+/** Serving speed over TLS, beside nginx and Caddy on the same core in the same rounds. */
 export const tls: Measurement = {
   name: 'tls',
   means: 'responses and handshakes a second over TLS on one core beside nginx and Caddy; many certificates',

@@ -17,7 +17,7 @@ interface Means {
   core: number
 }
 
-/** All rows: requests on connections that stay, and connections that are for one request. */
+/** All rows: requests on persistent connections, and connections with one request. */
 export function secureWorks({ page, folder, core }: Means): Driven[] {
   const request = (host: string): Request => browserRequest(PATH, host)
   const handshakes = (

@@ -1,27 +1,33 @@
-import { chooseSite, keyOf, notSignedIn } from './account.ts'
-import { type Command, SERVER_OPTION, SITE_OPTION, type Values, type Workplace } from './command.ts'
+import { chooseSite, notSignedIn, resolveKey } from './account.ts'
+import {
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  SERVER_OPTION,
+  SITE_OPTION,
+} from './command.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
-import { Trouble, UsageTrouble } from './trouble.ts'
+import { CliError, UsageError } from './trouble.ts'
 
 /** `slipway claim [link]` */
 export const claim: Command = {
   name: 'claim',
   operands: '[link]',
-  most: 1,
+  maxOperands: 1,
   summary: 'Make an anonymous site yours, for good',
   about: `
 Makes a site that was published without an account yours, so that it does not expire. Without a link it is the
 site that was published from here. Signs you in first where that is needed.`,
   options: { site: SITE_OPTION, server: SERVER_OPTION },
   async run(work, options, [link]) {
-    const { terminal, sites } = work
-    const { server, slug, claimToken } = link === undefined ? fromHere(work, options) : fromLink(link)
-    const key = keyOf(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
+    const { terminal, siteMemory } = work
+    const { server, slug, claimToken } = link === undefined ? fromFolder(work, options) : fromLink(link)
+    const key = resolveKey(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
     const { siteUrl, alreadyOwned } = await work.connect(server, key).claim(slug, claimToken)
-    sites.claimed(slug, server)
+    siteMemory.markClaimed(slug, server)
     const said = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
-    terminal.say(`${terminal.green('✓')} ${slug} ${said}.`)
+    terminal.printNote(`${terminal.green('✓')} ${slug} ${said}.`)
     terminal.print(siteUrl)
   },
 }
@@ -32,12 +38,12 @@ interface Claimable {
   claimToken: string
 }
 
-function fromHere(work: Workplace, options: Values): Claimable {
+function fromFolder(work: CommandContext, options: OptionValues): Claimable {
   const { server, slug, remembered } = chooseSite(work, options)
   if (remembered?.claimToken === undefined) {
-    if (remembered) throw new Trouble(`${remembered.siteUrl} has an owner already`)
+    if (remembered) throw new CliError(`${remembered.siteUrl} has an owner already`)
     const hint = `Give the claim link: ${work.settings.program} claim LINK`
-    throw new Trouble(`There is no claim token for ${slug} here`, hint)
+    throw new CliError(`There is no claim token for ${slug} here`, hint)
   }
   return { server, slug, claimToken: remembered.claimToken }
 }
@@ -49,16 +55,16 @@ function fromLink(link: string): Claimable {
   const slug = parameters.get('slug')
   const claimToken = parameters.get('token')
   if (!address?.endsWith('/claim') || !slug || !claimToken) {
-    throw new UsageTrouble('That is not a claim link', 'It looks like https://…/claim?slug=…&token=…')
+    throw new UsageError('That is not a claim link', 'It looks like https://…/claim?slug=…&token=…')
   }
   return { server: serverAddress(address.slice(0, -'/claim'.length)), slug, claimToken }
 }
 
-async function signInFirst(work: Workplace, { server, slug, claimToken }: Claimable): Promise<string> {
+async function signInFirst(work: CommandContext, { server, slug, claimToken }: Claimable): Promise<string> {
   if (!work.terminal.interactive) throw notSignedIn(work, server)
-  // Nobody should make an account for a site that is gone.
+  // Checks first that the site still exists, before asking to sign in.
   await work.connect(server, undefined).claimPreview(slug, claimToken)
-  work.terminal.say(`To own a site you need an account at ${server}; an email address is enough.`)
+  work.terminal.printNote(`To own a site you need an account at ${server}; an email address is enough.`)
   const key = await signIn(work, server)
   if (key === undefined) throw notSignedIn(work, server)
   return key

@@ -1,4 +1,4 @@
-import type { Patience } from '../sdk/retry.ts'
+import type { RetryPolicy } from '../sdk/retry.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import type { Keyring } from './memory/keyring.ts'
 import type { SiteMemory } from './memory/site-memory.ts'
@@ -6,19 +6,19 @@ import type { Settings } from './settings.ts'
 import type { Launch } from './terminal/browser.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-export interface Option {
+export interface CommandOption {
   type: 'string' | 'boolean'
   short?: string
-  /** What stands for the value in the help. */
+  /** The placeholder of the value in the help. */
   value?: string
   /** One sentence, without a full stop. */
   help: string
 }
 
-export type Values = Record<string, string | boolean | undefined>
+export type OptionValues = Record<string, string | boolean | undefined>
 
-/** What a command works with, beside its own words. */
-export interface Workplace {
+/** What a command works with beside its arguments. */
+export interface CommandContext {
   cwd: string
   env: Record<string, string | undefined>
   platform: string
@@ -26,44 +26,44 @@ export interface Workplace {
   settings: Settings
   terminal: Terminal
   keyring: Keyring
-  sites: SiteMemory
-  patience: Patience
+  siteMemory: SiteMemory
+  retryPolicy: RetryPolicy
   signal: AbortSignal
   launch: Launch
-  /** A client of a server. The key must be that server's own. */
+  /** A client of a server. The key must belong to that server. */
   connect(server: string, key: string | undefined): Slipway
 }
 
 export interface Command {
   name: string
-  /** What comes after the name, such as `[folder]`. */
+  /** Operands after the name, such as `[folder]`. */
   operands: string
-  /** How many operands there may be. */
-  most: number
+  /** Maximum number of operands. */
+  maxOperands: number
   /** One line for the list of commands. */
   summary: string
   /** A few sentences for the command's own help. */
   about: string
-  options: Record<string, Option>
-  run(work: Workplace, options: Values, operands: string[]): Promise<void>
+  options: Record<string, CommandOption>
+  run(work: CommandContext, options: OptionValues, operands: string[]): Promise<void>
 }
 
-export const SERVER_OPTION: Option = {
+export const SERVER_OPTION: CommandOption = {
   type: 'string',
   value: 'URL',
   help: 'The server; else SLIPWAY_URL, the one remembered, or http://localhost:8080',
 }
 
-export const SITE_OPTION: Option = {
+export const SITE_OPTION: CommandOption = {
   type: 'string',
   value: 'SLUG',
   help: 'The site; else the one that was published from here',
 }
 
-export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' }
+export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON' }
 
-/** The text of a string option. */
-export function text(options: Values, name: string): string | undefined {
+/** The value of a string option. */
+export function stringOption(options: OptionValues, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }

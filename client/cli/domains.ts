@@ -1,34 +1,34 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import type { DomainRecord } from '../wire.ts'
-import { harmless } from '../words.ts'
-import { asAccount, serverOf } from './account.ts'
+import { stripControlChars } from '../words.ts'
+import { accountClient, resolveServer } from './account.ts'
 import {
   type Command,
+  type CommandContext,
   JSON_OPTION,
+  type OptionValues,
   SERVER_OPTION,
   SITE_OPTION,
-  type Values,
-  type Workplace,
 } from './command.ts'
-import { nearest } from './command-line.ts'
 import { add } from './domain/add.ts'
-import { finding, listing } from './domain/record.ts'
-import { Trouble, UsageTrouble } from './trouble.ts'
+import { formatDomainList, formatFindings } from './domain/record.ts'
+import { findNearest } from './nearest.ts'
+import { CliError, UsageError } from './trouble.ts'
 
-type Action = (work: Workplace, options: Values, domain: string | undefined) => Promise<void>
+type Action = (work: CommandContext, options: OptionValues, domain: string | undefined) => Promise<void>
 
 const ACTIONS: Record<string, Action> = {
   list,
-  add: (work, options, domain) => add(work, options, named(work, 'add', domain)),
-  check: (work, options, domain) => check(work, options, named(work, 'check', domain)),
-  remove: (work, options, domain) => remove(work, options, named(work, 'remove', domain)),
+  add: (work, options, domain) => add(work, options, requireDomain(work, 'add', domain)),
+  check: (work, options, domain) => check(work, options, requireDomain(work, 'check', domain)),
+  remove: (work, options, domain) => remove(work, options, requireDomain(work, 'remove', domain)),
 }
 
 /** `slipway domains` */
 export const domains: Command = {
   name: 'domains',
   operands: '[action] [domain]',
-  most: 2,
+  maxOperands: 2,
   summary: 'Show a site at a domain of your own',
   about: `
 Shows a site at a domain of your own, with a certificate that is renewed by itself.
@@ -51,46 +51,47 @@ Shows a site at a domain of your own, with a certificate that is renewed by itse
   },
 }
 
-async function list(work: Workplace, options: Values, domain: string | undefined): Promise<void> {
+async function list(work: CommandContext, options: OptionValues, domain: string | undefined): Promise<void> {
   const { terminal, settings } = work
   if (domain !== undefined) return check(work, options, domain)
-  const { domains: found } = await asAccount(work, options, serverOf(work, options)).domains()
+  const { domains: found } = await accountClient(work, options, resolveServer(work, options)).domains()
   if (options.json === true) return terminal.print(JSON.stringify(found, undefined, 2))
   if (found.length === 0)
-    return terminal.say(
+    return terminal.printNote(
       `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
     )
-  for (const line of listing(found)) terminal.print(line)
+  for (const line of formatDomainList(found)) terminal.print(line)
   const unsettled = found.find(({ reason }) => reason !== null)
-  if (unsettled) terminal.say(harmless(`More: ${settings.program} domains check ${unsettled.domain}`))
+  if (unsettled)
+    terminal.printNote(stripControlChars(`More: ${settings.program} domains check ${unsettled.domain}`))
 }
 
-async function check(work: Workplace, options: Values, domain: string): Promise<void> {
-  const slipway = asAccount(work, options, serverOf(work, options))
-  const record = await known(work, domain, () => slipway.checkDomain(domain))
+async function check(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
+  const slipway = accountClient(work, options, resolveServer(work, options))
+  const record = await withKnownDomain(work, domain, () => slipway.checkDomain(domain))
   if (options.json === true) return work.terminal.print(JSON.stringify(record, undefined, 2))
-  for (const line of finding(record)) work.terminal.print(line)
+  for (const line of formatFindings(record)) work.terminal.print(line)
 }
 
-async function remove(work: Workplace, options: Values, domain: string): Promise<void> {
+async function remove(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const { terminal } = work
-  const slipway = asAccount(work, options, serverOf(work, options))
+  const slipway = accountClient(work, options, resolveServer(work, options))
   if (options.yes !== true) {
-    if (!terminal.interactive) throw new UsageTrouble('Nobody is here to ask', 'If you are sure: --yes')
-    const typed = await terminal.ask(
-      `Visitors of ${harmless(domain)} will not see the site any more. Type its name to go on:`,
+    if (!terminal.interactive) throw new UsageError('Nobody is here to ask', 'If you are sure: --yes')
+    const typed = await terminal.prompt(
+      `Visitors of ${stripControlChars(domain)} will not see the site any more. Type its name to go on:`,
     )
-    if (typed !== domain) throw new Trouble('That is not its name, so nothing was removed')
+    if (typed !== domain) throw new CliError('That is not its name, so nothing was removed')
   }
-  const answer = await known(work, domain, () => slipway.removeDomain(domain))
+  const answer = await withKnownDomain(work, domain, () => slipway.removeDomain(domain))
   if (options.json === true) return terminal.print(JSON.stringify(answer, undefined, 2))
-  terminal.say(
-    `${terminal.green('✓')} ${harmless(answer.domain)} is removed. Take its records out of DNS too.`,
+  terminal.printNote(
+    `${terminal.green('✓')} ${stripControlChars(answer.domain)} is removed. Take its records out of DNS too.`,
   )
 }
 
-async function known<T extends Pick<DomainRecord, 'domain'>>(
-  { settings }: Workplace,
+async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
+  { settings }: CommandContext,
   domain: string,
   call: () => Promise<T>,
 ): Promise<T> {
@@ -98,28 +99,28 @@ async function known<T extends Pick<DomainRecord, 'domain'>>(
     return await call()
   } catch (error) {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-    throw new Trouble(
-      `${harmless(domain)} is not among your domains`,
+    throw new CliError(
+      `${stripControlChars(domain)} is not among your domains`,
       `Those that are: ${settings.program} domains`,
-      `To add it: ${settings.program} domains add ${harmless(domain)}`,
+      `To add it: ${settings.program} domains add ${stripControlChars(domain)}`,
     )
   }
 }
 
-function named({ settings }: Workplace, action: string, domain: string | undefined): string {
+function requireDomain({ settings }: CommandContext, action: string, domain: string | undefined): string {
   if (domain !== undefined) return domain
-  throw new UsageTrouble(
+  throw new UsageError(
     'Which domain? Say its name',
     `Such as: ${settings.program} domains ${action} www.example.com`,
   )
 }
 
-function unknownAction(action: string, program: string): UsageTrouble {
-  const near = nearest(action, Object.keys(ACTIONS))
-  const meant = action.includes('.') ? `add ${harmless(action)}` : near
+function unknownAction(action: string, program: string): UsageError {
+  const near = findNearest(action, Object.keys(ACTIONS))
+  const meant = action.includes('.') ? `add ${stripControlChars(action)}` : near
   const hints = meant === undefined ? [] : [`Did you mean: ${program} domains ${meant}`]
-  return new UsageTrouble(
-    `domains has no action "${harmless(action)}"`,
+  return new UsageError(
+    `domains has no action "${stripControlChars(action)}"`,
     ...hints,
     `See: ${program} help domains`,
   )

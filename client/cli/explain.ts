@@ -1,46 +1,55 @@
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
-import { harmless, moment, span } from '../words.ts'
-import type { Workplace } from './command.ts'
-import { Trouble } from './trouble.ts'
+import { formatDuration, formatUtc, stripControlChars } from '../words.ts'
+import type { CommandContext } from './command.ts'
+import { CliError } from './trouble.ts'
 
-/** How the program spoke to a server last. */
-export interface Caller {
+/** The last request of the program. */
+export interface LastRequest {
   hasKey: boolean
-  /** What to type to sign in there. */
+  /** The command that signs in there. */
   login: string
 }
 
-/** What to say about a failure: what happened, in the server's words where they are its own, and what to do next. */
-export function explain(error: unknown, work: Workplace, caller?: Caller): string[] {
+/** Formats an error: what happened, in the server's words where possible, and the next step. */
+export function formatError(error: unknown, work: CommandContext, caller?: LastRequest): string[] {
   const [sentence, ...rest] = sentences(error, work, caller)
   return [`${work.terminal.red('Error:')} ${sentence}`, ...rest.map((line) => `  ${line}`)]
 }
 
-function sentences(error: unknown, work: Workplace, caller: Caller | undefined): string[] {
-  if (error instanceof Trouble) return [error.message, ...error.hints]
+function sentences(error: unknown, work: CommandContext, caller: LastRequest | undefined): string[] {
+  if (error instanceof CliError) return [error.message, ...error.hints]
   if (work.signal.aborted) return ['Stopped']
-  if (isSlipwayError(error)) return [harmless(error.message), ...points(error), ...hints(error, work, caller)]
-  return [harmless(ownWords(error))]
+  if (isSlipwayError(error))
+    return [
+      stripControlChars(error.message),
+      ...formatDetails(error),
+      ...suggestNextSteps(error, work, caller),
+    ]
+  return [stripControlChars(systemErrorMessage(error))]
 }
 
-/** The system says "EACCES: permission denied, open 'x'"; a person is served better by "x: permission denied". */
-function ownWords(error: unknown): string {
+/** Turns the system's "EACCES: permission denied, open 'x'" into "x: permission denied". */
+function systemErrorMessage(error: unknown): string {
   const { message = String(error), code, path } = error as NodeJS.ErrnoException
   const reason = /^E[A-Z]+: ([^,]+),/.exec(message)?.[1]
   return code !== undefined && path !== undefined && reason ? `${path}: ${reason}` : message
 }
 
-/** Each of the things that the server points at, where the sentence names only the first. */
-function points({ code, details }: SlipwayError): string[] {
+/** Lists all details of an error whose message names only the first. */
+function formatDetails({ code, details }: SlipwayError): string[] {
   if (code === 'VALIDATION_ERROR' && Array.isArray(details) && details.length > 1) {
-    return details.map(({ field, message }) => harmless(`${field}: ${message}`))
+    return details.map(({ field, message }) => stripControlChars(`${field}: ${message}`))
   }
   const { missing } = (details ?? {}) as { missing?: unknown }
-  if (code === 'UPLOADS_MISSING' && Array.isArray(missing)) return [harmless(missing.join(', '))]
+  if (code === 'UPLOADS_MISSING' && Array.isArray(missing)) return [stripControlChars(missing.join(', '))]
   return []
 }
 
-function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined): string[] {
+function suggestNextSteps(
+  error: SlipwayError,
+  work: CommandContext,
+  caller: LastRequest | undefined,
+): string[] {
   const { program } = work.settings
   const login = caller?.login ?? `${program} login`
   switch (error.code) {
@@ -58,12 +67,13 @@ function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined)
     case 'INVALID_CODE':
       return [`A code lasts 10 minutes and works once; a new one ends the one before: ${login}`]
     case 'RATE_LIMITED':
-      return rateLimit(error, work.patience.now(), caller?.hasKey === true ? undefined : login)
+      return rateLimit(error, work.retryPolicy.now(), caller?.hasKey === true ? undefined : login)
     case 'NOT_FOUND':
       return [`What there is: ${program} sites, ${program} versions, ${program} domains`]
     case 'SITE_EXPIRED':
       return [`A new one from the same folder: ${program} publish`]
     case 'UPLOADS_MISSING':
+    case 'REQUEST_TIMEOUT':
     case 'UNAVAILABLE':
     case 'INTERNAL':
     case 'INSUFFICIENT_STORAGE':
@@ -84,6 +94,6 @@ function hints(error: SlipwayError, work: Workplace, caller: Caller | undefined)
 function rateLimit({ retryAfterSeconds }: SlipwayError, now: number, login: string | undefined): string[] {
   const account = login === undefined ? [] : [`An account can do more: ${login}`]
   if (retryAfterSeconds === undefined) return account
-  const reset = moment(new Date(now + retryAfterSeconds * 1000).toISOString())
-  return [`Try again in ${span(retryAfterSeconds)}, at ${reset}`, ...account]
+  const reset = formatUtc(new Date(now + retryAfterSeconds * 1000).toISOString())
+  return [`Try again in ${formatDuration(retryAfterSeconds)}, at ${reset}`, ...account]
 }

@@ -1,24 +1,28 @@
-import { table } from '../words.ts'
-import type { Command, Option } from './command.ts'
-import { COMMANDS, commandNamed } from './command-line.ts'
+import { formatTable as columns } from '../words.ts'
+import type { Command, CommandOption } from './command.ts'
+
+interface CommandTable {
+  commands: Record<string, () => Promise<Command>>
+  find(name: string, program: string): Promise<Command>
+}
 
 /** `slipway help [command]` */
-export const help: Command = {
+export const help = ({ commands, find }: CommandTable): Command => ({
   name: 'help',
   operands: '[command]',
-  most: 1,
+  maxOperands: 1,
   summary: 'Explain a command',
   about: 'Lists the commands, or explains one of them.',
   options: {},
   async run({ terminal, settings: { program } }, _options, [name]) {
     const lines =
-      name === undefined ? await overview(program) : explanation(await commandNamed(name, program), program)
+      name === undefined ? await overview(commands, program) : explanation(await find(name, program), program)
     for (const line of lines) terminal.print(line)
   },
-}
+})
 
-async function overview(program: string): Promise<string[]> {
-  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+async function overview(table: CommandTable['commands'], program: string): Promise<string[]> {
+  const commands = await Promise.all(Object.values(table).map((load) => load()))
   return [
     'Slipway publishes a folder and gives back its address.',
     '',
@@ -49,11 +53,11 @@ function explanation(command: Command, program: string): string[] {
   ]
 }
 
-function row([name, option]: [string, Option]): string[] {
+function row([name, option]: [string, CommandOption]): string[] {
   const short = option.short ? `-${option.short}, ` : ''
   return [`${short}--${name}${option.value ? ` ${option.value}` : ''}`, option.help]
 }
 
 function indented(rows: string[][]): string[] {
-  return table(rows).map((line) => `  ${line}`)
+  return columns(rows).map((line) => `  ${line}`)
 }

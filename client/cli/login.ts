@@ -1,12 +1,12 @@
-import { serverOf } from './account.ts'
-import { type Command, SERVER_OPTION, text } from './command.ts'
+import { resolveServer } from './account.ts'
+import { type Command, SERVER_OPTION, stringOption } from './command.ts'
 import { signIn } from './sign-in.ts'
 
 /** `slipway login` */
 export const login: Command = {
   name: 'login',
   operands: '',
-  most: 0,
+  maxOperands: 0,
   summary: 'Sign in with a mailed code',
   about: `
 Mails a code, asks for it, and remembers the key it brings and the server, readable by you only.
@@ -20,10 +20,14 @@ A program does it in two steps: --email ADDRESS, then --email ADDRESS --code COD
   },
   async run(work, options) {
     const { settings, terminal } = work
-    const server = serverOf(work, options)
-    const key = await signIn(work, server, { email: text(options, 'email'), code: text(options, 'code') })
+    const server = resolveServer(work, options)
+    const key = await signIn(work, server, {
+      email: stringOption(options, 'email'),
+      code: stringOption(options, 'code'),
+    })
     if (key === undefined) return
-    terminal.say('What you publish from here is yours and does not expire.')
-    if (settings.key) terminal.say('SLIPWAY_KEY is set and goes before the key that was just remembered.')
+    terminal.printNote('What you publish from here is yours and does not expire.')
+    if (settings.key)
+      terminal.printNote('SLIPWAY_KEY is set and goes before the key that was just remembered.')
   },
 }

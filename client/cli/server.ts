@@ -1,46 +1,46 @@
 import type { Keyring } from './memory/keyring.ts'
 import type { Settings } from './settings.ts'
-import { UsageTrouble } from './trouble.ts'
+import { UsageError } from './trouble.ts'
 
-const USUAL = 'http://localhost:8080'
+const DEFAULT_SERVER = 'http://localhost:8080'
 
 /**
- * The server that was named outright: `--server`, else `SLIPWAY_URL`. Throws a UsageTrouble when that is no address.
+ * The explicitly named server: `--server`, otherwise `SLIPWAY_URL`. Throws a UsageTrouble when it is invalid.
  */
 export function namedServer(option: string | undefined, settings: Settings): string | undefined {
   const named = option ?? settings.server
   return named === undefined ? undefined : serverAddress(named)
 }
 
-/** The server to use: the one named outright, the one that the folder remembers, that of the last sign-in, or here. */
+/** The server to use: the named one, the folder's, that of the last sign-in, or the local one. */
 export function chooseServer(
   named: string | undefined,
   remembered: string | undefined,
   keyring: Keyring,
 ): string {
-  return named ?? remembered ?? keyring.server ?? USUAL
+  return named ?? remembered ?? keyring.server ?? DEFAULT_SERVER
 }
 
 /**
- * The key for a server: `SLIPWAY_KEY`, else the one that `slipway login` received. `SLIPWAY_KEY` belongs to the server
- * that is named outright, or else to that of the last sign-in; a folder's memory cannot draw it elsewhere.
+ * The key for a server: `SLIPWAY_KEY`, otherwise that of `slipway login`. `SLIPWAY_KEY` belongs to the named
+ * server, or to that of the last sign-in; a folder's state cannot send it elsewhere.
  */
 export function keyFor(
   server: string,
   { option, settings, keyring }: { option: string | undefined; settings: Settings; keyring: Keyring },
 ): string | undefined {
   if (settings.key === undefined) return keyring.keyFor(server)
-  const home = namedServer(settings.server ?? option, settings) ?? keyring.server ?? USUAL
+  const home = namedServer(settings.server ?? option, settings) ?? keyring.server ?? DEFAULT_SERVER
   return home === server ? settings.key : keyring.keyFor(server)
 }
 
-/** An address in its one spelling. Without a scheme it is https, but http on this machine. */
+/** Normalizes an address. Without a scheme it is https, or http on this machine. */
 export function serverAddress(text: string): string {
   const local = /^(localhost|127\.|\[::1\])/i.test(text)
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${local ? 'http' : 'https'}://${text}`
   const url = parse(full)
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new UsageTrouble(`${text} is not the address of a server`, 'It looks like https://slipway.example')
+    throw new UsageError(`${text} is not the address of a server`, 'It looks like https://slipway.example')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

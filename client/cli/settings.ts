@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** What the environment says, read once. */
+/** Settings of the environment, read once. */
 export interface Settings {
   /** `SLIPWAY_URL` */
   server: string | undefined
@@ -9,11 +9,11 @@ export interface Settings {
   key: string | undefined
   /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`. */
   sitePassword: string | undefined
-  /** Where `slipway login` remembers keys. */
+  /** Where `slipway login` stores keys. */
   keysFile: string
   home: string
   colour: boolean
-  /** What to type for another command: `slipway`, or `npx slipway` where npm found the program. */
+  /** How to call the program: `slipway`, or `npx slipway` when npm runs it. */
   program: string
 }
 

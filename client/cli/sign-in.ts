@@ -1,69 +1,74 @@
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import type { VerifyCodeAnswer } from '../wire.ts'
-import { harmless, span } from '../words.ts'
+import type { VerifyCodeResponse } from '../wire.ts'
+import { formatDuration, stripControlChars } from '../words.ts'
 import { loginCommand } from './account.ts'
-import type { Workplace } from './command.ts'
-import { UsageTrouble } from './trouble.ts'
+import type { CommandContext } from './command.ts'
+import { UsageError } from './trouble.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */
-const TYPED_TRIES = 3
+const MAX_CODE_TRIES = 3
 
 /**
- * Signs in with a mailed code and remembers the key. Asks for what it is not told; where nobody can answer, it mails
- * the code and gives back undefined, to be called again with it.
+ * Signs in with a mailed code and stores the key. Prompts for missing input; without a terminal it mails the
+ * code and returns undefined, to be called again with the code.
  */
 export async function signIn(
-  work: Workplace,
+  work: CommandContext,
   server: string,
-  told: { email?: string | undefined; code?: string | undefined } = {},
+  given: { email?: string | undefined; code?: string | undefined } = {},
 ): Promise<string | undefined> {
   const { terminal, keyring } = work
-  if (!terminal.interactive && told.email === undefined) {
-    throw new UsageTrouble(
+  if (!terminal.interactive && given.email === undefined) {
+    throw new UsageError(
       'Nobody is here to ask for an email address',
       `Say it: ${loginCommand(work, server)} --email ADDRESS`,
     )
   }
-  const email = told.email ?? (await terminal.ask('Email:'))
+  const email = given.email ?? (await terminal.prompt('Email:'))
   const slipway = work.connect(server, undefined)
   const verified =
-    told.code === undefined
+    given.code === undefined
       ? await mailAndVerify(work, slipway, server, email)
-      : await slipway.verifyCode(email, told.code)
+      : await slipway.verifyCode(email, given.code, keyring.attemptFor(server, email))
   if (verified === undefined) return undefined
   keyring.remember(server, verified.apiKey, verified.email)
   const greeting = verified.isNewUser ? 'Welcome. You are signed' : 'Signed'
-  terminal.say(`${terminal.green('✓')} ${greeting} in at ${server} as ${harmless(verified.email)}.`)
+  terminal.printNote(
+    `${terminal.green('✓')} ${greeting} in at ${server} as ${stripControlChars(verified.email)}.`,
+  )
   return verified.apiKey
 }
 
 async function mailAndVerify(
-  work: Workplace,
+  work: CommandContext,
   slipway: Slipway,
   server: string,
   email: string,
-): Promise<VerifyCodeAnswer | undefined> {
-  const { terminal } = work
-  const { expiresInSeconds } = await slipway.requestCode(email)
-  terminal.say(`A code is on its way to ${harmless(email)}. It lasts ${span(expiresInSeconds)}.`)
-  if (terminal.interactive) return verifyTyped(work, slipway, email)
-  terminal.say(`Then: ${loginCommand(work, server)} --email ${harmless(email)} --code CODE`)
+): Promise<VerifyCodeResponse | undefined> {
+  const { terminal, keyring } = work
+  const { expiresInSeconds, attempt } = await slipway.requestCode(email)
+  terminal.printNote(
+    `A code is on its way to ${stripControlChars(email)}. It lasts ${formatDuration(expiresInSeconds)}.`,
+  )
+  if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt })
+  if (attempt) keyring.rememberAttempt(server, email, attempt)
+  terminal.printNote(`Then: ${loginCommand(work, server)} --email ${stripControlChars(email)} --code CODE`)
   return undefined
 }
 
 async function verifyTyped(
-  { terminal }: Workplace,
+  { terminal }: CommandContext,
   slipway: Slipway,
-  email: string,
-): Promise<VerifyCodeAnswer> {
+  { email, attempt }: { email: string; attempt: string },
+): Promise<VerifyCodeResponse> {
   for (let tries = 1; ; tries++) {
-    const code = await terminal.ask('Code:')
+    const code = await terminal.prompt('Code:')
     try {
-      return await slipway.verifyCode(email, code)
+      return await slipway.verifyCode(email, code, attempt)
     } catch (error) {
-      if (tries === TYPED_TRIES || !isSlipwayError(error, 'INVALID_CODE', 'VALIDATION_ERROR')) throw error
-      terminal.say('That is not the code. Please type it as it is in the letter.')
+      if (tries === MAX_CODE_TRIES || !isSlipwayError(error, 'INVALID_CODE', 'VALIDATION_ERROR')) throw error
+      terminal.printNote('That is not the code. Please type it as it is in the letter.')
     }
   }
 }

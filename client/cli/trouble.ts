@@ -1,5 +1,5 @@
-/** Something that the person at the keyboard can do something about: one sentence, and what to do next. */
-export class Trouble extends Error {
+/** An error that the user can fix: one sentence, and the next step. */
+export class CliError extends Error {
   readonly hints: string[]
 
   constructor(message: string, ...hints: string[]) {
@@ -9,5 +9,5 @@ export class Trouble extends Error {
   }
 }
 
-/** A command line that cannot be understood. */
-export class UsageTrouble extends Trouble {}
+/** A usage error. */
+export class UsageError extends CliError {}

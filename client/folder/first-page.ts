@@ -1,9 +1,12 @@
 /** Read by the service and never served. */
-const RULES = ['_headers', '_redirects']
+const RULE_FILES = ['_headers', '_redirects']
 
-/** What visitors see at a site's address when it has no `index.html` at the top, as a sentence; else undefined. */
-export function withoutIndex(paths: readonly string[]): string | undefined {
-  const served = paths.filter((path) => !RULES.includes(path))
+/**
+ * A sentence about what visitors see at a site's address without a top-level `index.html`; undefined when
+ * there is one.
+ */
+export function missingIndexWarning(paths: readonly string[]): string | undefined {
+  const served = paths.filter((path) => !RULE_FILES.includes(path))
   if (served.length < 2 || served.includes('index.html')) return undefined
   const isBelow = served.some((path) => path.endsWith('/index.html'))
   const instead = isBelow ? 'visitors are led to the first one below' : 'visitors get a list of the files'
@@ -11,5 +14,5 @@ export function withoutIndex(paths: readonly string[]): string | undefined {
   return `There is no index.html at the top: ${instead}${unless}.`
 }
 
-/** Where builders usually put what is to be published. */
-export const OUTPUTS = ['dist', 'build', 'out', 'public', '_site']
+/** Usual output folders of build tools. */
+export const BUILD_OUTPUT_DIRS = ['dist', 'build', 'out', 'public', '_site']

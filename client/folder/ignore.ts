@@ -1,30 +1,32 @@
-interface Rule {
-  matches: RegExp
-  /** `!pattern` brings back what an earlier rule left out. */
+import { Glob } from './glob.ts'
+
+interface IgnoreRule {
+  matches: Glob
+  /** `!pattern` includes what an earlier rule excluded. */
   negated: boolean
   foldersOnly: boolean
 }
 
-/** Patterns in the syntax of gitignore, of which the last that matches decides. */
+/** Patterns in gitignore syntax; the last match decides. */
 export class IgnoreRules {
-  readonly #rules: Rule[]
+  readonly #rules: IgnoreRule[]
 
-  private constructor(rules: Rule[]) {
+  private constructor(rules: IgnoreRule[]) {
     this.#rules = rules
   }
 
-  /** Reads one pattern a line; blank lines and `#` comments say nothing. */
+  /** Parses one pattern per line; blank lines and `#` comments are ignored. */
   static parse(text: string, { ignoreCase = false } = {}): IgnoreRules {
     const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-    return new IgnoreRules(lines.flatMap((line) => ruleOf(line, ignoreCase) ?? []))
+    return new IgnoreRules(lines.flatMap((line) => parseRule(line, ignoreCase) ?? []))
   }
 
-  /** These rules, then those, which have the last word. */
+  /** These rules followed by those, which take precedence. */
   followedBy(later: IgnoreRules): IgnoreRules {
     return new IgnoreRules([...this.#rules, ...later.#rules])
   }
 
-  /** Whether this entry is left out, its folders apart. `path` is relative, with `/` between names. */
+  /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
   ignores(path: string, isFolder: boolean): boolean {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at]!
@@ -33,7 +35,7 @@ export class IgnoreRules {
     return false
   }
 
-  /** Whether this entry or any folder above it is left out. */
+  /** Whether this entry or any folder above it is excluded. */
   ignoresWithin(path: string, isFolder: boolean): boolean {
     const names = path.split('/')
     const above = names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'))
@@ -41,7 +43,7 @@ export class IgnoreRules {
   }
 }
 
-function ruleOf(line: string, ignoreCase: boolean): Rule | undefined {
+function parseRule(line: string, ignoreCase: boolean): IgnoreRule | undefined {
   let pattern = withoutTrailingSpaces(line)
   if (pattern === '' || pattern.startsWith('#')) return undefined
   const negated = pattern.startsWith('!')
@@ -51,56 +53,13 @@ function ruleOf(line: string, ignoreCase: boolean): Rule | undefined {
   const anchored = pattern.includes('/')
   pattern = pattern.replace(/^\//, '')
   if (pattern === '') return undefined
-  const body = expressionOf(pattern)
-  if (body === undefined) return undefined
-  const matches = new RegExp(`^${anchored ? '' : '(?:.*/)?'}${body}$`, ignoreCase ? 'isu' : 'su')
-  return { matches, negated, foldersOnly }
+  const matches = Glob.parse(anchored ? pattern : `**/${pattern}`, ignoreCase)
+  return matches && { matches, negated, foldersOnly }
 }
 
-/** Trailing spaces do not count, unless a backslash keeps them. */
+/** Trailing spaces do not count, unless a backslash keeps the first of them. */
 function withoutTrailingSpaces(line: string): string {
-  return line.replace(/((?:\\ )?) *$/, '$1')
-}
-
-const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
-
-/** The regular expression for a glob, or undefined when it has a bracket that does not end and so matches nothing. */
-function expressionOf(pattern: string): string | undefined {
-  let expression = ''
-  for (const { 0: token, index } of pattern.matchAll(TOKEN)) {
-    if (token === '[') return undefined
-    expression += piece(token, index === 0 || pattern[index - 1] === '/')
-  }
-  return isExpression(expression) ? expression : undefined
-}
-
-function piece(token: string, startsName: boolean): string {
-  if (token === '**/') return startsName ? '(?:.*/)?' : '[^/]*/'
-  if (token === '/**') return '/.+'
-  if (token.startsWith('*')) return '[^/]*'
-  if (token === '?') return '[^/]'
-  if (token.startsWith('[')) return bracket(token)
-  return literal(token.startsWith('\\') && token.length > 1 ? token.slice(1) : token)
-}
-
-function bracket(token: string): string {
-  const negated = token[1] === '!' || token[1] === '^'
-  const inside = token.slice(negated ? 2 : 1, -1).replace(/\\(.)|[\][\\^]/gsu, (found, escaped) => {
-    const character: string = escaped ?? found
-    return /[\][\\^-]/.test(character) ? `\\${character}` : character
-  })
-  return `(?!/)[${negated ? '^' : ''}${inside}]`
-}
-
-function literal(character: string): string {
-  return character.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
-}
-
-function isExpression(source: string): boolean {
-  try {
-    new RegExp(source, 'su')
-    return true
-  } catch {
-    return false
-  }
+  let end = line.length
+  while (line[end - 1] === ' ') end--
+  return line.slice(0, end < line.length && line[end - 1] === '\\' ? end + 1 : end)
 }

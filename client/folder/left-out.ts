@@ -1,7 +1,7 @@
 import { IgnoreRules } from './ignore.ts'
 
-/** Own state and history, which nothing brings back. */
-const NEVER = `
+/** State and history, which cannot be included. */
+const ALWAYS_IGNORED = `
 .slipway
 .slipwayignore
 .git
@@ -10,7 +10,7 @@ const NEVER = `
 `
 
 /** What is left out unless \`.slipwayignore\` brings it back: hidden names, litter, secrets, packages. */
-const BY_DEFAULT = `
+const DEFAULT_PATTERNS = `
 .*
 !.well-known
 node_modules
@@ -35,9 +35,9 @@ id_ed25519
 `
 
 /** The rules for a folder whose \`.slipwayignore\` holds this text. */
-export function leavingOut(slipwayignore: string): IgnoreRules {
+export function ignoreRules(slipwayignore: string): IgnoreRules {
   const own = IgnoreRules.parse(slipwayignore)
-  return parse(BY_DEFAULT).followedBy(own).followedBy(parse(NEVER))
+  return parse(DEFAULT_PATTERNS).followedBy(own).followedBy(parse(ALWAYS_IGNORED))
 }
 
 function parse(text: string): IgnoreRules {

@@ -1,61 +1,65 @@
 import type { ErrorBody } from '../wire.ts'
 import { SlipwayError } from './slipway-error.ts'
-import type { Incoming, Outgoing, Send } from './transport.ts'
+import type { HttpRequest, HttpResponse, Transport } from './transport.ts'
 
 /**
- * Carries a request and gives back the answer when it is a success; every failure is a SlipwayError,
- * except an abort, which rejects with the signal's reason.
+ * Sends a request and returns a successful response; every failure is a SlipwayError, except an abort, which
+ * rejects with the signal's reason.
  */
-export async function reach(send: Send, request: Outgoing, now: () => number): Promise<Incoming> {
-  let incoming: Incoming
+export async function sendRequest(
+  send: Transport,
+  request: HttpRequest,
+  now: () => number,
+): Promise<HttpResponse> {
+  let response: HttpResponse
   try {
-    incoming = await send(request)
+    response = await send(request)
   } catch (error) {
-    throw broken(request, error)
+    throw networkError(request, error)
   }
-  if (incoming.status >= 200 && incoming.status < 300) return incoming
-  throw await refusal(request, incoming, now)
+  if (response.status >= 200 && response.status < 300) return response
+  throw await errorFromResponse(request, response, now)
 }
 
-/** The JSON of a successful answer. */
-export async function jsonOf<T>(incoming: Incoming, request: Outgoing): Promise<T> {
-  const text = await textOf(incoming, request)
+/** The JSON of a successful response. */
+export async function readJson<T>(response: HttpResponse, request: HttpRequest): Promise<T> {
+  const text = await readText(response, request)
   try {
     return JSON.parse(text) as T
   } catch (cause) {
     throw new SlipwayError(`${withoutQuery(request.url)} did not answer like a Slipway server`, {
       code: 'BAD_ANSWER',
-      status: incoming.status,
+      status: response.status,
       cause,
     })
   }
 }
 
-/** The body of a successful answer as it comes; it fails as `reach` does. */
-export async function* bytesOf(incoming: Incoming, request: Outgoing): AsyncGenerator<Uint8Array> {
+/** The body of a successful response as it arrives; fails like `sendRequest`. */
+export async function* readBytes(response: HttpResponse, request: HttpRequest): AsyncGenerator<Uint8Array> {
   try {
-    yield* incoming.bytes()
+    yield* response.bytes()
   } catch (error) {
-    throw broken(request, error)
+    throw networkError(request, error)
   }
 }
 
-async function textOf(incoming: Incoming, request: Outgoing): Promise<string> {
+async function readText(response: HttpResponse, request: HttpRequest): Promise<string> {
   try {
-    return await incoming.text()
+    return await response.text()
   } catch (error) {
-    throw broken(request, error)
+    throw networkError(request, error)
   }
 }
 
-function broken({ url, signal }: Outgoing, error: unknown): unknown {
+function networkError({ url, signal }: HttpRequest, error: unknown): unknown {
   if (signal?.aborted) return signal.reason
-  return new SlipwayError(`${sentence(url, error)}`, { code: 'NETWORK', cause: error })
+  return new SlipwayError(`${networkMessage(url, error)}`, { code: 'NETWORK', cause: error })
 }
 
-function sentence(url: string, error: unknown): string {
-  const where = originOf(url)
-  switch (systemCode(error)) {
+function networkMessage(url: string, error: unknown): string {
+  const where = toOrigin(url)
+  switch (findSystemCode(error)) {
     case 'ECONNREFUSED':
       return `Nothing answers at ${where} (connection refused)`
     case 'ENOTFOUND':
@@ -75,27 +79,31 @@ interface SystemError {
   errors?: unknown[]
 }
 
-function systemCode(error: unknown): string | undefined {
+function findSystemCode(error: unknown): string | undefined {
   const { code, cause, errors } = (error ?? {}) as SystemError
-  return code ?? (cause || errors?.[0] ? systemCode(cause ?? errors?.[0]) : undefined)
+  return code ?? (cause || errors?.[0] ? findSystemCode(cause ?? errors?.[0]) : undefined)
 }
 
-async function refusal(request: Outgoing, incoming: Incoming, now: () => number): Promise<SlipwayError> {
-  const text = await textOf(incoming, request)
-  const retryAfterSeconds = retryAfter(incoming, now)
-  const body = errorBody(text)
+async function errorFromResponse(
+  request: HttpRequest,
+  response: HttpResponse,
+  now: () => number,
+): Promise<SlipwayError> {
+  const text = await readText(response, request)
+  const retryAfterSeconds = parseRetryAfterHeader(response, now)
+  const body = parseErrorBody(text)
   if (body) {
     const { error, code, details } = body
-    return new SlipwayError(error, { code, status: incoming.status, details, retryAfterSeconds })
+    return new SlipwayError(error, { code, status: response.status, details, retryAfterSeconds })
   }
-  return new SlipwayError(strange(request, incoming), {
+  return new SlipwayError(unexpectedResponse(request, response), {
     code: 'BAD_ANSWER',
-    status: incoming.status,
+    status: response.status,
     retryAfterSeconds,
   })
 }
 
-function errorBody(text: string): ErrorBody | undefined {
+function parseErrorBody(text: string): ErrorBody | undefined {
   try {
     const body = JSON.parse(text) as ErrorBody
     return typeof body.error === 'string' && typeof body.code === 'string' ? body : undefined
@@ -104,13 +112,13 @@ function errorBody(text: string): ErrorBody | undefined {
   }
 }
 
-function strange({ url }: Outgoing, { status, header }: Incoming): string {
+function unexpectedResponse({ url }: HttpRequest, { status, header }: HttpResponse): string {
   const elsewhere = header('location')
-  if (elsewhere) return `${originOf(url)} redirects to ${elsewhere}: name that server instead`
+  if (elsewhere) return `${toOrigin(url)} redirects to ${elsewhere}: name that server instead`
   return `${withoutQuery(url)} answered ${status}, and not like a Slipway server`
 }
 
-function retryAfter({ status, header }: Incoming, now: () => number): number | undefined {
+function parseRetryAfterHeader({ status, header }: HttpResponse, now: () => number): number | undefined {
   const asked = header('retry-after')
   if (asked !== null)
     return Number.isNaN(Number(asked)) ? secondsUntil(Date.parse(asked), now) : Number(asked)
@@ -122,11 +130,11 @@ function secondsUntil(time: number, now: () => number): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - now()) / 1000))
 }
 
-/** Tokens are in the query. */
+/** The query contains tokens. */
 function withoutQuery(url: string): string {
   return url.replace(/[?#].*/s, '')
 }
 
-function originOf(url: string): string {
+function toOrigin(url: string): string {
   return /^https?:\/\/[^/?#]+/i.exec(url)?.[0] ?? 'the server'
 }

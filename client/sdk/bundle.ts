@@ -1,35 +1,35 @@
-import type { BundleReceipt, BundleTarget } from '../wire.ts'
-import { joined, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
+import type { BatchReceipt, BatchTarget } from '../wire.ts'
+import { concat, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
 import type { Bytes } from './transport.ts'
 import {
-  changed,
+  assertReadable,
+  assertSize,
+  fileChanged,
   isStream,
+  ProgressCounter,
   type PublishFile,
-  refuseUnreadable,
-  type Sending,
-  Tally,
-  whole,
+  type UploadOptions,
 } from './upload.ts'
 
-/** Files up to this size go into bundles. */
-const SMALL = 256 * 1024
-/** Enough for a request to be worth its while, and little enough to be sent again. */
-const BUNDLE_BYTES = 2 * 1024 * 1024
-const BUNDLE_FILES = 250
+/** Files up to this size are sent in batches. */
+const MAX_BATCHED_FILE_BYTES = 256 * 1024
+/** Large enough to amortize a request, small enough to be repeated. */
+const TARGET_BATCH_BYTES = 2 * 1024 * 1024
+const MAX_BATCH_FILES = 250
 
-/** Carries a tar to a bundle's target and brings back the receipt. */
-export type PutBundle = (target: BundleTarget, body: Bytes, sending: Sending) => Promise<BundleReceipt>
+/** Sends a tar to a batch target and returns the receipt. */
+export type PutBatch = (target: BatchTarget, body: Bytes, sending: UploadOptions) => Promise<BatchReceipt>
 
-/** The files in the parts in which they are sent, small ones together; `maxBytes` is the most that one request may have. */
-export function parcels(files: readonly PublishFile[], maxBytes: number): PublishFile[][] {
-  const most = Math.min(BUNDLE_BYTES, maxBytes)
-  const parcels = files.filter(({ size }) => size > SMALL).map((file) => [file])
+/** Groups the files into requests, small ones together; `maxBytes` is the limit of one request. */
+export function groupIntoBatches(files: readonly PublishFile[], maxBytes: number): PublishFile[][] {
+  const most = Math.min(TARGET_BATCH_BYTES, maxBytes)
+  const parcels = files.filter(({ size }) => size > MAX_BATCHED_FILE_BYTES).map((file) => [file])
   let open: PublishFile[] = []
   let bytes = TAR_END.length
   for (const file of files) {
-    if (file.size > SMALL) continue
+    if (file.size > MAX_BATCHED_FILE_BYTES) continue
     const more = sizeInTar(file.path, file.size)
-    if (open.length === 0 || open.length === BUNDLE_FILES || bytes + more > most) {
+    if (open.length === 0 || open.length === MAX_BATCH_FILES || bytes + more > most) {
       open = []
       bytes = TAR_END.length
       parcels.push(open)
@@ -41,46 +41,46 @@ export function parcels(files: readonly PublishFile[], maxBytes: number): Publis
 }
 
 /**
- * Sends files together as a tar. `onBytes` hears how many of their bytes have gone, and hears it taken back when the try
- * fails. Rejects with FILE_CHANGED for the file whose bytes are not as many as the manifest says.
+ * Sends files together as a tar. `onBytes` receives the number of sent bytes, and its reversal when the
+ * attempt fails. Rejects with FILE_CHANGED for a file whose size differs from the manifest.
  */
-export async function uploadBundle(
+export async function uploadBatch(
   files: readonly PublishFile[],
-  target: BundleTarget,
-  put: PutBundle,
+  target: BatchTarget,
+  put: PutBatch,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const contents = await Promise.all(files.map(contentOf))
-  const body = packed(files, contents)
+  const contents = await Promise.all(files.map(readContent))
+  const body = packTar(files, contents)
   const size = body instanceof Blob ? body.size : body.byteLength
   const bytes = files.reduce((sum, file) => sum + file.size, 0)
-  const tally = new Tally(bytes, onBytes)
+  const tally = new ProgressCounter(bytes, onBytes)
   try {
-    await put(target, body, { size, onSent: (sent) => tally.upTo(Math.floor((sent / size) * bytes)) })
-    tally.upTo(bytes)
+    await put(target, body, { size, onSent: (sent) => tally.advanceTo(Math.floor((sent / size) * bytes)) })
+    tally.advanceTo(bytes)
   } catch (error) {
-    tally.takeBack()
-    for (const [index, file] of files.entries()) await refuseUnreadable(file, contents[index]!, error)
+    tally.rollback()
+    for (const [index, file] of files.entries()) await assertReadable(file, contents[index]!, error)
     throw error
   }
 }
 
-/** All of a small file. A browser's file stays on its disk. */
-async function contentOf(file: PublishFile): Promise<Uint8Array | Blob> {
+/** All bytes of a small file. A browser's file stays on its disk. */
+async function readContent(file: PublishFile): Promise<Uint8Array | Blob> {
   const body = await file.open()
-  if (!isStream(body)) return whole(file, body)
+  if (!isStream(body)) return assertSize(file, body)
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.byteLength
-    if (size > file.size) throw changed(file)
+    if (size > file.size) throw fileChanged(file)
     chunks.push(chunk)
   }
-  return whole(file, joined(chunks))
+  return assertSize(file, concat(chunks))
 }
 
-/** A Blob where files are: it is read from the disk as it is sent, and its length is known. */
-function packed(files: readonly PublishFile[], contents: readonly (Uint8Array | Blob)[]): Uint8Array | Blob {
+/** A Blob when files are: it is read from the disk as it is sent, and its length is known. */
+function packTar(files: readonly PublishFile[], contents: readonly (Uint8Array | Blob)[]): Uint8Array | Blob {
   const pieces = files.flatMap(({ path, size }, index) => [
     tarHeader(path, size),
     contents[index]!,
@@ -88,5 +88,5 @@ function packed(files: readonly PublishFile[], contents: readonly (Uint8Array | 
   ])
   pieces.push(TAR_END)
   const bytes = pieces.filter((piece) => piece instanceof Uint8Array)
-  return bytes.length === pieces.length ? joined(bytes) : new Blob(pieces as BlobPart[])
+  return bytes.length === pieces.length ? concat(bytes) : new Blob(pieces as BlobPart[])
 }

@@ -1,55 +1,55 @@
 import type { DomainRecord } from '../wire.ts'
 import { SlipwayError } from './slipway-error.ts'
 
-/** What a server sends in a stream of events. */
+/** A server-sent event. */
 export interface ServerEvent {
   type: string
   data: string
 }
 
-/** Characters of one event that are taken. */
-const MOST_CHARACTERS = 2 ** 20
+/** Maximum number of characters of one event. */
+const MAX_EVENT_LENGTH = 2 ** 20
 
-/** The events of a `text/event-stream` as they come (WHATWG HTML, 9.2.6); one that is not complete at the end is none. */
-export async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
+/** Parses a `text/event-stream` (WHATWG HTML, 9.2.6); an incomplete last event is dropped. */
+export async function* parseEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder()
-  let event = blank()
+  let event = emptyEvent()
   let rest = ''
   for await (const chunk of bytes) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop()!
     for (const line of lines) {
-      if (line !== '') add(event, line)
+      if (line !== '') addLine(event, line)
       else {
         if (event.data.length > 0) yield { type: event.type || 'message', data: event.data.join('\n') }
-        event = blank()
+        event = emptyEvent()
       }
     }
-    if (rest.length + event.size > MOST_CHARACTERS)
+    if (rest.length + event.size > MAX_EVENT_LENGTH)
       throw new SlipwayError('The server sends an event that is too long', { code: 'BAD_ANSWER' })
   }
 }
 
 /** The records in the events of a domain. NOT_FOUND when it is removed. */
-export async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<DomainRecord> {
-  for await (const { type, data } of eventsOf(bytes)) {
+export async function* parseRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<DomainRecord> {
+  for await (const { type, data } of parseEvents(bytes)) {
     if (type === 'gone')
       throw new SlipwayError('There is no such domain any more', { code: 'NOT_FOUND', status: 404 })
     if (type === 'domain') yield JSON.parse(data) as DomainRecord
   }
 }
 
-interface Growing {
+interface PartialEvent {
   type: string
   data: string[]
   size: number
 }
 
-function blank(): Growing {
+function emptyEvent(): PartialEvent {
   return { type: '', data: [], size: 0 }
 }
 
-function add(event: Growing, line: string): void {
+function addLine(event: PartialEvent, line: string): void {
   const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!
   event.size += line.length
   if (name === 'event') event.type = value

@@ -112,7 +112,7 @@ const BINARY: Record<string, string> = {
   zst: 'application/zstd',
 }
 
-/** Files that are known by their whole name. */
+/** Files with a type by their whole name. */
 const NAMES: Record<string, string> = {
   'apple-app-site-association': 'application/json',
   cname: 'text/plain; charset=utf-8',
@@ -122,7 +122,7 @@ const NAMES: Record<string, string> = {
   _redirects: 'text/plain; charset=utf-8',
 }
 
-/** The content type for a path, from its extension. Text says that it is UTF-8. */
+/** The content type of a path by its extension. Text types declare UTF-8. */
 export function mediaType(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const named = own(NAMES, name)

@@ -3,22 +3,22 @@ import http from 'node:http'
 import https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Incoming, Outgoing, Payload, Send } from './transport.ts'
+import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
 
 interface NodeTransportOptions {
-  /** Connections to one host at a time. */
+  /** Concurrent connections to one host. */
   maxSockets?: number
-  /** Give up on a connection that has been silent this long, in milliseconds. */
+  /** Idle time-out of a connection in milliseconds. */
   idleMs?: number
 }
 
 export interface NodeTransport {
-  send: Send
-  /** Ends the idle connections, so that a server may stop at once. */
+  send: Transport
+  /** Closes idle connections, so that a server can stop at once. */
   close(): void
 }
 
-/** The transport of Node programs: kept-alive connections and streamed bodies over `node:http`. */
+/** The transport for Node: keep-alive connections and streamed bodies over `node:http`. */
 export function nodeTransport({
   maxSockets = 32,
   idleMs = 120_000,
@@ -35,41 +35,41 @@ export function nodeTransport({
   }
 }
 
-function exchange(request: Outgoing, agent: http.Agent | https.Agent): Promise<Incoming> {
+function exchange(request: HttpRequest, agent: http.Agent | https.Agent): Promise<HttpResponse> {
   const { request: open } = agent instanceof https.Agent ? https : http
-  // One signal stops many uploads at once; Node would warn about its eleventh listener.
+  // One signal aborts many uploads; Node would warn about its eleventh listener.
   if (request.signal) setMaxListeners(0, request.signal)
   return new Promise((resolve, reject) => {
     const outgoing = open(request.url, {
       method: request.method,
-      headers: withLength(request),
+      headers: withContentLength(request),
       agent,
       ...(request.signal && { signal: request.signal }),
     })
     outgoing.on('timeout', () => outgoing.destroy(new Error('the connection went silent')))
     outgoing.on('error', reject)
     outgoing.on('response', (message) => {
-      // An answer that comes before the whole body is a refusal: sending the rest would be in vain.
+      // A response before the end of the body is an error: the rest need not be sent.
       message.on('end', () => outgoing.writableEnded || outgoing.destroy())
-      resolve(incoming(message))
+      resolve(toHttpResponse(message))
     })
-    write(outgoing, request.body).catch(reject)
+    writeBody(outgoing, request.body).catch(reject)
   })
 }
 
-function withLength({ headers, body, size }: Outgoing): Record<string, string> {
-  const length = lengthOf(body) ?? size
+function withContentLength({ headers, body, size }: HttpRequest): Record<string, string> {
+  const length = bodyLength(body) ?? size
   return length === undefined ? headers : { ...headers, 'Content-Length': String(length) }
 }
 
-function lengthOf(body: Payload | undefined): number | undefined {
+function bodyLength(body: RequestBody | undefined): number | undefined {
   if (typeof body === 'string') return Buffer.byteLength(body)
   if (body instanceof Uint8Array) return body.byteLength
   if (body instanceof Blob) return body.size
   return undefined
 }
 
-async function write(outgoing: http.ClientRequest, body: Payload | undefined): Promise<void> {
+async function writeBody(outgoing: http.ClientRequest, body: RequestBody | undefined): Promise<void> {
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     outgoing.end(body)
     return
@@ -78,19 +78,19 @@ async function write(outgoing: http.ClientRequest, body: Payload | undefined): P
   await pipeline(Readable.from(chunks, { objectMode: false }), outgoing)
 }
 
-function incoming(message: http.IncomingMessage): Incoming {
+function toHttpResponse(message: http.IncomingMessage): HttpResponse {
   return {
     status: message.statusCode ?? 0,
     header(name) {
       const value = message.headers[name]
       return (Array.isArray(value) ? value[0] : value) ?? null
     },
-    text: () => text(message),
+    text: () => readMessage(message),
     bytes: () => message,
   }
 }
 
-function text(message: http.IncomingMessage): Promise<string> {
+function readMessage(message: http.IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     message.on('data', (chunk) => chunks.push(chunk))

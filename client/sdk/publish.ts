@@ -1,94 +1,108 @@
 import type {
   AnonymousExtras,
-  BundleTarget,
-  CreateAnswer,
+  BatchTarget,
+  CreateResponse,
   FileEntry,
-  FinalizeAnswer,
+  FinalizeRequest,
+  FinalizeResponse,
   PublishRequest,
-  UpdateAnswer,
+  SiteMetadata,
+  UpdateResponse,
   UploadPlan,
-  Viewer,
 } from '../wire.ts'
-import { parcels, uploadBundle } from './bundle.ts'
-import { type Patience, persistently } from './retry.ts'
-import type { Slipway } from './slipway.ts'
+import { groupIntoBatches, type PutBatch, uploadBatch } from './bundle.ts'
+import { type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
-import { Targets } from './targets.ts'
-import { type PublishFile, upload } from './upload.ts'
+import { UploadTargets } from './targets.ts'
+import { type PublishFile, type PutFile, upload } from './upload.ts'
 
-export interface PublishOptions extends Viewer {
+export interface PublishOptions extends SiteMetadata {
   /** The complete site, unchanged files included. */
   files: PublishFile[]
-  /** The site to update; without it a new one is made. */
+  /** The site to update; otherwise a new one is created. */
   slug?: string | undefined
   /** In place of a key, to update an anonymous site. */
   claimToken?: string | undefined
-  /** Refuse with VERSION_CONFLICT when another version is live. */
+  /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string | undefined
-  /** Go on with this version, staged before from the same files, if it is still pending. */
+  /** Continue this version, staged before from the same files, if it is still pending. */
   pendingVersionId?: string | undefined
   /** `false` keeps the version as a draft. */
   live?: boolean | undefined
-  /** Uploads at a time. */
-  parallel?: number | undefined
+  /** Concurrent uploads. */
+  concurrency?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called once the server knows the version and before the first upload: the moment to remember it. */
-  onStaged?: ((staged: Staged) => void | Promise<void>) | undefined
-  onProgress?: ((progress: Progress) => void) | undefined
-  /** Called when a try failed and another one follows after a pause. */
+  /** Called once the version is staged and before the first upload: the time to store its id. */
+  onStaged?: ((staged: StagedVersion) => void | Promise<void>) | undefined
+  onProgress?: ((progress: UploadProgress) => void) | undefined
+  /** Called when an attempt failed and will be repeated. */
   onRetry?: ((reason: SlipwayError) => void) | undefined
 }
 
-/** A version that the server is waiting for. A new anonymous site brings its claim token. */
-export type Staged = (CreateAnswer | UpdateAnswer) & Partial<AnonymousExtras>
+/** A pending version. A new anonymous site includes its claim token. */
+export type StagedVersion = (CreateResponse | UpdateResponse) & Partial<AnonymousExtras>
 
-/** How much of what must be uploaded has been. */
-export interface Progress {
+/** Progress of the required uploads. */
+export interface UploadProgress {
   files: number
   filesDone: number
   bytes: number
   bytesDone: number
 }
 
-export interface Published extends FinalizeAnswer, Partial<AnonymousExtras> {
+export interface PublishResult extends FinalizeResponse, Partial<AnonymousExtras> {
   /** Files uploaded by this call; the rest of the site was there already. */
   uploaded: number
   uploadedBytes: number
 }
 
-const PARALLEL = 16
-/** How often finalize may say that files are missing. */
-const ROUNDS = 3
-/** What is said of a target in place of which there may be a fresh one. */
-const STALE = ['UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN'] as const
+const DEFAULT_CONCURRENCY = 16
+/** How often finalize may report missing files. */
+const MAX_FINALIZE_ATTEMPTS = 3
+/** Errors of an upload target that can be replaced by a new one. */
+const STALE_TARGET_CODES = ['UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN'] as const
+
+/** The calls of a client that a publish makes. */
+interface PublishClient {
+  with(change: { key?: undefined; signal?: AbortSignal }): PublishClient
+  create(request: PublishRequest): Promise<CreateResponse>
+  update(slug: string, request: PublishRequest): Promise<UpdateResponse>
+  refresh(
+    slug: string,
+    request: { versionId: string; claimToken?: string | undefined },
+  ): Promise<UpdateResponse>
+  upload: PutFile
+  uploadBatch: PutBatch
+  finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse>
+}
 
 /** Publishes a whole site: stage, upload what is missing, finalize. See `Slipway.publish`. */
 export async function publish(
-  client: Slipway,
+  client: PublishClient,
   options: PublishOptions,
-  patience: Patience,
-): Promise<Published> {
+  patience: RetryPolicy,
+): Promise<PublishResult> {
   const stop = new AbortController()
   const abort = () => stop.abort(options.signal?.reason)
   options.signal?.throwIfAborted()
   options.signal?.addEventListener('abort', abort)
   try {
-    const publication = new Publication(client.with({ signal: stop.signal }), options, patience, stop)
+    const publication = new PublishRun(client.with({ signal: stop.signal }), options, patience, stop)
     return await publication.run()
   } finally {
     options.signal?.removeEventListener('abort', abort)
   }
 }
 
-class Publication {
-  readonly #client: Slipway
+class PublishRun {
+  readonly #client: PublishClient
   readonly #options: PublishOptions
-  readonly #patience: Patience
+  readonly #patience: RetryPolicy
   readonly #stop: AbortController
   readonly #files: Map<string, PublishFile>
-  #progress: Progress = { files: 0, filesDone: 0, bytes: 0, bytesDone: 0 }
+  #progress: UploadProgress = { files: 0, filesDone: 0, bytes: 0, bytesDone: 0 }
 
-  constructor(client: Slipway, options: PublishOptions, patience: Patience, stop: AbortController) {
+  constructor(client: PublishClient, options: PublishOptions, patience: RetryPolicy, stop: AbortController) {
     this.#client = options.claimToken === undefined ? client : client.with({ key: undefined })
     this.#options = options
     this.#patience = patience
@@ -96,10 +110,10 @@ class Publication {
     this.#files = new Map(options.files.map((file) => [file.path, file]))
   }
 
-  async run(): Promise<Published> {
+  async run(): Promise<PublishResult> {
     const staged = await this.#stage()
     await this.#options.onStaged?.(staged)
-    this.#progress = this.#start(staged.upload)
+    this.#progress = this.#initialProgress(staged.upload)
     const { files: uploaded, bytes: uploadedBytes } = this.#progress
     const finalized = await this.#complete(staged)
     const { claimToken, claimUrl, expiresAt, anonymous, warning } = staged
@@ -107,14 +121,14 @@ class Publication {
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, uploaded, uploadedBytes }
   }
 
-  async #stage(): Promise<Staged> {
+  async #stage(): Promise<StagedVersion> {
     const { slug } = this.#options
     if (slug === undefined) return this.#client.create(this.#manifest())
     return (await this.#resume(slug)) ?? this.#client.update(slug, this.#manifest())
   }
 
-  /** The version that was pending, unless the server no longer waits for it. */
-  async #resume(slug: string): Promise<Staged | undefined> {
+  /** The pending version, if the server still has it. */
+  async #resume(slug: string): Promise<StagedVersion | undefined> {
     const { pendingVersionId: versionId, claimToken } = this.#options
     if (versionId === undefined) return undefined
     try {
@@ -128,7 +142,7 @@ class Publication {
   #manifest(): PublishRequest {
     const { title, description, ogImagePath, spaMode, ttlSeconds, baseVersionId, claimToken } = this.#options
     return {
-      files: this.#options.files.map(entryOf),
+      files: this.#options.files.map(toFileEntry),
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
       ...(ogImagePath !== undefined && { ogImagePath }),
@@ -139,37 +153,38 @@ class Publication {
     }
   }
 
-  async #complete(staged: Staged): Promise<FinalizeAnswer> {
+  async #complete(staged: StagedVersion): Promise<FinalizeResponse> {
     const { slug, upload: plan } = staged
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
-    const targets = new Targets(plan, () => this.#persistently(refresh), this.#patience.now)
+    const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#patience.now)
+    const { live } = this.#options
+    const request: FinalizeRequest = {
+      versionId: plan.versionId,
+      ...(live !== undefined && { live }),
+      ...(claimToken !== undefined && { claimToken }),
+    }
     for (let round = 1; ; round++) {
       await this.#uploadAll(targets)
       try {
-        return await this.#persistently(() => this.#client.finalize(slug, this.#finalizeRequest(plan)))
+        return await this.#withRetry(() => this.#client.finalize(slug, request))
       } catch (error) {
-        if (round === ROUNDS || !isSlipwayError(error, 'UPLOADS_MISSING')) throw error
-        await targets.renew()
+        if (round === MAX_FINALIZE_ATTEMPTS || !isSlipwayError(error, 'UPLOADS_MISSING')) throw error
+        await targets.refresh()
         const missing = this.#bySize(targets.paths)
         const { files, filesDone, bytes, bytesDone } = this.#progress
-        this.#advance(files - missing.length - filesDone, bytes - total(missing) - bytesDone)
+        this.#advance(files - missing.length - filesDone, bytes - sumSizes(missing) - bytesDone)
       }
     }
   }
 
-  #finalizeRequest({ versionId }: UploadPlan): { versionId: string; live?: boolean } {
-    const { live } = this.#options
-    return live === undefined ? { versionId } : { versionId, live }
-  }
-
-  /** Uploads in parallel, the largest first, small files together; the first failure stops the rest. */
-  async #uploadAll(targets: Targets): Promise<void> {
-    const queue = this.#parcels(targets)
+  /** Uploads concurrently, the largest first, small files in batches; the first error stops the rest. */
+  async #uploadAll(targets: UploadTargets): Promise<void> {
+    const queue = this.#batches(targets)
     const failures: unknown[] = []
     const worker = async () => {
       for (let files = queue.pop(); files !== undefined; files = queue.pop()) {
-        if (files.length > 1) await this.#uploadTogether(files, targets)
+        if (files.length > 1) await this.#uploadBatchWithRetry(files, targets)
         else await this.#upload(files[0]!, targets)
       }
     }
@@ -178,21 +193,21 @@ class Publication {
         failures.push(error)
         this.#stop.abort(error)
       })
-    await Promise.all(Array.from({ length: this.#options.parallel ?? PARALLEL }, lane))
+    await Promise.all(Array.from({ length: this.#options.concurrency ?? DEFAULT_CONCURRENCY }, lane))
     if (failures.length > 0) throw failures[0]
   }
 
-  async #upload(file: PublishFile, targets: Targets): Promise<void> {
+  async #upload(file: PublishFile, targets: UploadTargets): Promise<void> {
     const put = this.#client.upload.bind(this.#client)
     const count = (bytes: number) => this.#advance(0, bytes)
     await this.#uploading(async () => {
-      const target = await targets.of(file.path)
+      const target = await targets.get(file.path)
       if (!target) return count(file.size)
       try {
         await upload(file, target, put, count)
       } catch (error) {
-        if (!isSlipwayError(error, ...STALE)) throw error
-        const fresh = await targets.insteadOf(target)
+        if (!isSlipwayError(error, ...STALE_TARGET_CODES)) throw error
+        const fresh = await targets.replaceStale(target)
         if (!fresh) return count(file.size)
         await upload(file, fresh, put, count)
       }
@@ -200,8 +215,8 @@ class Publication {
     this.#advance(1, 0)
   }
 
-  /** Each try after a failure sends fewer at once, so that a line that often breaks is got through too. */
-  async #uploadTogether(files: PublishFile[], targets: Targets): Promise<void> {
+  /** Each attempt after a failure sends a smaller batch, so that an unreliable connection makes progress. */
+  async #uploadBatchWithRetry(files: PublishFile[], targets: UploadTargets): Promise<void> {
     let left = files
     let most = files.length
     try {
@@ -209,43 +224,43 @@ class Publication {
         while (left.length > 0) {
           const some = left.slice(0, most)
           most = Math.ceil(some.length / 2)
-          if (!(await this.#uploadBundle(some, targets))) return
+          if (!(await this.#tryUploadBatch(some, targets))) return
           most = some.length
           left = left.slice(some.length)
         }
       })
     } catch (error) {
-      // A proxy on the way may allow less in one request than the server does.
+      // A proxy may allow smaller requests than the server.
       if (!isSlipwayError(error, 'BAD_ANSWER') || error.status !== 413) throw error
     }
     for (const file of left) await this.#upload(file, targets)
   }
 
-  /** False when there is no target for bundles any more. */
-  async #uploadBundle(files: PublishFile[], targets: Targets): Promise<boolean> {
-    const target = await targets.ofBundle()
+  /** False when batches are not possible any more. */
+  async #tryUploadBatch(files: PublishFile[], targets: UploadTargets): Promise<boolean> {
+    const target = await targets.getBatch()
     if (!target) return false
     try {
-      await this.#sendBundle(files, targets, target)
+      await this.#sendBatch(files, targets, target)
     } catch (error) {
-      if (!isSlipwayError(error, ...STALE)) throw error
-      const fresh = await targets.insteadOfBundle(target)
+      if (!isSlipwayError(error, ...STALE_TARGET_CODES)) throw error
+      const fresh = await targets.replaceStaleBatch(target)
       if (!fresh) return false
-      await this.#sendBundle(files, targets, fresh)
+      await this.#sendBatch(files, targets, fresh)
     }
     return true
   }
 
-  async #sendBundle(files: PublishFile[], targets: Targets, target: BundleTarget): Promise<void> {
-    const put = this.#client.uploadBundle.bind(this.#client)
-    const lacking = files.filter(({ path }) => targets.lacks(path))
-    if (lacking.length > 0) await uploadBundle(lacking, target, put, (bytes) => this.#advance(0, bytes))
-    this.#advance(files.length, total(files) - total(lacking))
+  async #sendBatch(files: PublishFile[], targets: UploadTargets, target: BatchTarget): Promise<void> {
+    const put = this.#client.uploadBatch.bind(this.#client)
+    const lacking = files.filter(({ path }) => targets.isMissing(path))
+    if (lacking.length > 0) await uploadBatch(lacking, target, put, (bytes) => this.#advance(0, bytes))
+    this.#advance(files.length, sumSizes(files) - sumSizes(lacking))
   }
 
-  #start(plan: UploadPlan): Progress {
+  #initialProgress(plan: UploadPlan): UploadProgress {
     const files = this.#bySize(plan.uploads.map(({ path }) => path))
-    return { files: files.length, filesDone: 0, bytes: total(files), bytesDone: 0 }
+    return { files: files.length, filesDone: 0, bytes: sumSizes(files), bytesDone: 0 }
   }
 
   #advance(files: number, bytes: number): void {
@@ -258,29 +273,29 @@ class Publication {
     return paths.flatMap((path) => this.#files.get(path) ?? []).sort((a, b) => a.size - b.size)
   }
 
-  /** What goes out together, the most bytes last. */
-  #parcels(targets: Targets): PublishFile[][] {
+  /** Requests, the largest last. */
+  #batches(targets: UploadTargets): PublishFile[][] {
     const files = this.#bySize(targets.paths)
-    const { bundleBytes } = targets
-    if (bundleBytes === undefined) return files.map((file) => [file])
-    return parcels(files, bundleBytes).sort((a, b) => total(a) - total(b))
+    const { maxBatchBytes } = targets
+    if (maxBatchBytes === undefined) return files.map((file) => [file])
+    return groupIntoBatches(files, maxBatchBytes).sort((a, b) => sumSizes(a) - sumSizes(b))
   }
 
-  /** Uploads may go on for as long as the page or program likes. */
+  /** Wraps uploads for a page or program that wants to keep them running. */
   #uploading(work: () => Promise<void>): Promise<void> {
-    return this.#persistently(work, this.#patience.tries)
+    return this.#withRetry(work, this.#patience.maxAttempts)
   }
 
-  #persistently<T>(work: () => Promise<T>, tries?: number): Promise<T> {
+  #withRetry<T>(work: () => Promise<T>, maxAttempts?: number): Promise<T> {
     const { onRetry } = this.#options
-    return persistently(work, { patience: this.#patience, tries, signal: this.#stop.signal, onRetry })
+    return withRetry(work, { policy: this.#patience, maxAttempts, signal: this.#stop.signal, onRetry })
   }
 }
 
-function total(files: readonly PublishFile[]): number {
+function sumSizes(files: readonly PublishFile[]): number {
   return files.reduce((sum, { size }) => sum + size, 0)
 }
 
-function entryOf({ path, size, contentType, hash }: PublishFile): FileEntry {
+function toFileEntry({ path, size, contentType, hash }: PublishFile): FileEntry {
   return { path, size, contentType, ...(hash !== undefined && { hash }) }
 }

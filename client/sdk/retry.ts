@@ -1,36 +1,39 @@
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 
-/** The clock and the dice of retrying, so that tests need neither. */
-export interface Patience {
+/** Clock and randomness of retries; tests replace them. */
+export interface RetryPolicy {
   /**
-   * Resolves after so many milliseconds, or later: this is where a page may wait for its network to come back. Rejects
-   * with the signal's reason when it aborts first.
+   * Resolves after `milliseconds` or later: a page may wait here until it is online again. Rejects with the
+   * signal's reason when it aborts first.
    */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void>
-  /** A number from 0 up to 1. */
+  /** A number in [0, 1). */
   random(): number
   /** Milliseconds since the epoch. */
   now(): number
-  /** How often an upload is tried: a page that goes on after hours without a network says `Infinity`. Six times by default. */
-  tries?: number
+  /**
+   * Maximum number of attempts of an upload; a page that continues after hours offline passes `Infinity`.
+   * Default 6.
+   */
+  maxAttempts?: number
 }
 
-export interface Persistence {
-  patience: Patience
-  /** Six by default. */
-  tries?: number | undefined
+export interface RetryOptions {
+  policy: RetryPolicy
+  /** Default 6. */
+  maxAttempts?: number | undefined
   signal?: AbortSignal | undefined
-  /** Hears why a try failed that another one follows. */
+  /** Called with the reason when an attempt will be repeated. */
   onRetry?: ((reason: SlipwayError) => void) | undefined
 }
 
-const TRIES = 6
-const FIRST_PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 8_000
-/** A server that asks for more than this is not waited for. */
-const LONGEST_ASKED_MS = 60_000
+const DEFAULT_MAX_ATTEMPTS = 6
+const INITIAL_DELAY_MS = 500
+const MAX_DELAY_MS = 8_000
+/** Maximum Retry-After that is followed. */
+const MAX_RETRY_AFTER_MS = 60_000
 
-export const realPatience: Patience = {
+export const defaultRetryPolicy: RetryPolicy = {
   wait: (milliseconds, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
@@ -50,43 +53,43 @@ export const realPatience: Patience = {
 }
 
 /**
- * Does work that may safely be done twice, up to so many times: after a broken connection or an answer that
- * says "later", with pauses that double and vary, or as long as the server asks. Other failures pass through, and so does
- * the sixth fault of the server itself, however often a broken line is tried again.
+ * Repeats idempotent work up to a number of attempts: after a network error or a response that asks to retry,
+ * with exponential back-off and jitter, or after Retry-After. Other errors pass through, and so does the
+ * sixth 5xx of the server, however often network errors are retried.
  */
-export async function persistently<T>(
+export async function withRetry<T>(
   work: () => Promise<T>,
-  { patience, tries = TRIES, signal, onRetry }: Persistence,
+  { policy, maxAttempts = DEFAULT_MAX_ATTEMPTS, signal, onRetry }: RetryOptions,
 ): Promise<T> {
   let faults = 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      const pause = pauseAfter(error, attempt, patience.random())
-      if (isFault(error)) faults++
-      if (attempt >= tries || faults >= TRIES || pause === undefined) throw error
+      const pause = retryDelay(error, attempt, policy.random())
+      if (isServerFault(error)) faults++
+      if (attempt >= maxAttempts || faults >= DEFAULT_MAX_ATTEMPTS || pause === undefined) throw error
       onRetry?.(error as SlipwayError)
-      await patience.wait(pause, signal)
+      await policy.wait(pause, signal)
     }
   }
 }
 
-/** Milliseconds to wait after this failure, or undefined when another try makes no sense. */
-function pauseAfter(error: unknown, attempt: number, dice: number): number | undefined {
-  if (!isSlipwayError(error) || !isPassing(error.code, error.status)) return undefined
+/** Delay after this failure in milliseconds, or undefined when it is final. */
+function retryDelay(error: unknown, attempt: number, dice: number): number | undefined {
+  if (!isSlipwayError(error) || !isTransient(error.code, error.status)) return undefined
   const asked = (error.retryAfterSeconds ?? 0) * 1000
-  if (asked > LONGEST_ASKED_MS) return undefined
-  const doubled = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS)
+  if (asked > MAX_RETRY_AFTER_MS) return undefined
+  const doubled = Math.min(INITIAL_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS)
   return Math.max(asked, doubled * (0.5 + dice / 2))
 }
 
-const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504])
+const TRANSIENT_STATUS = new Set([408, 425, 429, 500, 502, 503, 504])
 
-function isFault(error: unknown): boolean {
+function isServerFault(error: unknown): boolean {
   return isSlipwayError(error) && error.status === 500
 }
 
-function isPassing(code: string, status: number): boolean {
-  return code === 'NETWORK' || PASSING_STATUS.has(status)
+function isTransient(code: string, status: number): boolean {
+  return code === 'NETWORK' || TRANSIENT_STATUS.has(status)
 }

@@ -1,31 +1,31 @@
-import type { FailureCode } from '../wire.ts'
+import type { ErrorCode } from '../wire.ts'
 
-/** What can go wrong before or after the server's say. */
-export type ClientFailureCode =
-  /** No answer: refused, cut off, timed out. */
+/** Failures before or after the server's response. */
+export type ClientErrorCode =
+  /** No response: refused, cut off, timed out. */
   | 'NETWORK'
-  /** An answer that no Slipway server gives: a proxy's page, a redirect, broken JSON. */
+  /** A response that no Slipway server sends: a proxy's page, a redirect, invalid JSON. */
   | 'BAD_ANSWER'
-  /** A file's bytes are no longer what the manifest says. */
+  /** A file no longer matches the manifest. */
   | 'FILE_CHANGED'
 
 interface SlipwayErrorOptions {
-  code: FailureCode | ClientFailureCode
+  code: ErrorCode | ClientErrorCode
   status?: number
   details?: unknown
   retryAfterSeconds?: number | undefined
   cause?: unknown
 }
 
-/** Every failure of the SDK. `message` is the server's own sentence where there was an answer. */
+/** Every failure of the SDK. `message` is the server's own sentence if there was a response. */
 export class SlipwayError extends Error {
-  /** The machine code of the contract, or one of the client's own. */
-  readonly code: FailureCode | ClientFailureCode
-  /** HTTP status, 0 when there was no answer. */
+  /** The code of the contract, or one of the client's own. */
+  readonly code: ErrorCode | ClientErrorCode
+  /** HTTP status, 0 without a response. */
   readonly status: number
-  /** What the server points at; its shape depends on `code`. */
+  /** Details of the server; their shape depends on `code`. */
   readonly details: unknown
-  /** Seconds until another try makes sense, when the server said so. */
+  /** Seconds until a retry makes sense, if the server sent them. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(message: string, options: SlipwayErrorOptions) {
@@ -38,7 +38,7 @@ export class SlipwayError extends Error {
   }
 }
 
-/** Whether this is a Slipway failure, with one of these codes if any are named. */
+/** Whether this is a Slipway failure, with one of these codes if any are given. */
 export function isSlipwayError(error: unknown, ...codes: SlipwayError['code'][]): error is SlipwayError {
   return error instanceof SlipwayError && (codes.length === 0 || codes.includes(error.code))
 }

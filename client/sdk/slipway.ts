@@ -1,78 +1,95 @@
 import type {
-  ArchiveAnswer,
-  BundleReceipt,
-  BundleTarget,
-  ClaimAnswer,
+  ArchiveResponse,
+  BatchReceipt,
+  BatchTarget,
   ClaimPreview,
-  CreateAnswer,
-  DeleteAnswer,
-  DeleteDomainAnswer,
-  DeleteVersionAnswer,
+  ClaimResponse,
+  CreateResponse,
+  DeleteAccountResponse,
+  DeleteDomainResponse,
+  DeleteResponse,
+  DeleteVersionResponse,
   DomainList,
   DomainRecord,
-  DuplicateAnswer,
-  FinalizeAnswer,
+  DuplicateResponse,
   FinalizeRequest,
-  LeaveAnswer,
+  FinalizeResponse,
   Me,
   MetadataRequest,
-  NewKeyAnswer,
+  NewKeyResponse,
   PublishRequest,
-  RequestCodeAnswer,
-  SessionAnswer,
+  RequestCodeResponse,
   SessionList,
-  SessionsEndedAnswer,
+  SessionResponse,
+  SessionsEndedResponse,
   SiteDetails,
   SiteList,
   SiteSummary,
-  UpdateAnswer,
+  UpdateResponse,
   UploadReceipt,
   UploadTarget,
-  VerifyCodeAnswer,
+  VerifyCodeResponse,
   VersionDetails,
   VersionList,
   VisitRange,
   Visits,
 } from '../wire.ts'
-import { bytesOf, jsonOf, reach } from './answer.ts'
-import { recordsOf } from './events.ts'
-import { type Published, type PublishOptions, publish } from './publish.ts'
-import { type Patience, realPatience } from './retry.ts'
-import { type Bytes, fetchTransport, type Outgoing, type Payload, type Send } from './transport.ts'
-import type { Sending } from './upload.ts'
+import { readBytes, readJson, sendRequest } from './answer.ts'
+import { parseRecords } from './events.ts'
+import { type PublishOptions, type PublishResult, publish } from './publish.ts'
+import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
+import {
+  type Bytes,
+  fetchTransport,
+  type HttpRequest,
+  type RequestBody,
+  type Transport,
+} from './transport.ts'
+import type { UploadOptions } from './upload.ts'
 
 export type * from '../wire.ts'
-export type { Progress, Published, PublishOptions, Staged } from './publish.ts'
+export type {
+  PublishOptions,
+  PublishResult as Published,
+  StagedVersion as Staged,
+  UploadProgress as Progress,
+} from './publish.ts'
 export { isSlipwayError, SlipwayError } from './slipway-error.ts'
-export type { Bytes, Incoming, Outgoing, Payload, Send } from './transport.ts'
-export type { PublishFile, Sending } from './upload.ts'
+export type {
+  Bytes,
+  HttpRequest as Outgoing,
+  HttpResponse as Incoming,
+  RequestBody as Payload,
+  Transport as Send,
+} from './transport.ts'
+export type { PublishFile, UploadOptions as Sending } from './upload.ts'
 
 export interface SlipwayOptions {
-  /** Address of the server; empty in a page that the server itself serves. */
+  /** Base URL of the server; empty in a page of the server itself. */
   baseUrl: string
-  /** API key. Without it calls are anonymous, or the page's session. */
+  /** API key. Without it calls are anonymous, or use the page's session. */
   key?: string | undefined
   /** The HTTP transport; `fetch` by default. */
-  send?: Send | undefined
-  /** Stops every call of this client. */
+  send?: Transport | undefined
+  /** Aborts every call of this client. */
   signal?: AbortSignal | undefined
-  /** Clock, pauses and dice of retrying; tests bring their own. */
-  patience?: Patience | undefined
+  /** Clock and randomness of retries. */
+  retryPolicy?: RetryPolicy | undefined
 }
 
-/** A file or an archive on its way back. */
+/** A downloaded file or archive. */
 export interface Download {
   contentType: string | null
-  /** In bytes, or null when the server does not say. */
+  /** In bytes, or null when the server does not send it. */
   size: number | null
   bytes(): AsyncIterable<Uint8Array>
 }
 
 export interface ArchiveOptions {
   contentType: 'application/zip' | 'application/x-tar' | 'application/gzip'
-  /** Length of a streamed archive in bytes, where it is known. */
+  /** Length of a streamed archive in bytes, if known. */
   size?: number
-  /** The site to update; without it a new one is made. */
+  /** The site to update; otherwise a new one is created. */
   slug?: string
   /** In place of a key, to update an anonymous site. */
   claimToken?: string
@@ -86,142 +103,146 @@ export interface ArchiveOptions {
   live?: boolean
 }
 
-interface Call extends Sending {
+interface Call extends UploadOptions {
   json?: unknown
   body?: Bytes
   contentType?: string
+  claimToken?: string | undefined
 }
 
-/**
- * A client of a Slipway server: one method for each call of the API, and `publish` for the whole story.
- * Every method rejects with a SlipwayError, or with the signal's reason when it was aborted.
- */
+/** A client of a Slipway server: a method for each API call, and `publish`. Rejects with a SlipwayError or the signal's reason. */
 export class Slipway {
   readonly #options: SlipwayOptions
   readonly #baseUrl: string
-  readonly #send: Send
-  readonly #patience: Patience
+  readonly #send: Transport
+  readonly #retryPolicy: RetryPolicy
 
   constructor(options: SlipwayOptions) {
     this.#options = options
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '')
     this.#send = options.send ?? fetchTransport
-    this.#patience = options.patience ?? realPatience
+    this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
   }
 
-  /** The same client with some options changed. */
+  /** The same client with changed options. */
   with(change: Partial<SlipwayOptions>): Slipway {
     return new Slipway({ ...this.#options, ...change })
   }
 
   /**
-   * Publishes files as a new site, or as a new version of `slug`. Uploads only what the server lacks, in parallel;
-   * goes on through broken connections and expired targets; resolves when the version is live (or kept as a draft).
+   * Publishes files as a new site, or as a new version of `slug`. Uploads only what the server lacks,
+   * concurrently; survives network errors and expired targets; resolves when the version is live (or kept as
+   * a draft).
    */
-  publish(options: PublishOptions): Promise<Published> {
-    return publish(this, options, this.#patience)
+  publish(options: PublishOptions): Promise<PublishResult> {
+    return publish(this, options, this.#retryPolicy)
   }
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */
-  publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveAnswer> {
+  publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveResponse> {
     const { contentType, size, slug, claimToken, ...wishes } = archive
-    const query = queryOf({ ...wishes, claimToken })
-    const call = { body, contentType, ...(size !== undefined && { size }) }
-    const client = this.#bearing(claimToken)
+    const query = buildQuery(wishes)
+    const call = { body, contentType, claimToken, ...(size !== undefined && { size }) }
+    const client = this.#withClaimToken(claimToken)
     return slug === undefined
       ? client.#call('POST', `/api/v1/publish${query}`, call)
-      : client.#call('PUT', site(slug) + query, call)
+      : client.#call('PUT', sitePath(slug) + query, call)
   }
 
   /** Mails a sign-in code (spec 4.1). */
-  requestCode(email: string): Promise<RequestCodeAnswer> {
+  requestCode(email: string): Promise<RequestCodeResponse> {
     return this.#call('POST', '/api/auth/agent/request-code', { json: { email } })
   }
 
-  /** Exchanges a mailed code for a new key, which ends the one before (spec 4.2). */
-  verifyCode(email: string, code: string): Promise<VerifyCodeAnswer> {
-    return this.#call('POST', '/api/auth/agent/verify-code', { json: { email, code } })
+  /**
+   * Exchanges a mailed code for a new key, which ends the one before (spec 4.2). With the `attempt` that `requestCode`
+   * answered, wrong codes that others enter for the address do not count.
+   */
+  verifyCode(email: string, code: string, attempt?: string): Promise<VerifyCodeResponse> {
+    return this.#call('POST', '/api/auth/agent/verify-code', { json: { email, code, attempt } })
   }
 
-  /** Exchanges a mailed code for a session cookie; the key stays as it is. For pages only. */
-  signIn(email: string, code: string): Promise<SessionAnswer> {
-    return this.#call('POST', '/api/auth/session', { json: { email, code } })
+  /** Exchanges a mailed code for a session cookie; the key stays. For pages only. */
+  signIn(email: string, code: string, attempt?: string): Promise<SessionResponse> {
+    return this.#call('POST', '/api/auth/session', { json: { email, code, attempt } })
   }
 
   /** Ends the page's session. */
   async signOut(): Promise<void> {
-    await this.#reach('DELETE', '/api/auth/session')
+    await this.#exchange('DELETE', '/api/auth/session')
   }
 
   me(): Promise<Me> {
     return this.#call('GET', '/api/v1/me')
   }
 
-  /** A new key in place of the one before. */
-  newKey(): Promise<NewKeyAnswer> {
+  /** Creates a new key that replaces the previous one. */
+  newKey(): Promise<NewKeyResponse> {
     return this.#call('POST', '/api/v1/me/key')
   }
 
-  /** The browsers that are signed in, newest first. */
+  /** Browser sessions, newest first. */
   sessions(): Promise<SessionList> {
     return this.#call('GET', '/api/v1/me/sessions')
   }
 
-  endSession(id: string): Promise<SessionsEndedAnswer> {
+  endSession(id: string): Promise<SessionsEndedResponse> {
     return this.#call('DELETE', `/api/v1/me/sessions/${encodeURIComponent(id)}`)
   }
 
-  /** Signs out every browser but the one that asks. */
-  endOtherSessions(): Promise<SessionsEndedAnswer> {
+  /** Ends all browser sessions except the caller's. */
+  endOtherSessions(): Promise<SessionsEndedResponse> {
     return this.#call('DELETE', '/api/v1/me/sessions')
   }
 
-  /** Deletes the account for good, with every site and domain of it. `email` must be its address. */
-  leave(email: string): Promise<LeaveAnswer> {
+  /** Deletes the account for good, with all its sites and domains. `email` must be its address. */
+  deleteAccount(email: string): Promise<DeleteAccountResponse> {
     return this.#call('DELETE', '/api/v1/me', { json: { email } })
   }
 
   /** Stages the first version of a new site (spec 4.3). */
-  create(request: PublishRequest): Promise<CreateAnswer> {
+  create(request: PublishRequest): Promise<CreateResponse> {
     return this.#call('POST', '/api/v1/publish', { json: request })
   }
 
   /** Stages another version (spec 4.4). With a claim token the key is not sent. */
-  update(slug: string, request: PublishRequest): Promise<UpdateAnswer> {
-    return this.#bearing(request.claimToken).#call('PUT', site(slug), { json: request })
+  update(slug: string, request: PublishRequest): Promise<UpdateResponse> {
+    return this.#withClaimToken(request.claimToken).#call('PUT', sitePath(slug), { json: request })
   }
 
-  /** Fresh upload targets for what a pending version still lacks. With a claim token the key is not sent. */
+  /**
+   * New upload targets for the missing files of a pending version. With a claim token the key is not sent.
+   */
   refresh(
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
-  ): Promise<UpdateAnswer> {
-    const path = `${site(slug)}/uploads/refresh`
-    return this.#bearing(request.claimToken).#call('POST', path, { json: request })
+  ): Promise<UpdateResponse> {
+    const path = `${sitePath(slug)}/uploads/refresh`
+    return this.#withClaimToken(request.claimToken).#call('POST', path, { json: request })
   }
 
-  /** Sends one file's bytes. The key is never sent along (spec 4.6). */
-  upload(target: UploadTarget, body: Bytes, sending: Sending = {}): Promise<UploadReceipt> {
+  /** Uploads one file. The key is never sent (spec 4.6). */
+  upload(target: UploadTarget, body: Bytes, sending: UploadOptions = {}): Promise<UploadReceipt> {
     return this.#put(target, body, sending)
   }
 
-  /** Sends many files as a tar of them. The key is not sent along here either. */
-  uploadBundle(target: BundleTarget, body: Bytes, sending: Sending = {}): Promise<BundleReceipt> {
+  /** Uploads several files as a tar. The key is not sent. */
+  uploadBatch(target: BatchTarget, body: Bytes, sending: UploadOptions = {}): Promise<BatchReceipt> {
     return this.#put(target, body, sending)
   }
 
-  /** Makes a version live, or keeps it as a draft with `live: false`. May be repeated. */
-  finalize(slug: string, request: FinalizeRequest): Promise<FinalizeAnswer> {
-    return this.#call('POST', `${site(slug)}/finalize`, { json: request })
+  /** Makes a version live, or keeps it as a draft with `live: false`. May be repeated. An anonymous draft needs its claim token. */
+  finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse> {
+    return this.#call('POST', `${sitePath(slug)}/finalize`, { json: request })
   }
 
   details(slug: string): Promise<SiteDetails> {
-    return this.#call('GET', site(slug))
+    return this.#call('GET', sitePath(slug))
   }
 
   /** One page of the caller's sites, newest first. */
   list({ limit, cursor }: { limit?: number; cursor?: string } = {}): Promise<SiteList> {
-    return this.#call('GET', `/api/v1/publishes${queryOf({ limit, cursor })}`)
+    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor })}`)
   }
 
   /** All the caller's sites, newest first, page by page. */
@@ -235,60 +256,60 @@ export class Slipway {
   }
 
   setMetadata(slug: string, change: MetadataRequest): Promise<SiteDetails> {
-    return this.#call('PATCH', `${site(slug)}/metadata`, { json: change })
+    return this.#call('PATCH', `${sitePath(slug)}/metadata`, { json: change })
   }
 
-  duplicate(slug: string): Promise<DuplicateAnswer> {
-    return this.#call('POST', `${site(slug)}/duplicate`)
+  duplicate(slug: string): Promise<DuplicateResponse> {
+    return this.#call('POST', `${sitePath(slug)}/duplicate`)
   }
 
-  /** How often a site was visited, by whom it was led to, and what was asked for. */
+  /** Visits of a site with referrers and paths. */
   visits(slug: string, range: VisitRange = '7d'): Promise<Visits> {
-    return this.#call('GET', `${site(slug)}/analytics?range=${range}`)
+    return this.#call('GET', `${sitePath(slug)}/analytics?range=${range}`)
   }
 
-  /** Deletes a site for good; its slug is never given out again. */
-  delete(slug: string): Promise<DeleteAnswer> {
-    return this.#call('DELETE', site(slug))
+  /** Deletes a site for good; its slug is never reused. */
+  delete(slug: string): Promise<DeleteResponse> {
+    return this.#call('DELETE', sitePath(slug))
   }
 
-  /** Makes an anonymous site the caller's own. */
-  claim(slug: string, claimToken: string): Promise<ClaimAnswer> {
-    return this.#call('POST', `${site(slug)}/claim`, { json: { claimToken } })
+  /** Claims an anonymous site for the caller. */
+  claim(slug: string, claimToken: string): Promise<ClaimResponse> {
+    return this.#call('POST', `${sitePath(slug)}/claim`, { json: { claimToken } })
   }
 
-  /** What a claim link is about, before signing in. */
+  /** What a claim link refers to, before signing in. */
   claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
-    return this.#call('POST', `${site(slug)}/claim/preview`, { json: { claimToken } })
+    return this.#call('POST', `${sitePath(slug)}/claim/preview`, { json: { claimToken } })
   }
 
   versions(slug: string): Promise<VersionList> {
-    return this.#call('GET', `${site(slug)}/versions`)
+    return this.#call('GET', `${sitePath(slug)}/versions`)
   }
 
-  /** A finalized version with its files and what is different in it. */
+  /** A finalized version with its files and changes. */
   version(slug: string, versionId: string): Promise<VersionDetails> {
-    return this.#call('GET', version(slug, versionId))
+    return this.#call('GET', versionPath(slug, versionId))
   }
 
   /** Makes a kept version live again. */
-  restore(slug: string, versionId: string): Promise<FinalizeAnswer> {
-    return this.#call('POST', `${version(slug, versionId)}/restore`)
+  restore(slug: string, versionId: string): Promise<FinalizeResponse> {
+    return this.#call('POST', `${versionPath(slug, versionId)}/restore`)
   }
 
-  deleteVersion(slug: string, versionId: string): Promise<DeleteVersionAnswer> {
-    return this.#call('DELETE', version(slug, versionId))
+  deleteVersion(slug: string, versionId: string): Promise<DeleteVersionResponse> {
+    return this.#call('DELETE', versionPath(slug, versionId))
   }
 
   /** One file of the live version, or of another kept one. */
   file(slug: string, path: string, versionId?: string): Promise<Download> {
     const encoded = path.split('/').map(encodeURIComponent).join('/')
-    return this.#download(`${site(slug)}/files/${encoded}${queryOf({ versionId })}`)
+    return this.#download(`${sitePath(slug)}/files/${encoded}${buildQuery({ versionId })}`)
   }
 
   /** The live version, or another kept one, as tar.gz. */
   archive(slug: string, versionId?: string): Promise<Download> {
-    return this.#download(`${site(slug)}/archive${queryOf({ versionId })}`)
+    return this.#download(`${sitePath(slug)}/archive${buildQuery({ versionId })}`)
   }
 
   domains(): Promise<DomainList> {
@@ -299,14 +320,14 @@ export class Slipway {
     return this.#call('POST', '/api/v1/domains', { json: { domain, siteSlug } })
   }
 
-  /** The record after another look at DNS. */
+  /** The record after another DNS check. */
   checkDomain(domain: string): Promise<DomainRecord> {
     return this.#call('GET', `/api/v1/domains/${encodeURIComponent(domain)}`)
   }
 
   /**
-   * The record now and whenever it changes, for one request; ends when the server wants to be asked again. NOT_FOUND when
-   * the domain is removed. `signal` takes the place of the client's.
+   * The record now and after every change, as one request; ends when the server closes the stream. NOT_FOUND
+   * when the domain is removed. `signal` replaces the client's.
    */
   async *domainEvents(domain: string, signal = this.#options.signal): AsyncGenerator<DomainRecord> {
     const request = this.with({ signal }).#request(
@@ -314,37 +335,37 @@ export class Slipway {
       `/api/v1/domains/${encodeURIComponent(domain)}/events`,
       {},
     )
-    yield* recordsOf(bytesOf(await reach(this.#send, request, this.#patience.now), request))
+    yield* parseRecords(readBytes(await sendRequest(this.#send, request, this.#retryPolicy.now), request))
   }
 
-  removeDomain(domain: string): Promise<DeleteDomainAnswer> {
+  removeDomain(domain: string): Promise<DeleteDomainResponse> {
     return this.#call('DELETE', `/api/v1/domains/${encodeURIComponent(domain)}`)
   }
 
-  #bearing(claimToken: string | undefined): Slipway {
+  #withClaimToken(claimToken: string | undefined): Slipway {
     return claimToken === undefined ? this : this.with({ key: undefined })
   }
 
   async #put<T>(
     { method, url, headers }: Pick<UploadTarget, 'method' | 'url' | 'headers'>,
     body: Bytes,
-    sending: Sending,
+    sending: UploadOptions,
   ): Promise<T> {
-    const request = this.#outgoing(method, url, headers, { body, ...sending })
-    return jsonOf(await reach(this.#send, request, this.#patience.now), request)
+    const request = this.#buildRequest(method, url, headers, { body, ...sending })
+    return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 
   async #call<T>(method: string, path: string, call: Call = {}): Promise<T> {
     const request = this.#request(method, path, call)
-    return jsonOf(await reach(this.#send, request, this.#patience.now), request)
+    return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 
-  #reach(method: string, path: string) {
-    return reach(this.#send, this.#request(method, path, {}), this.#patience.now)
+  #exchange(method: string, path: string) {
+    return sendRequest(this.#send, this.#request(method, path, {}), this.#retryPolicy.now)
   }
 
   async #download(path: string): Promise<Download> {
-    const incoming = await this.#reach('GET', path)
+    const incoming = await this.#exchange('GET', path)
     const length = incoming.header('content-length')
     return {
       contentType: incoming.header('content-type'),
@@ -353,38 +374,43 @@ export class Slipway {
     }
   }
 
-  #request(method: string, path: string, { json, body, contentType, ...sending }: Call): Outgoing {
+  #request(
+    method: string,
+    path: string,
+    { json, body, contentType, claimToken, ...sending }: Call,
+  ): HttpRequest {
     const headers: Record<string, string> = { Accept: 'application/json' }
     if (this.#options.key !== undefined) headers.Authorization = `Bearer ${this.#options.key}`
     if (json !== undefined) headers['Content-Type'] = 'application/json'
     if (contentType !== undefined) headers['Content-Type'] = contentType
+    if (claimToken !== undefined) headers['X-Slipway-Claim-Token'] = claimToken
     const payload = json === undefined ? body : JSON.stringify(json)
-    return this.#outgoing(method, this.#baseUrl + path, headers, {
+    return this.#buildRequest(method, this.#baseUrl + path, headers, {
       ...(payload !== undefined && { body: payload }),
       ...sending,
     })
   }
 
-  #outgoing(
+  #buildRequest(
     method: string,
     url: string,
     headers: Record<string, string>,
-    carried: { body?: Payload } & Sending,
-  ): Outgoing {
+    carried: { body?: RequestBody } & UploadOptions,
+  ): HttpRequest {
     const { signal } = this.#options
     return { method, url, headers, ...carried, ...(signal && { signal }) }
   }
 }
 
-function site(slug: string): string {
+function sitePath(slug: string): string {
   return `/api/v1/publish/${encodeURIComponent(slug)}`
 }
 
-function version(slug: string, versionId: string): string {
-  return `${site(slug)}/versions/${encodeURIComponent(versionId)}`
+function versionPath(slug: string, versionId: string): string {
+  return `${sitePath(slug)}/versions/${encodeURIComponent(versionId)}`
 }
 
-function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+function buildQuery(values: Record<string, string | number | boolean | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   const text = query.toString()

@@ -1,42 +1,42 @@
-/** Headers, contents and the end of a tar come in blocks of this size. */
-const BLOCK = 512
+/** Block size of a tar. */
+const BLOCK_BYTES = 512
 
-/** The empty blocks at the end of a tar. */
-export const TAR_END = new Uint8Array(2 * BLOCK)
+/** The two empty blocks at the end of a tar. */
+export const TAR_END = new Uint8Array(2 * BLOCK_BYTES)
 
-const MOST_NAME_BYTES = 100
+const MAX_NAME_BYTES = 100
 const encoder = new TextEncoder()
 
 /**
- * What goes before a file's bytes in a tar (POSIX.1-2001, "ustar Interchange Format"); a path that does not fit there, or
- * is not ASCII, gets an extended header ("pax"). `size` in bytes, below 8 GiB.
+ * The header of a file in a tar (POSIX.1-2001, "ustar Interchange Format"); a path that does not fit, or is
+ * not ASCII, gets an extended header ("pax"). `size` in bytes, below 8 GiB.
  */
 export function tarHeader(path: string, size: number): Uint8Array {
   const name = encoder.encode(path)
-  if (fits(name)) return header(name, size, '0')
+  if (isUstarName(name)) return buildHeader(name, size, '0')
   const record = paxRecord('path', name)
-  return joined([
-    header(encoder.encode('pax'), record.length, 'x'),
+  return concat([
+    buildHeader(encoder.encode('pax'), record.length, 'x'),
     record,
     padding(record.length),
-    header(encoder.encode('file'), size, '0'),
+    buildHeader(encoder.encode('file'), size, '0'),
   ])
 }
 
-/** The zeros between the end of so many bytes and the next header. */
+/** Zeros between the end of a file and the next header. */
 export function padding(size: number): Uint8Array {
-  return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK)
+  return new Uint8Array((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES)
 }
 
-/** Bytes that a file takes in a tar, without the tar's end. */
+/** Bytes of a file in a tar, without the tar's end. */
 export function sizeInTar(path: string, size: number): number {
   const name = encoder.encode(path)
-  const extended = fits(name) ? 0 : BLOCK + whole(paxRecord('path', name).length)
-  return extended + BLOCK + whole(size)
+  const extended = isUstarName(name) ? 0 : BLOCK_BYTES + paddedSize(paxRecord('path', name).length)
+  return extended + BLOCK_BYTES + paddedSize(size)
 }
 
-/** The pieces one after the other. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+/** Concatenates the chunks. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0))
   let at = 0
   for (const piece of pieces) {
@@ -46,12 +46,12 @@ export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-function fits(name: Uint8Array): boolean {
-  return name.length <= MOST_NAME_BYTES && name.every((byte) => byte < 0x80)
+function isUstarName(name: Uint8Array): boolean {
+  return name.length <= MAX_NAME_BYTES && name.every((byte) => byte < 0x80)
 }
 
-function header(name: Uint8Array, size: number, type: string): Uint8Array {
-  const block = new Uint8Array(BLOCK)
+function buildHeader(name: Uint8Array, size: number, type: string): Uint8Array {
+  const block = new Uint8Array(BLOCK_BYTES)
   const write = (text: string, at: number) => encoder.encodeInto(text, block.subarray(at))
   block.set(name)
   write('0000644\0', 100)
@@ -71,14 +71,17 @@ function octal(number: number, digits: number): string {
   return number.toString(8).padStart(digits, '0')
 }
 
-/** `<length> <key>=<value>\n`, where the length counts its own digits. */
+/**
+ * `<length> <key>=<value>
+ * `, where the length includes its own digits.
+ */
 function paxRecord(key: string, value: Uint8Array): Uint8Array {
   const rest = key.length + value.length + 3
   let length = rest
   while (String(length).length + rest !== length) length = String(length).length + rest
-  return joined([encoder.encode(`${length} ${key}=`), value, encoder.encode('\n')])
+  return concat([encoder.encode(`${length} ${key}=`), value, encoder.encode('\n')])
 }
 
-function whole(size: number): number {
-  return Math.ceil(size / BLOCK) * BLOCK
+function paddedSize(size: number): number {
+  return Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
 }

@@ -1,75 +1,75 @@
-import type { BundleTarget, UpdateAnswer, UploadPlan, UploadTarget } from '../wire.ts'
+import type { BatchTarget, UpdateResponse, UploadPlan, UploadTarget } from '../wire.ts'
 
-/** A target this close to its end is renewed first, in milliseconds. */
-const MARGIN_MS = 30_000
+/** A target this close to its expiry is renewed first, in milliseconds. */
+const REFRESH_MARGIN_MS = 30_000
 
-/** The upload targets of one pending version, renewed all at once when they run out. */
-export class Targets {
+/** The upload targets of one pending version, renewed together when they expire. */
+export class UploadTargets {
   #targets = new Map<string, UploadTarget>()
-  #bundle: BundleTarget | undefined
+  #batch: BatchTarget | undefined
   #validUntil = 0
   #renewal: Promise<void> | undefined
-  readonly #refresh: () => Promise<UpdateAnswer>
+  readonly #refresh: () => Promise<UpdateResponse>
   readonly #now: () => number
 
-  constructor(plan: UploadPlan, refresh: () => Promise<UpdateAnswer>, now: () => number) {
+  constructor(plan: UploadPlan, refresh: () => Promise<UpdateResponse>, now: () => number) {
     this.#refresh = refresh
     this.#now = now
-    this.#take(plan)
+    this.#store(plan)
   }
 
-  /** The paths that the server still lacks, as far as it has said. */
+  /** The missing paths, as last reported by the server. */
   get paths(): string[] {
     return [...this.#targets.keys()]
   }
 
-  /** Most bytes of a bundle; undefined when the server takes none. */
-  get bundleBytes(): number | undefined {
-    return this.#bundle?.maxBytes
+  /** Maximum bytes of a batch; undefined when the server accepts none. */
+  get maxBatchBytes(): number | undefined {
+    return this.#batch?.maxBytes
   }
 
-  /** Whether the server still lacks that file, as far as it has said. */
-  lacks(path: string): boolean {
+  /** Whether that file is missing, as last reported by the server. */
+  isMissing(path: string): boolean {
     return this.#targets.has(path)
   }
 
-  /** A target that is still good, or undefined when the file has arrived meanwhile. */
-  async of(path: string): Promise<UploadTarget | undefined> {
-    if (this.#now() > this.#validUntil) await this.renew()
+  /** A valid target, or undefined when the file has been received. */
+  async get(path: string): Promise<UploadTarget | undefined> {
+    if (this.#now() > this.#validUntil) await this.refresh()
     return this.#targets.get(path)
   }
 
-  /** A target in place of one that the server calls expired, or undefined when the file has arrived meanwhile. */
-  async insteadOf(stale: UploadTarget): Promise<UploadTarget | undefined> {
-    if (this.#targets.get(stale.path) === stale) await this.renew()
+  /** A replacement for an expired target, or undefined when the file has been received. */
+  async replaceStale(stale: UploadTarget): Promise<UploadTarget | undefined> {
+    if (this.#targets.get(stale.path) === stale) await this.refresh()
     return this.#targets.get(stale.path)
   }
 
-  /** Where bundles go now; undefined when nothing is missing any more or the server takes none. */
-  async ofBundle(): Promise<BundleTarget | undefined> {
-    if (this.#now() > this.#validUntil) await this.renew()
-    return this.#bundle
+  /** The batch target; undefined when nothing is missing or the server accepts none. */
+  async getBatch(): Promise<BatchTarget | undefined> {
+    if (this.#now() > this.#validUntil) await this.refresh()
+    return this.#batch
   }
 
-  /** Where bundles go in place of a target that the server calls expired. */
-  async insteadOfBundle(stale: BundleTarget): Promise<BundleTarget | undefined> {
-    if (this.#bundle === stale) await this.renew()
-    return this.#bundle
+  /** A replacement for an expired batch target. */
+  async replaceStaleBatch(stale: BatchTarget): Promise<BatchTarget | undefined> {
+    if (this.#batch === stale) await this.refresh()
+    return this.#batch
   }
 
-  /** Asks what is missing now. Uploads that run out together share one request. */
-  renew(): Promise<void> {
+  /** Requests the missing files. Concurrent renewals share one request. */
+  refresh(): Promise<void> {
     this.#renewal ??= this.#refresh()
-      .then(({ upload }) => this.#take(upload))
+      .then(({ upload }) => this.#store(upload))
       .finally(() => {
         this.#renewal = undefined
       })
     return this.#renewal
   }
 
-  #take(plan: UploadPlan): void {
+  #store(plan: UploadPlan): void {
     this.#targets = new Map(plan.uploads.map((target) => [target.path, target]))
-    this.#bundle = plan.bundle
-    this.#validUntil = this.#now() + plan.expiresInSeconds * 1000 - MARGIN_MS
+    this.#batch = plan.bundle
+    this.#validUntil = this.#now() + plan.expiresInSeconds * 1000 - REFRESH_MARGIN_MS
   }
 }

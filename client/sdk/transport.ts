@@ -1,22 +1,22 @@
-/** The bytes of a file. A stream is read once and never held in memory as a whole. */
+/** The bytes of a file. A stream is read once and never buffered as a whole. */
 export type Bytes = Uint8Array | Blob | AsyncIterable<Uint8Array>
 
-/** What a request may carry. */
-export type Payload = string | Bytes
+/** A request body. */
+export type RequestBody = string | Bytes
 
-export interface Outgoing {
+export interface HttpRequest {
   method: string
   url: string
   headers: Record<string, string>
-  body?: Payload
+  body?: RequestBody
   /** Length of a streamed body in bytes. */
   size?: number
-  /** Hears how many bytes of a whole body have gone so far, from transports that can tell. */
+  /** Receives the number of bytes sent so far, from transports that can report it. */
   onSent?: (bytes: number) => void
   signal?: AbortSignal
 }
 
-export interface Incoming {
+export interface HttpResponse {
   status: number
   /** A header by its lower-case name. */
   header(name: string): string | null
@@ -26,13 +26,15 @@ export interface Incoming {
 }
 
 /**
- * Carries one HTTP request. Resolves for every answer whatever its status, never follows a redirect,
- * and rejects when there is no answer or when the signal aborts.
+ * Sends one HTTP request. Resolves for every response whatever its status, never follows a redirect, and
+ * rejects without a response or on an abort.
  */
-export type Send = (request: Outgoing) => Promise<Incoming>
+export type Transport = (request: HttpRequest) => Promise<HttpResponse>
 
-/** The transport of browsers, and of any runtime with `fetch`. Cookies go to the page's own origin only. */
-export const fetchTransport: Send = async (request) => {
+/**
+ * The transport of browsers and other runtimes with `fetch`. Cookies are sent to the page's own origin only.
+ */
+export const fetchTransport: Transport = async (request) => {
   const response = await fetch(request.url, {
     method: request.method,
     headers: request.headers,
@@ -44,19 +46,19 @@ export const fetchTransport: Send = async (request) => {
     status: response.status,
     header: (name) => response.headers.get(name),
     text: () => response.text(),
-    bytes: () => read(response.body),
+    bytes: () => readStream(response.body),
   }
 }
 
-function fetchBody(body: Payload | undefined): RequestInit & { duplex?: 'half' } {
+function fetchBody(body: RequestBody | undefined): RequestInit & { duplex?: 'half' } {
   if (body === undefined) return {}
   if (typeof body === 'string' || body instanceof Blob) return { body }
-  // What watches a browser, such as its developer tools, copies bytes and takes long over it; a Blob is left alone.
+  // Developer tools copy byte arrays, which takes long; a Blob is not copied.
   if (body instanceof Uint8Array) return { body: new Blob([body as Uint8Array<ArrayBuffer>]) }
-  return { body: streamOf(body), duplex: 'half' }
+  return { body: toReadableStream(body), duplex: 'half' }
 }
 
-function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+function toReadableStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]()
   return new ReadableStream({
     async pull(controller) {
@@ -70,7 +72,7 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   })
 }
 
-async function* read(stream: ReadableStream<Uint8Array> | null): AsyncIterable<Uint8Array> {
+async function* readStream(stream: ReadableStream<Uint8Array> | null): AsyncIterable<Uint8Array> {
   if (!stream) return
   const reader = stream.getReader()
   try {

@@ -2,29 +2,29 @@ import type { UploadReceipt, UploadTarget } from '../wire.ts'
 import { isSlipwayError, SlipwayError } from './slipway-error.ts'
 import type { Bytes } from './transport.ts'
 
-/** One file to publish: its manifest entry and a way to its bytes, which may be opened more than once. */
+/** A file to publish: its manifest entry and a function that opens its bytes, possibly several times. */
 export interface PublishFile {
   path: string
   size: number
   contentType: string
   hash?: string
-  /** Whole bytes for a small file, a stream (or a browser's `File`) for a large one. */
+  /** All bytes of a small file, a stream (or a browser's `File`) for a large one. */
   open(): Bytes | Promise<Bytes>
 }
 
-/** What is said of a body beside its bytes. */
-export interface Sending {
+/** Upload options. */
+export interface UploadOptions {
   /** Length of a stream in bytes. */
   size?: number
-  /** Hears how many bytes have gone so far, from transports that can tell. */
+  /** Receives the number of bytes sent so far, from transports that can report it. */
   onSent?: (bytes: number) => void
 }
 
-/** Carries a body to a target and brings back the receipt. */
-export type Put = (target: UploadTarget, body: Bytes, sending: Sending) => Promise<UploadReceipt>
+/** Sends a body to a target and returns the receipt. */
+export type PutFile = (target: UploadTarget, body: Bytes, sending: UploadOptions) => Promise<UploadReceipt>
 
-/** Counts the bytes of one try. */
-export class Tally {
+/** Counts the bytes of one attempt. */
+export class ProgressCounter {
   readonly #size: number
   readonly #onBytes: (bytes: number) => void
   #counted = 0
@@ -34,52 +34,52 @@ export class Tally {
     this.#onBytes = onBytes
   }
 
-  /** So many have gone altogether: never fewer than before, never more than there are. */
-  upTo(bytes: number): void {
+  /** Total bytes sent: never decreases, never exceeds the size. */
+  advanceTo(bytes: number): void {
     const more = Math.min(bytes, this.#size) - this.#counted
     if (more <= 0) return
     this.#counted += more
     this.#onBytes(more)
   }
 
-  /** The try has failed. */
-  takeBack(): void {
+  /** The attempt has failed. */
+  rollback(): void {
     if (this.#counted > 0) this.#onBytes(-this.#counted)
     this.#counted = 0
   }
 }
 
 /**
- * Sends one file to its target. `onBytes` hears how far it is, and hears it taken back when the try fails.
- * Rejects with FILE_CHANGED, without blaming the network, when the bytes are not as many as the manifest says.
+ * Uploads one file to its target. `onBytes` receives progress, and its reversal when the attempt fails.
+ * Rejects with FILE_CHANGED, not NETWORK, when the size differs from the manifest.
  */
 export async function upload(
   file: PublishFile,
   target: UploadTarget,
-  put: Put,
+  put: PutFile,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const body = await file.open()
   const { size } = file
-  const tally = new Tally(size, onBytes)
-  const source = isStream(body) ? new CountedStream(file, body, tally) : whole(file, body)
-  const onSent = (bytes: number) => tally.upTo(bytes)
+  const tally = new ProgressCounter(size, onBytes)
+  const source = isStream(body) ? new CountingStream(file, body, tally) : assertSize(file, body)
+  const onSent = (bytes: number) => tally.advanceTo(bytes)
   try {
-    await put(target, source, source instanceof CountedStream ? { size } : { size, onSent })
-    tally.upTo(size)
+    await put(target, source, source instanceof CountingStream ? { size } : { size, onSent })
+    tally.advanceTo(size)
   } catch (error) {
-    tally.takeBack()
-    if (source instanceof CountedStream) throw source.failure ?? error
-    await refuseUnreadable(file, source, error)
+    tally.rollback()
+    if (source instanceof CountingStream) throw source.failure ?? error
+    await assertReadable(file, source, error)
     throw error
   }
 }
 
 /**
- * FILE_CHANGED when a request failed because a file in it cannot be read any more: browsers give up a file that changed on
- * the disk, and call that a broken connection.
+ * FILE_CHANGED when a request failed because a file cannot be read any more: browsers report a file that
+ * changed on the disk as a network error.
  */
-export async function refuseUnreadable(
+export async function assertReadable(
   file: PublishFile,
   content: Uint8Array | Blob,
   reason: unknown,
@@ -89,7 +89,7 @@ export async function refuseUnreadable(
     .slice(0, 1)
     .arrayBuffer()
     .catch((cause: unknown) => {
-      throw changed(file, cause)
+      throw fileChanged(file, cause)
     })
 }
 
@@ -97,21 +97,21 @@ export function isStream(body: Bytes): body is AsyncIterable<Uint8Array> {
   return !(body instanceof Uint8Array) && !(body instanceof Blob)
 }
 
-/** The bytes when they are as many as the manifest says; FILE_CHANGED otherwise. */
-export function whole<Body extends Uint8Array | Blob>(file: PublishFile, body: Body): Body {
+/** The bytes if their size matches the manifest; FILE_CHANGED otherwise. */
+export function assertSize<Body extends Uint8Array | Blob>(file: PublishFile, body: Body): Body {
   const size = body instanceof Blob ? body.size : body.byteLength
-  if (size !== file.size) throw changed(file)
+  if (size !== file.size) throw fileChanged(file)
   return body
 }
 
-class CountedStream implements AsyncIterable<Uint8Array> {
-  /** Why the source broke, so that the fault is not taken for the network's. */
+class CountingStream implements AsyncIterable<Uint8Array> {
+  /** Why the source failed, to tell it apart from a network error. */
   failure: unknown
   readonly #file: PublishFile
   readonly #chunks: AsyncIterable<Uint8Array>
-  readonly #tally: Tally
+  readonly #tally: ProgressCounter
 
-  constructor(file: PublishFile, chunks: AsyncIterable<Uint8Array>, tally: Tally) {
+  constructor(file: PublishFile, chunks: AsyncIterable<Uint8Array>, tally: ProgressCounter) {
     this.#file = file
     this.#chunks = chunks
     this.#tally = tally
@@ -122,11 +122,11 @@ class CountedStream implements AsyncIterable<Uint8Array> {
     try {
       for await (const chunk of this.#chunks) {
         read += chunk.byteLength
-        if (read > this.#file.size) throw changed(this.#file)
-        this.#tally.upTo(read)
+        if (read > this.#file.size) throw fileChanged(this.#file)
+        this.#tally.advanceTo(read)
         yield chunk
       }
-      if (read < this.#file.size) throw changed(this.#file)
+      if (read < this.#file.size) throw fileChanged(this.#file)
     } catch (error) {
       this.failure = error
       throw error
@@ -134,7 +134,7 @@ class CountedStream implements AsyncIterable<Uint8Array> {
   }
 }
 
-export function changed(file: PublishFile, cause?: unknown): SlipwayError {
+export function fileChanged(file: PublishFile, cause?: unknown): SlipwayError {
   return new SlipwayError(`${file.path} changed while it was being published`, {
     code: 'FILE_CHANGED',
     details: { path: file.path },

@@ -1,14 +1,16 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
 /** Spec 4.1. */
-export interface RequestCodeAnswer {
+export interface RequestCodeResponse {
   message: string
   email: string
   expiresInSeconds: number
+  /** To be sent with the code, so that wrong codes of others do not count against it. Secret. */
+  attempt: string
 }
 
 /** Spec 4.2. */
-export interface VerifyCodeAnswer {
+export interface VerifyCodeResponse {
   message: string
   apiKey: string
   email: string
@@ -17,14 +19,14 @@ export interface VerifyCodeAnswer {
   warning: string
 }
 
-/** `POST /api/auth/session`: the dashboard's sign-in; the cookie travels in a header. */
-export interface SessionAnswer {
+/** `POST /api/auth/session`: the dashboard's sign-in; the cookie is in a header. */
+export interface SessionResponse {
   email: string
   plan: Plan
   isNewUser: boolean
 }
 
-export interface NewKeyAnswer {
+export interface NewKeyResponse {
   apiKey: string
   warning: string
 }
@@ -47,7 +49,7 @@ export interface Me {
   }
   usage: {
     requestsThisHour: number
-    /** When the request counter starts again. */
+    /** When the request counter resets. */
     resetsAt: string
     sites: number
     domains: number
@@ -55,12 +57,12 @@ export interface Me {
   }
 }
 
-/** A browser that is signed in. */
+/** A browser session. */
 export interface SessionSummary {
   id: string
-  /** Whether it is the one that asks. */
+  /** Whether it is the caller's. */
   current: boolean
-  /** What signed in, such as "Firefox on Windows"; `null` when that was not noted. */
+  /** Its client, such as "Firefox on Windows"; `null` when it was not recorded. */
   browser: string | null
   createdAt: string
   expiresAt: string
@@ -71,13 +73,13 @@ export interface SessionList {
   sessions: SessionSummary[]
 }
 
-/** `DELETE /api/v1/me/sessions/:id`, and without an id for all but the one that asks. */
-export interface SessionsEndedAnswer {
+/** `DELETE /api/v1/me/sessions/:id`, or without an id for all but the caller's. */
+export interface SessionsEndedResponse {
   ended: number
 }
 
-/** `DELETE /api/v1/me { email }`: everything of the account is gone. */
-export interface LeaveAnswer {
+/** `DELETE /api/v1/me { email }`: the account and everything in it is deleted. */
+export interface DeleteAccountResponse {
   email: string
   deleted: true
 }

@@ -4,42 +4,53 @@ export interface DomainRecord {
   domain: string
   siteSlug: string
   status: 'pending' | 'active'
-  /** What to enter in DNS: who points here, and the proof. */
+  /** The DNS records to enter: the pointer and the verification token. */
   records: DomainDnsRecord[]
-  /** Why it is still pending, or what is wrong with an active one, in words. */
+  /** Why it is pending, or the problem of an active domain. */
   reason: string | null
-  /** Where visitors are sent (308): the root of this `www`, or the `www` of this root; `null` when it shows the site. */
+  /**
+   * Redirect target (308): the root of this `www`, or the `www` of this root; `null` when it serves the site.
+   */
   redirectsTo: string | null
-  /** The `www` of this root, or the root of this `www`, when it can be added too: it then redirects here and is not counted. */
+  /**
+   * The `www` of this root, or the root of this `www`, when it can be added too: it then redirects here and
+   * is not counted.
+   */
   alternate: string | null
   certificate: DomainCertificate
   createdAt: string
   verifiedAt: string | null
   checkedAt: string | null
-  /** When the records are looked up next; `null` when only asking for this record makes that happen. */
+  /** When the records are checked next; `null` when only requesting this record triggers a check. */
   nextCheckAt: string | null
 }
 
 export interface DomainDnsRecord {
   type: 'CNAME' | 'ALIAS' | 'TXT'
-  /** As the zone's form wants it: `www`, `@`. */
+  /** In the form of DNS providers: `www`, `@`. */
   name: string
   value: string
-  /** What DNS answers now, or `null` before the first look. */
+  /** What DNS returns now, or `null` before the first check. */
   found: string[] | null
-  /** Whether that is as good as `value`, since an alias may show as addresses; `null` as above, or when DNS could not say. */
+  /**
+   * Whether that is equivalent to `value`, since an alias may show as addresses; `null` as above, or when DNS
+   * failed.
+   */
   right: boolean | null
 }
 
 export interface DomainCertificate {
-  /** `none` for a name that is not active, or a service without HTTPS; `pending` until the first one is there. */
+  /**
+   * `none` for a name that is not active, or a service without HTTPS; `pending` until the first one is
+   * issued.
+   */
   status: 'none' | 'pending' | 'active'
-  /** Since when there is the one that is served. */
+  /** When the current certificate was issued. */
   issuedAt: string | null
   expiresAt: string | null
-  /** When it is renewed, or tried again. */
+  /** When it is renewed, or retried. */
   renewsAt: string | null
-  /** What went wrong at the last try, in words. */
+  /** The error of the last attempt. */
   problem: string | null
 }
 
@@ -47,7 +58,7 @@ export interface DomainList {
   domains: DomainRecord[]
 }
 
-export interface DeleteDomainAnswer {
+export interface DeleteDomainResponse {
   domain: string
   deleted: true
 }

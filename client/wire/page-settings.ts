@@ -1,13 +1,13 @@
-/** What the server tells its own pages in their head: `<meta name="slipway" content="{JSON}">`. */
+/** Settings that the server embeds into its pages: `<meta name="slipway" content="{JSON}">`. */
 export interface PageSettings {
-  /** `{base_url}`, without a slash at its end. */
+  /** `{base_url}`, without a trailing slash. */
   baseUrl: string
   /** Between a slug and the port: `.localhost`. */
   siteDomain: string
-  /** What can be published without an account, and with one. */
+  /** Publishing limits without and with an account. */
   anonymous: PublishLimits
   owned: PublishLimits
-  /** Seconds that a site without an owner lasts. */
+  /** Lifetime of a site without an owner in seconds. */
   anonymousLifetime: number
   /** Whether visits are counted. */
   visits: boolean

@@ -5,7 +5,7 @@ import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyBlock, CopyLine } from '../kit/copy.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { Notice, Trouble } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 
 interface ApiKeyProps {
@@ -13,7 +13,7 @@ interface ApiKeyProps {
   onMade: () => void
 }
 
-/** The key for programs. A new one is shown once: it is kept nowhere but in what is on the screen. */
+/** The API key. A new one is shown once and stored nowhere in the browser. */
 export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
   const [key, show] = useState<string | undefined>(undefined)
   const [asks, ask] = useState(false)
@@ -23,7 +23,7 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
     onMade()
   })
   const part = useRef<HTMLDivElement>(null)
-  useForgottenOnLeaving(() => show(undefined))
+  useClearOnPageHide(() => show(undefined))
   const hide = () => {
     show(undefined)
     part.current?.focus()
@@ -41,7 +41,7 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
                 ? 'There is a key. It was shown when it was made and cannot be shown again; a new one takes its place.'
                 : 'There is no key yet.'}
             </p>
-            {!asks && <Trouble failing={make.failing} />}
+            {!asks && <ErrorNotice error={make.error} />}
             <div class="choices">
               <Button busy={make.busy} onClick={() => (hasKey ? ask(true) : make())}>
                 {hasKey ? 'Make a new key' : 'Make a key'}
@@ -91,8 +91,8 @@ function NewKey({ apiKey, onHide }: { apiKey: string; onHide: () => void }) {
   )
 }
 
-/** A page that is put away may come back as it was, with all that stood on it. */
-function useForgottenOnLeaving(forget: () => void): void {
+/** The back/forward cache may restore a page with everything on it: the key is cleared on leaving. */
+function useClearOnPageHide(forget: () => void): void {
   useEffect(() => {
     addEventListener('pagehide', forget)
     return () => removeEventListener('pagehide', forget)

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Me } from '../../client/wire.ts'
-import { count, size } from '../../client/words.ts'
+import { formatBytes, pluralize } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
 import { rememberSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
@@ -9,28 +9,28 @@ import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 
 /** Deletes the account with everything in it, after its address was typed. */
-export function Leaving({ me }: { me: Me }) {
+export function DeleteAccount({ me }: { me: Me }) {
   const { route } = useLocation()
   const [asks, ask] = useState(false)
   const [typed, write] = useState('')
-  const leave = useAction(async () => {
-    await slipway.leave(me.email)
+  const deleteAccount = useAction(async () => {
+    await slipway.deleteAccount(me.email)
     route('/')
     rememberSignedIn(null)
-    say('Your account is deleted, and everything in it.')
+    showToast('Your account is deleted, and everything in it.')
   })
   const close = () => {
     ask(false)
     write('')
-    leave.clear()
+    deleteAccount.clear()
   }
   return (
     <Panel title="Leave" lead="Delete your account and everything in it, at once and for good.">
       <div class="choices">
-        <Button look="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => ask(true)}>
           Delete everything
         </Button>
       </div>
@@ -38,13 +38,13 @@ export function Leaving({ me }: { me: Me }) {
         <Confirm
           title="Delete your account?"
           verb="Delete everything"
-          action={leave}
+          action={deleteAccount}
           ready={typed.trim().toLowerCase() === me.email}
           onClose={close}
         >
           <p>{`This goes at once, and nobody can bring it back:`}</p>
           <ul>
-            {whatGoes(me).map((what) => (
+            {describeLosses(me).map((what) => (
               <li key={what}>{what}</li>
             ))}
           </ul>
@@ -63,13 +63,13 @@ export function Leaving({ me }: { me: Me }) {
   )
 }
 
-function whatGoes({ usage, hasKey }: Me): string[] {
+function describeLosses({ usage, hasKey }: Me): string[] {
   const { sites, totalBytes, domains } = usage
   return [
     sites === 0
       ? 'no site: you have none'
-      : `${count(sites, 'site')} (${size(totalBytes)}) with every version; ${sites === 1 ? 'its address is' : 'their addresses are'} never given out again`,
-    ...(domains > 0 ? [`${count(domains, 'domain')}: visitors find nothing there any more`] : []),
+      : `${pluralize(sites, 'site')} (${formatBytes(totalBytes)}) with every version; ${sites === 1 ? 'its address is' : 'their addresses are'} never given out again`,
+    ...(domains > 0 ? [`${pluralize(domains, 'domain')}: visitors find nothing there any more`] : []),
     `${hasKey ? 'your API key and ' : ''}every sign-in, this one too`,
   ]
 }

@@ -3,24 +3,24 @@ import { useAction } from '../api/action.ts'
 import { rememberSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
-import { Trouble } from '../kit/notice.tsx'
-import { say } from '../kit/toast.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { showToast } from '../kit/toast.tsx'
 
-/** Ends the session of this browser and leads to the front page. */
+/** Ends the session of this browser and opens the front page. */
 export function SignOut() {
   const { route } = useLocation()
   const signOut = useAction(async () => {
     await slipway.signOut()
     route('/')
     rememberSignedIn(null)
-    say('You are signed out.')
+    showToast('You are signed out.')
   })
   return (
     <>
       <Button icon="leave" busy={signOut.busy} onClick={signOut}>
         Sign out
       </Button>
-      <Trouble failing={signOut.failing} />
+      <ErrorNotice error={signOut.error} />
     </>
   )
 }

@@ -1,41 +1,41 @@
 import { useRef, useState } from 'preact/hooks'
-import { type Failing, failing } from './failing.ts'
+import { type DisplayError, toDisplayError } from './failing.ts'
 
-/** Something that a person sets going: one at a time, and what goes wrong is kept to be shown where it happened. */
+/** A user action: one at a time; its error is kept to be shown in place. */
 export interface Action<Arguments extends unknown[]> {
   (...given: Arguments): Promise<void>
   busy: boolean
-  failing: Failing | undefined
-  /** Takes the failure away. */
+  error: DisplayError | undefined
+  /** Clears the error. */
   clear(): void
 }
 
 export function useAction<Arguments extends unknown[]>(
   work: (...given: Arguments) => Promise<unknown>,
 ): Action<Arguments> {
-  const [state, show] = useState<{ busy: boolean; failing: Failing | undefined }>({
+  const [state, show] = useState<{ busy: boolean; error: DisplayError | undefined }>({
     busy: false,
-    failing: undefined,
+    error: undefined,
   })
   const running = useRef(false)
   const run = async (...given: Arguments) => {
     if (running.current) return
     running.current = true
-    show({ busy: true, failing: undefined })
+    show({ busy: true, error: undefined })
     try {
       await work(...given)
-      show({ busy: false, failing: undefined })
+      show({ busy: false, error: undefined })
     } catch (error) {
-      show({ busy: false, failing: failing(error) })
+      show({ busy: false, error: toDisplayError(error) })
     } finally {
       running.current = false
     }
   }
-  return Object.assign(run, state, { clear: () => show({ busy: false, failing: undefined }) })
+  return Object.assign(run, state, { clear: () => show({ busy: false, error: undefined }) })
 }
 
-/** What a form does when it is sent: this, and nothing of the browser's. */
-export function submitting(work: () => unknown): (event: Event) => void {
+/** A submit handler that runs this instead of the browser's submission. */
+export function handleSubmit(work: () => unknown): (event: Event) => void {
   return (event) => {
     event.preventDefault()
     void work()

@@ -1,15 +1,15 @@
-/** What this browser remembers between visits; nothing, where it keeps storage from pages. */
-export const browser = guarded(() => localStorage)
+/** Local storage; nothing where the browser blocks it. */
+export const browser = createSafeStorage(() => localStorage)
 
-/** What this tab remembers until it is closed. */
-export const tab = guarded(() => sessionStorage)
+/** Session storage of this tab. */
+export const tab = createSafeStorage(() => sessionStorage)
 
-interface Remembering {
+interface SafeStorage {
   read(name: string): string | null
   write(name: string, value: string | null): void
 }
 
-function guarded(find: () => Storage): Remembering {
+function createSafeStorage(find: () => Storage): SafeStorage {
   return {
     read: (name) => attempt(() => find().getItem(name)) ?? null,
     write: (name, value) =>

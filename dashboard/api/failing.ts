@@ -1,18 +1,18 @@
 import { isSlipwayError, type SlipwayError } from '../../client/sdk/slipway-error.ts'
-import { clockTime } from '../app/time-words.ts'
+import { formatClock } from '../app/time-words.ts'
 
-/** What went wrong, for a person: what it is, and the way on. */
-export interface Failing {
+/** An error for display: what happened and the next step. */
+export interface DisplayError {
   title: string
-  way: string
+  hint: string
   code: SlipwayError['code'] | 'OURS'
-  /** Milliseconds since 1970 from which another try makes sense; undefined when one may at once. */
-  from?: number | undefined
-  /** What is wrong with which field (VALIDATION_ERROR). */
+  /** Milliseconds since 1970 from which a retry makes sense; undefined when it does at once. */
+  retryAt?: number | undefined
+  /** Errors by field (VALIDATION_ERROR). */
   fields: Record<string, string>
 }
 
-const WAYS: Partial<Record<Failing['code'], string>> = {
+const HINTS: Partial<Record<DisplayError['code'], string>> = {
   NETWORK: 'Check your connection, then try again.',
   NOT_FOUND: 'It may have been deleted in another tab.',
   UNAUTHORIZED: 'Sign in to go on.',
@@ -23,40 +23,43 @@ const WAYS: Partial<Record<Failing['code'], string>> = {
   VERSION_CONFLICT: 'Look at what is live now, then publish again.',
 }
 
-/** What was thrown, in words. What is no failure of the SDK is a fault of this page, and goes to the console as well. */
-export function failing(error: unknown): Failing {
+/**
+ * Formats an error for display. Anything but an SDK error is a bug of this page, and is also logged to the
+ * console.
+ */
+export function toDisplayError(error: unknown): DisplayError {
   if (!isSlipwayError(error)) {
     console.error(error)
-    return { title: 'This page made a mistake.', way: 'Reload it and try again.', code: 'OURS', fields: {} }
+    return { title: 'This page made a mistake.', hint: 'Reload it and try again.', code: 'OURS', fields: {} }
   }
-  if (error.code === 'RATE_LIMITED') return limited(error)
-  const fields = fieldsOf(error)
+  if (error.code === 'RATE_LIMITED') return rateLimitError(error)
+  const fields = readFieldErrors(error)
   const [first] = Object.values(fields)
   return {
     title: error.code === 'NETWORK' ? 'The server does not answer.' : (first ?? sentence(error.message)),
-    way: WAYS[error.code] ?? '',
+    hint: HINTS[error.code] ?? '',
     code: error.code,
     fields,
   }
 }
 
-/** What the API says of the requests of an hour; other limits have sentences of their own. */
-const HOURLY = /^The limit of (\d+) requests/
+/** The API's message about the hourly limit; other limits have messages of their own. */
+const HOURLY_LIMIT_PATTERN = /^The limit of (\d+) requests/
 
-function limited({ message, retryAfterSeconds = 0 }: SlipwayError): Failing {
-  const limit = HOURLY.exec(message)?.[1]
-  const from = Date.now() + retryAfterSeconds * 1000
+function rateLimitError({ message, retryAfterSeconds = 0 }: SlipwayError): DisplayError {
+  const limit = HOURLY_LIMIT_PATTERN.exec(message)?.[1]
+  const retryAt = Date.now() + retryAfterSeconds * 1000
   const [what = message] = message.split(';')
   return {
     title: limit === undefined ? sentence(what) : `The ${limit} requests of this hour are used.`,
-    way: `It goes on at ${clockTime(from)}.${limit === undefined ? '' : ' What is live stays live.'}`,
+    hint: `It goes on at ${formatClock(retryAt)}.${limit === undefined ? '' : ' What is live stays live.'}`,
     code: 'RATE_LIMITED',
-    from,
+    retryAt,
     fields: {},
   }
 }
 
-function fieldsOf({ code, details }: SlipwayError): Record<string, string> {
+function readFieldErrors({ code, details }: SlipwayError): Record<string, string> {
   if (code !== 'VALIDATION_ERROR' || !Array.isArray(details)) return {}
   const problems = details as { field: string; message: string }[]
   return Object.fromEntries(problems.map(({ field, message }) => [field, `This ${sentence(message)}`]))

@@ -1,5 +1,5 @@
-/** A value that parts of the page share: those who listen hear of every change. */
-export class Kept<T> {
+/** An observable value shared by parts of the page. */
+export class Signal<T> {
   #value: T
   readonly #listeners = new Set<() => void>()
 
@@ -17,8 +17,8 @@ export class Kept<T> {
     for (const listener of [...this.#listeners]) listener()
   }
 
-  /** Answers how to stop listening. */
-  listen(listener: () => void): () => void {
+  /** Returns a function that unsubscribes. */
+  subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }

@@ -1,36 +1,36 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Failing, failing } from './failing.ts'
+import { type DisplayError, toDisplayError } from './failing.ts'
 
-/** Something of the server's, as far as this page knows it. */
+/** Data of the server as this page knows it. */
 export interface Resource<T> {
-  /** The last that is known of it; undefined before the first answer. */
+  /** The last known value; undefined before the first response. */
   value: T | undefined
-  /** Why it could not be had, or not again. */
-  failing: Failing | undefined
+  /** Why it could not be loaded or reloaded. */
+  error: DisplayError | undefined
   loading: boolean
-  /** Asks again. */
+  /** Loads again. */
   reload(): void
-  /** What it is now, learned from the answer to a change; or what becomes of what is known, when anything is. */
+  /** Sets the value, as known from the response to a change, or maps the known value. */
   set(value: T | ((known: T) => T)): void
 }
 
-interface Remembered {
+interface CachedValue {
   value: unknown
   at: number
 }
 
-/** Milliseconds for which an answer is good enough when a page is opened again: requests are counted. */
-const FRESH = 60_000
+/** How long a cached response is used when a page opens again, in milliseconds: requests are limited. */
+const CACHE_TTL_MS = 60_000
 
-const remembered = new Map<string, Remembered>()
+const cache = new Map<string, CachedValue>()
 
-/** What is being asked. A change takes it out: an answer to what was asked before may not know of it. */
-const asked = new Map<string, Promise<unknown>>()
+/** Requests in progress. A change removes one, because its response may be outdated. */
+const inFlight = new Map<string, Promise<unknown>>()
 
-/** What `load` answers, asked once for each `key` and minute; nothing while the key is undefined. */
+/** The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. */
 export function useResource<T>(key: string | undefined, load: () => Promise<T>): Resource<T> {
   const [, redraw] = useState(0)
-  const state = useRef<{ failing: Failing | undefined; loading: boolean }>({
+  const state = useRef<{ failing: DisplayError | undefined; loading: boolean }>({
     failing: undefined,
     loading: false,
   })
@@ -40,20 +40,20 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   const ask = async (underWay?: Promise<unknown>): Promise<void> => {
     if (key === undefined) return
     const answer = underWay ?? load()
-    asked.set(key, answer)
+    inFlight.set(key, answer)
     state.current = { failing: undefined, loading: true }
     draw()
-    let failed: Failing | undefined
+    let failed: DisplayError | undefined
     try {
       const value = await answer
-      if (asked.get(key) === answer) remembered.set(key, { value, at: Date.now() })
+      if (inFlight.get(key) === answer) cache.set(key, { value, at: Date.now() })
     } catch (error) {
-      failed = failing(error)
+      failed = toDisplayError(error)
     }
-    const isNews = asked.get(key) === answer
-    if (isNews) asked.delete(key)
+    const isNews = inFlight.get(key) === answer
+    if (isNews) inFlight.delete(key)
     if (live.current !== key) return
-    if (!isNews && !remembered.has(key) && !failed) return ask(asked.get(key))
+    if (!isNews && !cache.has(key) && !failed) return ask(inFlight.get(key))
     state.current = { failing: failed, loading: false }
     draw()
   }
@@ -61,35 +61,35 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   useEffect(() => {
     live.current = key
     state.current = { failing: undefined, loading: false }
-    const known = key === undefined ? undefined : remembered.get(key)
-    if (key !== undefined && (!known || Date.now() - known.at > FRESH)) void ask(asked.get(key))
+    const known = key === undefined ? undefined : cache.get(key)
+    if (key !== undefined && (!known || Date.now() - known.at > CACHE_TTL_MS)) void ask(inFlight.get(key))
     return () => {
       live.current = undefined
     }
   }, [key])
 
-  const known = key === undefined ? undefined : remembered.get(key)
+  const known = key === undefined ? undefined : cache.get(key)
   return {
     value: known?.value as T | undefined,
-    failing: state.current.failing,
+    error: state.current.failing,
     loading: state.current.loading || (key !== undefined && !known && !state.current.failing),
     reload: () => void ask(),
     set(change) {
       if (key === undefined) return
-      asked.delete(key)
-      const known = remembered.get(key)
-      if (typeof change !== 'function') remembered.set(key, { value: change, at: Date.now() })
-      else if (known) remembered.set(key, { ...known, value: (change as (known: T) => T)(known.value as T) })
+      inFlight.delete(key)
+      const known = cache.get(key)
+      if (typeof change !== 'function') cache.set(key, { value: change, at: Date.now() })
+      else if (known) cache.set(key, { ...known, value: (change as (known: T) => T)(known.value as T) })
       draw()
     },
   }
 }
 
-/** Forgets what is known under these keys, or everything: the next who wants it asks. A key stands for those below it, too. */
-export function forget(...keys: string[]): void {
-  for (const known of [...remembered.keys(), ...asked.keys()]) {
+/** Invalidates these keys and all below them, or everything. */
+export function invalidate(...keys: string[]): void {
+  for (const known of [...cache.keys(), ...inFlight.keys()]) {
     if (keys.length > 0 && !keys.some((key) => known === key || known.startsWith(`${key}/`))) continue
-    remembered.delete(known)
-    asked.delete(known)
+    cache.delete(known)
+    inFlight.delete(known)
   }
 }

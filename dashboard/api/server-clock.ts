@@ -1,4 +1,4 @@
-/** Milliseconds that the server's clock is ahead of this one. */
+/** Milliseconds by which the server's clock is ahead. */
 let ahead = 0
 
 export function setClock(header: (name: string) => string | null): void {
@@ -6,7 +6,7 @@ export function setClock(header: (name: string) => string | null): void {
   if (time) ahead = time - Date.now()
 }
 
-/** Milliseconds since 1970, as the server counts them: what expires, expires by its clock. */
+/** Milliseconds since 1970 by the server's clock, which decides about expiry. */
 export function serverNow(): number {
   return Date.now() + ahead
 }

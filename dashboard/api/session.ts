@@ -1,36 +1,38 @@
 import { browser } from './browser-storage.ts'
-import { Kept } from './kept.ts'
-import { forget } from './resource.ts'
-import { standing } from './standing.ts'
+import { Signal } from './kept.ts'
+import { invalidate } from './resource.ts'
+import { rateLimit } from './standing.ts'
 
 /**
- * Who signed in with this browser, as far as it knows: the cookie itself is hidden from scripts, and to ask the server would
- * cost a request of the few that somebody without an account has.
+ * The signed-in address, as this browser knows it: the cookie is hidden from scripts, and asking the server
+ * would cost one of the few anonymous requests.
  */
 const NAME = 'slipway.signed-in'
 
-/** When somebody did last: the address alone would not tell other tabs of a sign-in by the same person. */
+/**
+ * Time of the last sign-in: the address alone would not notify other tabs of a sign-in by the same person.
+ */
 const AT = 'slipway.signed-in-at'
 
-export const signedInAs = new Kept<string | null>(browser.read(NAME))
+export const signedInAs = new Signal<string | null>(browser.read(NAME))
 
-/** Counts sign-ins, those of other tabs too: what was refused before the last of them may be tried again. */
-export const signIns = new Kept(0)
+/** Counts sign-ins, including those of other tabs: what was rejected before the latest one may be retried. */
+export const signIns = new Signal(0)
 
-/** Whether the browser kept the cookie of the last sign-in, as far as is known. */
-export const staysSignedIn = new Kept(true)
+/** Whether the browser kept the cookie of the last sign-in, as far as known. */
+export const staysSignedIn = new Signal(true)
 
-/** Whether no call has been accepted yet since the last sign-in on this page. */
-let unproven = false
+/** Whether no call has succeeded since the last sign-in on this page. */
+let isUnproven = false
 
-// Nobody sees what was another person's.
-signedInAs.listen(() => {
-  forget()
-  standing.value = undefined
+// Drops the previous person's data.
+signedInAs.subscribe(() => {
+  invalidate()
+  rateLimit.value = undefined
 })
 
 export function rememberSignedIn(email: string | null): void {
-  unproven = email !== null
+  isUnproven = email !== null
   browser.write(NAME, email)
   signedInAs.value = email
   if (email === null) return
@@ -39,23 +41,23 @@ export function rememberSignedIn(email: string | null): void {
   signIns.value++
 }
 
-/** A call was accepted: the sign-in holds. */
-export function proveSignedIn(): void {
-  unproven = false
+/** A call succeeded: the sign-in holds. */
+export function confirmSignedIn(): void {
+  isUnproven = false
 }
 
 /**
- * A call was refused. Whether that is because the browser did not keep the cookie of a sign-in that has just been made: then
- * another one would not help, and nobody counts as signed in.
+ * A call was rejected. Whether the browser did not keep the cookie of a fresh sign-in: signing in again would
+ * not help, and the user counts as signed out.
  */
 export function isSignInLost(): boolean {
-  if (!unproven) return false
+  if (!isUnproven) return false
   rememberSignedIn(null)
   staysSignedIn.value = false
   return true
 }
 
-// What another tab does counts here too, and so does what it did while this page was put away.
+// Applies changes of other tabs, including those made while this page was in the back/forward cache.
 addEventListener('storage', ({ key, newValue }) => {
   if (key === NAME) signedInAs.value = newValue
   if (key === AT) signIns.value++

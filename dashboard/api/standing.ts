@@ -1,18 +1,21 @@
-import { Kept } from './kept.ts'
+import { Signal } from './kept.ts'
 
-/** Where the caller stands in this hour (spec 8.1), as the last answer said; `resetsAt` in milliseconds since 1970. */
-export interface Standing {
+/**
+ * The caller's rate limit state (spec 8.1) according to the latest response; `resetsAt` in milliseconds since
+ * 1970.
+ */
+export interface RateLimitState {
   limit: number
   remaining: number
   resetsAt: number
 }
 
-export const standing = new Kept<Standing | undefined>(undefined)
+export const rateLimit = new Signal<RateLimitState | undefined>(undefined)
 
-export function notice(header: (name: string) => string | null): void {
+export function recordRateLimit(header: (name: string) => string | null): void {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
     header(`x-ratelimit-${name}`),
   )
   if (limit == null || remaining == null || reset == null) return
-  standing.value = { limit: Number(limit), remaining: Number(remaining), resetsAt: Number(reset) * 1000 }
+  rateLimit.value = { limit: Number(limit), remaining: Number(remaining), resetsAt: Number(reset) * 1000 }
 }

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Kept } from './kept.ts'
+import type { Signal } from './kept.ts'
 
-/** The value, and its changes as they come. */
-export function useKept<T>(kept: Kept<T>): T {
-  const [value, show] = useState(kept.value)
+/** Subscribes to the value. */
+export function useSignal<T>(signal: Signal<T>): T {
+  const [value, show] = useState(signal.value)
   useEffect(() => {
-    const look = () => show(() => kept.value)
+    const look = () => show(() => signal.value)
     look()
-    return kept.listen(look)
-  }, [kept])
+    return signal.subscribe(look)
+  }, [signal])
   return value
 }

@@ -1,11 +1,11 @@
-let hasArrived = false
+let hasNavigated = false
 
-/** For the router: another page is shown than the one that this document was loaded for. */
-export function arrive(): void {
-  hasArrived = true
+/** Called by the router when another page is shown than the loaded one. */
+export function markNavigated(): void {
+  hasNavigated = true
 }
 
-/** Whether a page stands where another one stood: then the reader is taken to its heading, which nothing else would do. */
-export function cameFromElsewhere(): boolean {
-  return hasArrived
+/** Whether a page replaces another one: focus then moves to its heading. */
+export function isClientNavigation(): boolean {
+  return hasNavigated
 }

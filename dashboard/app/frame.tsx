@@ -1,23 +1,23 @@
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
-import { standing } from '../api/standing.ts'
-import { useKept } from '../api/use-kept.ts'
+import { rateLimit } from '../api/standing.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
 import { Locations, Pages } from './routes.tsx'
-import { clockTime } from './time-words.ts'
+import { formatClock } from './time-words.ts'
 
-/** Requests that are left in an hour below which the page says so. */
-const FEW = 10
+/** Requests left in an hour below which a notice is shown. */
+const LOW_REQUESTS_THRESHOLD = 10
 
-/** What every page stands in. */
-export function Frame() {
+/** The frame of every page. */
+export function AppShell() {
   return (
     <Locations>
-      <Top />
-      <Elsewhere />
+      <Header />
+      <OriginMismatchNotice />
       <Pages />
       <FewRequestsLeft />
       <SignInAgain />
@@ -26,21 +26,21 @@ export function Frame() {
   )
 }
 
-const FOR_OWNERS = [
+const OWNER_LINKS = [
   ['/sites', 'Sites'],
   ['/domains', 'Domains'],
   ['/account', 'Account'],
 ] as const
 
-const FOR_ANYONE = [
+const PUBLIC_LINKS = [
   ['/docs', 'API reference'],
   ['/sign-in', 'Sign in'],
 ] as const
 
-function Top() {
+function Header() {
   const { path } = useLocation()
-  const isSignedIn = useKept(signedInAs) !== null
-  const ways = isSignedIn ? FOR_OWNERS : FOR_ANYONE
+  const isSignedIn = useSignal(signedInAs) !== null
+  const ways = isSignedIn ? OWNER_LINKS : PUBLIC_LINKS
   return (
     <header class="top">
       <a class="home" href="/">
@@ -58,8 +58,8 @@ function Top() {
   )
 }
 
-/** Browsers keep a session for one name only, and the service signs addresses with its own. */
-function Elsewhere() {
+/** Sessions are bound to one host name, and the service uses its own in links. */
+function OriginMismatchNotice() {
   const { origin } = new URL(settings.baseUrl)
   if (origin === location.origin) return null
   return (
@@ -75,11 +75,17 @@ function Elsewhere() {
 }
 
 function FewRequestsLeft() {
-  const now = useKept(standing)
-  if (!now || now.remaining > FEW || now.limit <= FEW || now.resetsAt < Date.now()) return null
+  const now = useSignal(rateLimit)
+  if (
+    !now ||
+    now.remaining > LOW_REQUESTS_THRESHOLD ||
+    now.limit <= LOW_REQUESTS_THRESHOLD ||
+    now.resetsAt < Date.now()
+  )
+    return null
   return (
     <div class="foot" role="status">
-      {`${now.remaining} of ${now.limit} requests are left this hour; it starts again at ${clockTime(now.resetsAt)}.`}
+      {`${now.remaining} of ${now.limit} requests are left this hour; it starts again at ${formatClock(now.resetsAt)}.`}
     </div>
   )
 }

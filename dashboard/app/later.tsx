@@ -4,8 +4,8 @@ import { Button } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 
-/** A part of a page whose script comes when it is first shown, or before that with `preload`. */
-export function later<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>) {
+/** A component whose script is loaded on first use, or earlier with `preload`. */
+export function lazyComponent<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>) {
   let Part: ComponentType<Props> | undefined
   const fetch = async () => {
     Part ??= await load()

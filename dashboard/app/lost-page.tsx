@@ -1,12 +1,12 @@
 import { Button } from '../kit/button.tsx'
 import { Page } from './page.tsx'
 
-/** Stands for a page whose script did not come: the connection broke, or the service has a newer one by now. */
-export function LostPage() {
+/** Replaces a page whose script could not be loaded: the network failed, or the service was upgraded. */
+export function ChunkErrorPage() {
   return (
     <Page title="The connection broke before this page was here." narrow>
       <p>
-        <Button look="main" onClick={() => location.reload()}>
+        <Button variant="main" onClick={() => location.reload()}>
           Try again
         </Button>
       </p>

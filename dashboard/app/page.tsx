@@ -1,30 +1,30 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { cameFromElsewhere } from './arrival.ts'
+import { isClientNavigation } from './arrival.ts'
 
 interface PageProps {
-  /** Of the tab, and the heading unless `heading` says more. */
+  /** Title of the tab, and the heading unless `heading` is given. */
   title: string
   heading?: ComponentChildren
   /** Beside the heading. */
   actions?: ComponentChildren
   /** For a page with one form. */
   narrow?: boolean
-  /** What comes above the heading, such as the way back. */
+  /** Above the heading, such as a back link. */
   above?: ComponentChildren
-  /** What belongs to the heading, such as the ways to the views of one thing. */
+  /** Below the heading, such as tabs. */
   below?: ComponentChildren
   children?: ComponentChildren
 }
 
-/** The frame of every page: its title, one first heading, and the reader's place at it. */
+/** The frame of every page: its title, its only h1, and focus. */
 export function Page({ title, heading, actions, narrow = false, above, below, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Slipway`
   }, [title])
   useEffect(() => {
-    if (cameFromElsewhere()) head.current?.focus()
+    if (isClientNavigation()) head.current?.focus()
   }, [])
   return (
     <main class={`page stack wide ${narrow ? 'narrow' : ''}`}>

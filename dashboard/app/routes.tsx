@@ -1,48 +1,48 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
-import { FrontPage } from '../front/front-page.tsx'
-import { arrive } from './arrival.ts'
-import { FaultBoundary } from './fault-boundary.tsx'
-import { LostPage } from './lost-page.tsx'
-import { NowherePage } from './nowhere-page.tsx'
+import { HomePage } from '../front/front-page.tsx'
+import { markNavigated } from './arrival.ts'
+import { PageErrorBoundary } from './fault-boundary.tsx'
+import { ChunkErrorPage } from './lost-page.tsx'
+import { NotFoundPage } from './nowhere-page.tsx'
 
-/** A page whose script comes when it is opened, while the one before stays in sight. */
-function later<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  return lazy<ComponentType<Props>>(() => load().catch(() => LostPage))
+/** A page whose script is loaded on demand, while the previous one stays visible. */
+function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  return lazy<ComponentType<Props>>(() => load().catch(() => ChunkErrorPage))
 }
 
-// Every address here has to be in server/api/page-paths.ts, too. All but the front page are loaded when they are first opened.
-const ClaimPage = later(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
-const SignInPage = later(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
-const SitesPage = later(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
-const SitePage = later(() => import('../site/site-page.tsx').then((it) => it.SitePage))
-const DomainsPage = later(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
-const AccountPage = later(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
+// Every address here has to be in server/web/page-paths.ts, too. All but the front page are loaded when they are first opened.
+const ClaimPage = lazyPage(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
+const SignInPage = lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
+const SitesPage = lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
+const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.SitePage))
+const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
+const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
 
-/** What is not ours to show: links there leave the page. */
-const OURS = /^\/(?!docs|api\/|assets\/)/
+/** Links to other paths leave the application. */
+const APP_PATHS = /^\/(?!docs|api\/|assets\/)/
 
 export function Locations({ children }: { children: ComponentChildren }) {
-  return <LocationProvider scope={OURS}>{children}</LocationProvider>
+  return <LocationProvider scope={APP_PATHS}>{children}</LocationProvider>
 }
 
-/** The table of pages. */
+/** The table of routes. */
 export function Pages() {
   const { path } = useLocation()
   return (
     <ErrorBoundary>
-      <FaultBoundary path={path}>
-        <Router onRouteChange={arrive}>
-          <Route path="/" component={FrontPage} />
+      <PageErrorBoundary path={path}>
+        <Router onRouteChange={markNavigated}>
+          <Route path="/" component={HomePage} />
           <Route path="/claim" component={ClaimPage} />
           <Route path="/sign-in" component={SignInPage} />
           <Route path="/sites" component={SitesPage} />
           <Route path="/sites/:slug/:view?" component={SitePage} />
           <Route path="/domains" component={DomainsPage} />
           <Route path="/account" component={AccountPage} />
-          <Route default component={NowherePage} />
+          <Route default component={NotFoundPage} />
         </Router>
-      </FaultBoundary>
+      </PageErrorBoundary>
     </ErrorBoundary>
   )
 }

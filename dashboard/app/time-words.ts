@@ -1,47 +1,47 @@
-import { count } from '../../client/words.ts'
+import { pluralize } from '../../client/words.ts'
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
-/** "15:00", or "15:00 tomorrow": a moment near now, by this machine's clock and zone. */
-export function clockTime(milliseconds: number): string {
+/** "15:00", or "15:00 tomorrow": a near time, in the local time zone. */
+export function formatClock(milliseconds: number): string {
   const date = new Date(milliseconds)
   const time = `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
   return date.toDateString() === new Date().toDateString() ? time : `${time} tomorrow`
 }
 
 /** "just now", "5 minutes ago", "3 hours ago", "yesterday", "12 March 2026". */
-export function ago(iso: string, now: number): string {
+export function formatRelative(iso: string, now: number): string {
   const since = Math.max(0, now - Date.parse(iso))
-  if (since < MINUTE) return 'just now'
-  if (since < HOUR) return `${count(Math.floor(since / MINUTE), 'minute')} ago`
-  if (since < DAY) return `${count(Math.floor(since / HOUR), 'hour')} ago`
-  if (since < 2 * DAY) return 'yesterday'
-  return since < 7 * DAY ? `${Math.floor(since / DAY)} days ago` : day(iso)
+  if (since < MINUTE_MS) return 'just now'
+  if (since < HOUR_MS) return `${pluralize(Math.floor(since / MINUTE_MS), 'minute')} ago`
+  if (since < DAY_MS) return `${pluralize(Math.floor(since / HOUR_MS), 'hour')} ago`
+  if (since < 2 * DAY_MS) return 'yesterday'
+  return since < 7 * DAY_MS ? `${Math.floor(since / DAY_MS)} days ago` : formatDay(iso)
 }
 
-/** "12 March 2026", in this machine's zone. */
-export function day(iso: string): string {
+/** "12 March 2026", in the local time zone. */
+export function formatDay(iso: string): string {
   return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
 }
 
-/** "12 March 2026, 15:04", in this machine's zone. */
-export function dayAndTime(iso: string): string {
+/** "12 March 2026, 15:04", in the local time zone. */
+export function formatDayAndTime(iso: string): string {
   const date = new Date(iso)
-  return `${day(iso)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
+  return `${formatDay(iso)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
 }
 
-/** "12 March 2026, 15:04:05", in this machine's zone. */
-export function moment(iso: string): string {
-  return `${day(iso)}, ${new Date(iso).toLocaleTimeString('en-GB')}`
+/** "12 March 2026, 15:04:05", in the local time zone. */
+export function formatMoment(iso: string): string {
+  return `${formatDay(iso)}, ${new Date(iso).toLocaleTimeString('en-GB')}`
 }
 
-/** How long something still lasts: "3 days", "23 h 5 min", "41 min 7 s", "12 s". */
-export function left(milliseconds: number): string {
+/** A remaining time: "3 days", "23 h 5 min", "41 min 7 s", "12 s". */
+export function formatRemaining(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000))
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  if (hours >= 48) return count(Math.floor(hours / 24), 'day')
+  if (hours >= 48) return pluralize(Math.floor(hours / 24), 'day')
   if (hours > 0) return `${hours} h ${minutes} min`
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
 }

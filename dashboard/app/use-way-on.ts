@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 
-/** Leads to another page once something is done, unless whoever began it is elsewhere by then; answers whether it did. */
-export function useWayOn(): (url: string, replace?: boolean) => boolean {
+/** Navigates after an action, unless the user has left the page; returns whether it did. */
+export function useGuardedNavigate(): (url: string, replace?: boolean) => boolean {
   const { route } = useLocation()
   const isHere = useRef(true)
   useEffect(

@@ -3,26 +3,26 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Page } from '../app/page.tsx'
 import { Button } from '../kit/button.tsx'
 
-interface DeadEndProps {
+interface ClaimErrorProps {
   title: string
-  way: string
-  /** Tries again, where that may end better. */
+  hint: string
+  /** Retries, where that may help. */
   onAgain?: (() => unknown) | undefined
   children?: ComponentChildren
 }
 
-/** A claim link that leads no further: why, and the way on. The reader is taken to its heading. */
-export function DeadEnd({ title, way, onAgain, children }: DeadEndProps) {
+/** A claim link that cannot be used: why, and the next step. Focus moves to its heading. */
+export function ClaimError({ title, hint, onAgain, children }: ClaimErrorProps) {
   const part = useRef<HTMLDivElement>(null)
   useEffect(() => part.current?.closest('main')?.querySelector('h1')?.focus(), [title])
   return (
     <Page title="Claim a site" heading={title} narrow>
       <div class="stack" ref={part}>
-        <p class="lead">{way}</p>
+        <p class="lead">{hint}</p>
         {children}
         <div class="choices">
           {onAgain && (
-            <Button look="main" onClick={onAgain}>
+            <Button variant="main" onClick={onAgain}>
               Try again
             </Button>
           )}

@@ -1,43 +1,43 @@
 import { useState } from 'preact/hooks'
-import type { ClaimPreview } from '../../client/wire.ts'
-import { count, size } from '../../client/words.ts'
+import type { ClaimOffer } from '../../client/wire.ts'
+import { formatBytes, pluralize } from '../../client/words.ts'
 import type { Action } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { Page } from '../app/page.tsx'
 import { versionAddress } from '../app/version-address.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
-import { Notice, Trouble } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { SignInForm } from '../sign-in/sign-in-form.tsx'
 import { SiteLink } from './site-link.tsx'
-import { useEndOf } from './use-end-of.ts'
+import { useExpiry } from './use-end-of.ts'
 
-interface OfferPageProps {
-  site: ClaimPreview
+interface ClaimOfferPageProps {
+  site: ClaimOffer
   claim: Action<[]>
-  /** Asks again what has become of it. */
-  look: Action<[]>
+  /** Loads the state again. */
+  reload: Action<[]>
 }
 
-/** A site that waits for an owner. */
-export function OfferPage({ site, claim, look }: OfferPageProps) {
-  useEndOf(site.expiresAt, look)
+/** A site without an owner. */
+export function ClaimOfferPage({ site, claim, reload }: ClaimOfferPageProps) {
+  useExpiry(site.expiresAt, reload)
   return (
     <Page title={`Claim ${site.title || site.slug}`} heading="Keep this site" narrow>
       <div class="stack">
         <p class="lead">Nobody owns it yet. Claim it, and it stays online.</p>
         <Offered site={site} />
-        <Trouble failing={look.failing} onAgain={look} />
+        <ErrorNotice error={reload.error} onRetry={reload} />
         <Claiming claim={claim} />
       </div>
     </Page>
   )
 }
 
-function Offered({ site }: { site: ClaimPreview }) {
+function Offered({ site }: { site: ClaimOffer }) {
   const name = site.title || site.slug
   const { siteUrl, currentVersionId: versionId } = site
   return (
@@ -55,7 +55,7 @@ function Offered({ site }: { site: ClaimPreview }) {
         <SiteLink siteUrl={siteUrl} />
       </p>
       <Facts>
-        <Fact name="Holds">{`${count(site.fileCount, 'file')}, ${size(site.totalBytes)}`}</Fact>
+        <Fact name="Holds">{`${pluralize(site.fileCount, 'file')}, ${formatBytes(site.totalBytes)}`}</Fact>
         {site.expiresAt !== null && (
           <Fact name="Gone in">
             <TimeLeft until={site.expiresAt} over="a moment" />
@@ -66,9 +66,9 @@ function Offered({ site }: { site: ClaimPreview }) {
   )
 }
 
-/** By whom: one click for who is signed in, and a mailed code for who is not. */
+/** Claims the site: one click for a signed-in user, otherwise by mailed code. */
 function Claiming({ claim }: { claim: Action<[]> }) {
-  const email = useKept(signedInAs)
+  const email = useSignal(signedInAs)
   const [asAnother, choose] = useState(false)
   if (email === null || asAnother) {
     const go = () => {
@@ -79,12 +79,12 @@ function Claiming({ claim }: { claim: Action<[]> }) {
   }
   return (
     <div class="stack">
-      <Trouble failing={claim.failing} />
+      <ErrorNotice error={claim.error} />
       <div class="choices">
-        <Button look="main" class="long-words" busy={claim.busy} onClick={claim}>
+        <Button variant="main" class="long-words" busy={claim.busy} onClick={claim}>
           Claim as {email}
         </Button>
-        <Button look="link" onClick={() => choose(true)}>
+        <Button variant="link" onClick={() => choose(true)}>
           Use another address
         </Button>
       </div>

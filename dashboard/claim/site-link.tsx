@@ -1,4 +1,4 @@
-/** A site's address, as people write it. */
+/** A site's address without the scheme. */
 export function SiteLink({ siteUrl }: { siteUrl: string }) {
   return <a href={siteUrl}>{siteUrl.replace(/^https?:\/\/|\/$/g, '')}</a>
 }

@@ -1,51 +1,51 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteSummary } from '../../client/wire.ts'
-import { submitting, useAction } from '../api/action.ts'
-import type { Failing } from '../api/failing.ts'
-import { forget, useResource } from '../api/resource.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import type { DisplayError } from '../api/failing.ts'
+import { invalidate, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { useWayOn } from '../app/use-way-on.ts'
+import { useGuardedNavigate } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading, Panel } from '../kit/panel.tsx'
-import type { KnownDomains } from './domains-page.tsx'
+import type { KnownDomains } from './known-domains.ts'
 
 interface AddDomainProps {
-  /** The site that is chosen at first. */
+  /** The preselected site. */
   site: string | undefined
   known: KnownDomains
-  /** Whether the keyboard goes to it, since somebody asked for it. */
+  /** Whether focus moves to it. */
   moves: boolean
 }
 
-/** The name, and the site that it shows; then on to what has to be entered in DNS. */
+/** The domain and its site; then shows the DNS records. */
 export function AddDomain({ site, known, moves }: AddDomainProps) {
-  const wayOn = useWayOn()
+  const wayOn = useGuardedNavigate()
   const sites = useResource('sites', () => slipway.list())
   const [domain, write] = useState('')
   const [chosen, choose] = useState(site)
   const box = useRef<HTMLInputElement>(null)
-  const choices = choicesOf(sites.value?.publishes, site)
+  const choices = siteChoices(sites.value?.publishes, site)
   const slug = chosen ?? choices[0]?.value
   const hasSites = choices.length > 0
   useEffect(() => {
     if (moves && hasSites) box.current?.focus()
   }, [moves, hasSites])
   const add = useAction(async () => {
-    const added = await slipway.addDomain(hostOf(domain), slug!)
+    const added = await slipway.addDomain(parseHost(domain), slug!)
     known.put(added)
-    forget('me')
+    invalidate('me')
     wayOn(`/domains?domain=${added.domain}`)
   })
-  const wrong = atField(add.failing)
+  const wrong = atField(add.error)
   if (sites.value && !hasSites) return <NoSite />
   return (
     <Panel title="Add a domain">
-      <Trouble failing={sites.failing} onAgain={sites.reload} />
+      <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!sites.value && sites.loading && !hasSites && <Loading what="your sites" />}
       {hasSites && (
-        <form class="stack" onSubmit={submitting(add)}>
+        <form class="stack" onSubmit={handleSubmit(add)}>
           <TextField
             label="Domain"
             hint="A name you own: www.example.com, shop.example.com or example.com."
@@ -55,19 +55,19 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
             maxLength={300}
             box={box}
             value={domain}
-            wrong={wrong.domain}
+            error={wrong.domain}
             onWrite={write}
           />
           <Choice
             label="Site it shows"
             value={slug!}
-            wrong={wrong.site}
+            error={wrong.site}
             onChoose={choose}
             choices={choices}
           />
           {wrong.elsewhere && <Refusal failing={wrong.elsewhere} />}
           <div class="choices">
-            <Button look="main" busy={add.busy}>
+            <Button variant="main" busy={add.busy}>
               Add the domain
             </Button>
           </div>
@@ -77,16 +77,16 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
   )
 }
 
-function Refusal({ failing }: { failing: Failing }) {
+function Refusal({ failing }: { failing: DisplayError }) {
   return (
-    <Trouble failing={failing}>
+    <ErrorNotice error={failing}>
       {failing.code === 'DOMAIN_LIMIT_REACHED' && (
         <p>
           Remove a domain that you no longer need, or ask whoever runs this service for a plan with more. A{' '}
           <code>www</code> and its root on one site count as one.
         </p>
       )}
-    </Trouble>
+    </ErrorNotice>
   )
 }
 
@@ -100,8 +100,12 @@ function NoSite() {
   )
 }
 
-/** What is wrong, where it is wrong. */
-function atField(failing: Failing | undefined): { domain?: string; site?: string; elsewhere?: Failing } {
+/** Maps an error to its field. */
+function atField(failing: DisplayError | undefined): {
+  domain?: string
+  site?: string
+  elsewhere?: DisplayError
+} {
   if (!failing) return {}
   const { code, title, fields } = failing
   if (code === 'DOMAIN_TAKEN') return { domain: title }
@@ -112,15 +116,15 @@ function atField(failing: Failing | undefined): { domain?: string; site?: string
   return { ...(domain && { domain }), ...(siteSlug && { site: siteSlug }) }
 }
 
-/** The host of an address that was pasted whole; everything else as it was typed. */
-function hostOf(typed: string): string {
+/** The host of a pasted URL; any other input unchanged. */
+function parseHost(typed: string): string {
   return typed
     .trim()
     .replace(/^https?:\/\//i, '')
-    .replace(/[/?#].*$/, '')
+    .replace(/[/?#].*/s, '')
 }
 
-function choicesOf(sites: readonly SiteSummary[] | undefined, wanted: string | undefined) {
+function siteChoices(sites: readonly SiteSummary[] | undefined, wanted: string | undefined) {
   const known = (sites ?? []).map(({ slug, title }) => ({
     value: slug,
     name: title ? `${title} (${slug})` : slug,

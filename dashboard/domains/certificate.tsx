@@ -1,9 +1,9 @@
 import type { DomainRecord } from '../../client/wire.ts'
-import { day, moment } from '../app/time-words.ts'
+import { formatDay, formatMoment } from '../app/time-words.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'
 
-/** How HTTPS stands at an active domain. */
+/** The HTTPS state of an active domain. */
 export function Certificate({ record }: { record: DomainRecord }) {
   const { status, issuedAt, expiresAt, renewsAt, problem } = record.certificate
   return (
@@ -20,14 +20,14 @@ export function Certificate({ record }: { record: DomainRecord }) {
           title={status === 'active' ? 'It could not be renewed yet.' : 'It could not be had yet.'}
         >
           <p>{problem}</p>
-          {renewsAt && <p>{`It is tried again on ${moment(renewsAt)}.`}</p>}
+          {renewsAt && <p>{`It is tried again on ${formatMoment(renewsAt)}.`}</p>}
         </Notice>
       )}
       {status === 'active' && (
         <Facts>
-          {issuedAt && <Fact name="Issued">{day(issuedAt)}</Fact>}
-          {expiresAt && <Fact name="Lasts until">{day(expiresAt)}</Fact>}
-          {renewsAt && problem === null && <Fact name="Renews itself about">{day(renewsAt)}</Fact>}
+          {issuedAt && <Fact name="Issued">{formatDay(issuedAt)}</Fact>}
+          {expiresAt && <Fact name="Lasts until">{formatDay(expiresAt)}</Fact>}
+          {renewsAt && problem === null && <Fact name="Renews itself about">{formatDay(renewsAt)}</Fact>}
         </Facts>
       )}
     </Panel>

@@ -1,9 +1,16 @@
 import type { DomainDnsRecord, DomainRecord } from '../../client/wire.ts'
 import { CopyLine } from '../kit/copy.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
-import { isMoreThanRecords, reasonOf, type Standing, standingOf, wholeName, zoneOf } from './domain-words.ts'
+import {
+  formatReason,
+  fullName,
+  isMoreThanRecords,
+  type RecordState,
+  recordState,
+  toZone,
+} from './domain-words.ts'
 
-const BADGES: Record<Standing, [tone: 'plain' | 'good' | 'warn' | 'wrong', word: string]> = {
+const BADGES: Record<RecordState, [tone: 'plain' | 'good' | 'warn' | 'wrong', word: string]> = {
   unasked: ['plain', 'Not looked up yet'],
   unknown: ['warn', 'DNS does not say'],
   missing: ['plain', 'Not there yet'],
@@ -11,9 +18,9 @@ const BADGES: Record<Standing, [tone: 'plain' | 'good' | 'warn' | 'wrong', word:
   right: ['good', 'Right'],
 }
 
-/** What to enter in DNS, and what DNS answers now. */
+/** The required DNS records, and what DNS returns now. */
 export function DnsRecords({ record }: { record: DomainRecord }) {
-  const zone = zoneOf(record)
+  const zone = toZone(record)
   const isRoot = record.records[0]?.type === 'ALIAS'
   return (
     <Panel
@@ -32,7 +39,7 @@ export function DnsRecords({ record }: { record: DomainRecord }) {
 }
 
 function Entry({ entry, record }: { entry: DomainDnsRecord; record: DomainRecord }) {
-  const standing = standingOf(entry, record)
+  const standing = recordState(entry, record)
   const [tone, word] = BADGES[standing]
   return (
     <li class="stack tight">
@@ -46,20 +53,20 @@ function Entry({ entry, record }: { entry: DomainDnsRecord; record: DomainRecord
         <span class="quiet small">Value</span>
         <CopyLine text={entry.value} of={`the value of the ${entry.type} record`} />
       </div>
-      <Answered entry={entry} standing={standing} record={record} />
+      <DnsAnswer entry={entry} standing={standing} record={record} />
     </li>
   )
 }
 
-interface AnsweredProps {
+interface DnsAnswerProps {
   entry: DomainDnsRecord
-  standing: Standing
+  standing: RecordState
   record: DomainRecord
 }
 
-function Answered({ entry, standing, record }: AnsweredProps) {
+function DnsAnswer({ entry, standing, record }: DnsAnswerProps) {
   const { found } = entry
-  const name = wholeName(entry, record)
+  const name = fullName(entry, record)
   if (standing === 'missing') return <p class="small">{`DNS answers nothing for ${name}.`}</p>
   if (standing === 'unknown' && !found?.length)
     return <p class="small">{`DNS could not be asked about ${name}.`}</p>
@@ -97,16 +104,16 @@ function More({ record }: { record: DomainRecord }) {
     <details>
       <summary>It does not work, or the form asks for something else</summary>
       <ul class="stack tight small">
-        {!isMoreThanRecords(record) && record.checkedAt !== null && <li>{reasonOf(record)}</li>}
+        {!isMoreThanRecords(record) && record.checkedAt !== null && <li>{formatReason(record)}</li>}
         <li>
           {`Some forms want whole names: `}
           {record.records.map((one, index) => (
             <>
               {index > 0 && ' and '}
-              <code>{wholeName(one, record)}</code>
+              <code>{fullName(one, record)}</code>
             </>
           ))}
-          {`. Most add ${zoneOf(record)} by themselves. `}
+          {`. Most add ${toZone(record)} by themselves. `}
           <code>@</code>
           {' stands for the domain itself; some forms leave it empty.'}
         </li>

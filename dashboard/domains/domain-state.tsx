@@ -1,17 +1,17 @@
 import type { DomainRecord } from '../../client/wire.ts'
 import type { Action } from '../api/action.ts'
-import { clockTime } from '../app/time-words.ts'
+import { formatClock } from '../app/time-words.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
-import { Ago } from '../kit/time.tsx'
-import { addressOf, isMoreThanRecords, isSettled, progressOf, reasonOf } from './domain-words.ts'
+import { RelativeTime } from '../kit/time.tsx'
+import { domainUrl, formatProgress, formatReason, isMoreThanRecords, isSettled } from './domain-words.ts'
 
 interface DomainStateProps {
   record: DomainRecord
   check: Action<[]>
 }
 
-/** How a domain stands, in a sentence that is read out when it changes, and what can be done about it. */
+/** The state of a domain in a live region, with possible actions. */
 export function DomainState({ record, check }: DomainStateProps) {
   const { status } = record
   return (
@@ -19,8 +19,8 @@ export function DomainState({ record, check }: DomainStateProps) {
       {status === 'pending' ? <Waiting record={record} /> : <Serving record={record} />}
       <div class="choices">
         {status === 'active' && (
-          <ButtonLink href={addressOf(record)} look="main" icon="open" outside>
-            {`Visit ${addressOf(record)}`}
+          <ButtonLink href={domainUrl(record)} variant="main" icon="open" outside>
+            {`Visit ${domainUrl(record)}`}
           </ButtonLink>
         )}
         {!isSettled(record) && (
@@ -35,10 +35,10 @@ export function DomainState({ record, check }: DomainStateProps) {
 }
 
 function Waiting({ record }: { record: DomainRecord }) {
-  const remark = isMoreThanRecords(record) ? reasonOf(record) : null
+  const remark = isMoreThanRecords(record) ? formatReason(record) : null
   const isGivenUp = record.nextCheckAt === null && record.checkedAt !== null
   return (
-    <Notice title={progressOf(record)}>
+    <Notice title={formatProgress(record)}>
       {remark && <p>{remark}</p>}
       {!isGivenUp && (
         <p class="quiet small">
@@ -52,7 +52,7 @@ function Waiting({ record }: { record: DomainRecord }) {
 
 function Serving({ record }: { record: DomainRecord }) {
   const { domain, certificate, redirectsTo } = record
-  const remark = reasonOf(record)
+  const remark = formatReason(record)
   const doing = redirectsTo === null ? 'is active' : `is active and leads to ${redirectsTo}`
   if (remark !== null)
     return (
@@ -78,13 +78,13 @@ function Serving({ record }: { record: DomainRecord }) {
   )
 }
 
-/** When it was looked up and when it will be, where that is soon. */
+/** Times of the last and the next check, where that is soon. */
 function Looks({ record: { status, checkedAt, nextCheckAt } }: { record: DomainRecord }) {
   if (checkedAt === null) return null
   return (
     <span class="quiet small">
-      Looked up <Ago at={checkedAt} />
-      {status === 'pending' && nextCheckAt !== null && `, next at ${clockTime(Date.parse(nextCheckAt))}`}
+      Looked up <RelativeTime at={checkedAt} />
+      {status === 'pending' && nextCheckAt !== null && `, next at ${formatClock(Date.parse(nextCheckAt))}`}
     </span>
   )
 }

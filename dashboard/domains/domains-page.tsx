@@ -1,25 +1,21 @@
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DomainList, DomainRecord } from '../../client/wire.ts'
-import { forget, type Resource, useResource } from '../api/resource.ts'
+import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { arrive } from '../app/arrival.ts'
+import { markNavigated } from '../app/arrival.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
-import { Trouble } from '../kit/notice.tsx'
-import { Badge, Loading } from '../kit/panel.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Loading } from '../kit/panel.tsx'
 import { AddDomain } from './add-domain.tsx'
 import { DomainPage } from './domain-page.tsx'
-import { certificateWord, withDomain, withoutDomain } from './domain-words.ts'
+import { certificateLabel, withDomain, withoutDomain } from './domain-words.ts'
+import type { KnownDomains } from './known-domains.ts'
+import { StatusBadge } from './status-badge.tsx'
 
-/** What the pages of domains do to the list that they share. */
-export interface KnownDomains {
-  put(record: DomainRecord): void
-  drop(domain: string): void
-}
-
-/** `/domains`: all of them and the way to another one; with `?domain=` one of them whole. */
+/** `/domains`: the list and a form; with `?domain=` the page of one domain. */
 export function DomainsPage() {
   return (
     <SignedIn to="see your domains">
@@ -32,36 +28,36 @@ function OwnDomains() {
   const { query } = useLocation()
   const domains = useResource('domains', () => slipway.domains())
   const known = knownIn(domains)
-  const { value, failing, loading } = domains
+  const { value, error, loading } = domains
   const wanted = query.domain
-  // The router does not take another domain for another page; who reads it does.
+  // The router reuses the page for another domain; focus must still move.
   const first = useRef(wanted)
-  if (wanted !== first.current) arrive()
+  if (wanted !== first.current) markNavigated()
   const record = value?.domains.find(({ domain }) => domain === wanted)
   if (record) return <DomainPage key={record.domain} record={record} known={known} />
   if (wanted !== undefined && value && !loading) return <NotHere key={wanted} domain={wanted} />
   if (wanted !== undefined)
     return (
       <Page title={wanted} above={<a href="/domains">Domains</a>}>
-        <Trouble failing={failing} onAgain={domains.reload} />
+        <ErrorNotice error={error} onRetry={domains.reload} />
         {!value && loading && <Loading what="the domain" />}
       </Page>
     )
   return (
     <List key={query.site} site={query.site} all={value?.domains} known={known}>
-      <Trouble failing={failing} onAgain={domains.reload} />
+      <ErrorNotice error={error} onRetry={domains.reload} />
       {!value && loading && <Loading what="your domains" />}
     </List>
   )
 }
 
-/** Streams and dialogs answer later: what they change is the list as it is then. */
+/** Streams and dialogs respond later: they change the list of that time. */
 function knownIn({ set }: Resource<DomainList>): KnownDomains {
   return {
     put: (record) => set(({ domains }) => ({ domains: withDomain(domains, record) })),
     drop(domain) {
       set(({ domains }) => ({ domains: withoutDomain(domains, domain) }))
-      forget('me')
+      invalidate('me')
     },
   }
 }
@@ -78,7 +74,7 @@ function List({ site, all, known, children }: ListProps) {
   const isEmpty = all?.length === 0
   const adds = wants || isEmpty
   const add = all && !adds && (
-    <Button look="main" icon="globe" onClick={() => want(true)}>
+    <Button variant="main" icon="globe" onClick={() => want(true)}>
       Add a domain
     </Button>
   )
@@ -106,7 +102,7 @@ function List({ site, all, known, children }: ListProps) {
 function Row({ record }: { record: DomainRecord }) {
   const { domain, siteSlug, redirectsTo, status } = record
   const isActive = status === 'active'
-  const word = certificateWord(record)
+  const word = certificateLabel(record)
   return (
     <li class="domain-row">
       <div>
@@ -123,13 +119,6 @@ function Row({ record }: { record: DomainRecord }) {
       </div>
     </li>
   )
-}
-
-export function StatusBadge({ record }: { record: DomainRecord }) {
-  const { status, reason, certificate } = record
-  if (status === 'pending') return <Badge tone="warn">Pending</Badge>
-  const isWell = reason === null && certificate.problem === null
-  return <Badge tone={isWell ? 'good' : 'warn'}>Active</Badge>
 }
 
 function NotHere({ domain }: { domain: string }) {

@@ -1,66 +1,66 @@
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../client/wire.ts'
-import { type Failing, failing } from '../api/failing.ts'
+import { type DisplayError, toDisplayError } from '../api/failing.ts'
 import { slipway } from '../api/slipway.ts'
 
-export interface Followed {
+export interface DomainListener {
   record(record: DomainRecord): void
-  /** It is not there any more; nothing more comes. */
-  gone(): void
-  /** What is in the way of hearing more; undefined when nothing is. */
-  trouble(failing: Failing | undefined): void
+  /** The domain was removed; no more events. */
+  removed(): void
+  /** The current error; undefined when there is none. */
+  error(failing: DisplayError | undefined): void
 }
 
-/** Milliseconds after which a tab that nobody looks at lets go. */
-const HIDDEN = 60_000
+/** Milliseconds after which a hidden tab stops watching. */
+const HIDDEN_TIMEOUT_MS = 60_000
 
-/** Milliseconds before another try; each one that reaches the server counts as a request. */
-const PAUSES = [5_000, 15_000, 60_000, 300_000]
+/** Delays of retries in milliseconds; each one that reaches the server is a charged request. */
+const RETRY_DELAYS_MS = [5_000, 15_000, 60_000, 300_000]
 
-/** A stream that lasted so long (milliseconds) has ended in order, and another one follows soon. */
-const LASTED = 60_000
+/** A stream that lasted this long (milliseconds) ended regularly and is reopened soon. */
+const MIN_STABLE_MS = 60_000
 
-/** Hears of a domain as it changes while somebody looks at this tab; answers how to stop that. */
-export function followDomain(domain: string, to: Followed): () => void {
-  const follow = new Follow(domain, to)
+/** Watches a domain while this tab is visible; returns a function that stops it. */
+export function watchDomain(domain: string, to: DomainListener): () => void {
+  const follow = new DomainStream(domain, to)
   return () => follow.stop()
 }
 
-class Follow {
+class DomainStream {
   readonly #domain: string
-  readonly #to: Followed
+  readonly #listener: DomainListener
   #stream: AbortController | undefined
-  #later: ReturnType<typeof setTimeout> | undefined
+  #retryTimer: ReturnType<typeof setTimeout> | undefined
   #hidden: ReturnType<typeof setTimeout> | undefined
-  #tries = 0
+  #attempts = 0
   #stopped = false
 
-  constructor(domain: string, to: Followed) {
+  constructor(domain: string, to: DomainListener) {
     this.#domain = domain
-    this.#to = to
-    document.addEventListener('visibilitychange', this.#seen)
-    this.#seen()
+    this.#listener = to
+    document.addEventListener('visibilitychange', this.#onVisibilityChange)
+    this.#onVisibilityChange()
   }
 
   stop(): void {
     this.#stopped = true
-    document.removeEventListener('visibilitychange', this.#seen)
+    document.removeEventListener('visibilitychange', this.#onVisibilityChange)
     clearTimeout(this.#hidden)
-    clearTimeout(this.#later)
+    clearTimeout(this.#retryTimer)
     this.#stream?.abort()
   }
 
-  readonly #seen = (): void => {
+  readonly #onVisibilityChange = (): void => {
     clearTimeout(this.#hidden)
     if (document.visibilityState === 'visible') return void this.#begin()
     this.#hidden = setTimeout(() => {
       this.#stream?.abort()
       this.#stream = undefined
-    }, HIDDEN)
+    }, HIDDEN_TIMEOUT_MS)
   }
 
   #begin(): void {
-    const isPlanned = this.#later !== undefined || this.#stream !== undefined
+    const isPlanned = this.#retryTimer !== undefined || this.#stream !== undefined
     if (this.#stopped || isPlanned || document.visibilityState !== 'visible') return
     const stream = new AbortController()
     this.#stream = stream
@@ -68,21 +68,21 @@ class Follow {
       if (stream.signal.aborted) return
       this.#stream = undefined
       if (pause === undefined) return this.stop()
-      this.#later = setTimeout(() => {
-        this.#later = undefined
+      this.#retryTimer = setTimeout(() => {
+        this.#retryTimer = undefined
         this.#begin()
       }, pause)
     })
   }
 
-  /** Answers after which pause another try makes sense; undefined when none does. */
+  /** Returns the delay of the next attempt; undefined when none makes sense. */
   async #listen(signal: AbortSignal): Promise<number | undefined> {
     const began = Date.now()
     try {
       for await (const record of slipway.domainEvents(this.#domain, signal)) {
         if (signal.aborted) return undefined
-        this.#to.trouble(undefined)
-        this.#to.record(record)
+        this.#listener.error(undefined)
+        this.#listener.record(record)
       }
       return this.#pause(began)
     } catch (error) {
@@ -92,19 +92,19 @@ class Follow {
 
   #failed(error: unknown, began: number): number | undefined {
     if (isSlipwayError(error, 'NOT_FOUND')) {
-      this.#to.gone()
+      this.#listener.removed()
       return undefined
     }
-    const why = failing(error)
+    const why = toDisplayError(error)
     const pause = this.#pause(began)
-    if (why.code !== 'NETWORK' || this.#tries > 1) this.#to.trouble(why)
+    if (why.code !== 'NETWORK' || this.#attempts > 1) this.#listener.error(why)
     if (why.code === 'UNAUTHORIZED' || why.code === 'OURS') return undefined
     const asked = isSlipwayError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0
     return Math.max(pause, asked)
   }
 
   #pause(began: number): number {
-    this.#tries = Date.now() - began >= LASTED ? 0 : this.#tries + 1
-    return PAUSES[Math.min(Math.max(this.#tries - 1, 0), PAUSES.length - 1)]!
+    this.#attempts = Date.now() - began >= MIN_STABLE_MS ? 0 : this.#attempts + 1
+    return RETRY_DELAYS_MS[Math.min(Math.max(this.#attempts - 1, 0), RETRY_DELAYS_MS.length - 1)]!
   }
 }

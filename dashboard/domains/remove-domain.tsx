@@ -3,28 +3,28 @@ import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
-import { useWayOn } from '../app/use-way-on.ts'
+import { useGuardedNavigate } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
-import type { KnownDomains } from './domains-page.tsx'
+import { showToast } from '../kit/toast.tsx'
+import type { KnownDomains } from './known-domains.ts'
 
-/** Ends a domain, once it is said what that means. */
+/** Removes a domain after a confirmation. */
 export function RemoveDomain({ record, known }: { record: DomainRecord; known: KnownDomains }) {
   const { domain, status } = record
-  const wayOn = useWayOn()
+  const wayOn = useGuardedNavigate()
   const [asks, ask] = useState(false)
   const remove = useAction(async () => {
-    await slipway.removeDomain(domain).catch(unlessGone)
+    await slipway.removeDomain(domain).catch(ignoreNotFound)
     wayOn('/domains')
     known.drop(domain)
-    say(`${domain} is removed.`)
+    showToast(`${domain} is removed.`)
   })
   return (
     <Panel title="Remove" lead={`The site stays, at its own address; ${domain} no longer shows it.`}>
       <div class="choices">
-        <Button look="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => ask(true)}>
           Remove the domain
         </Button>
       </div>
@@ -64,7 +64,7 @@ function WhenActive() {
   )
 }
 
-/** Somebody removed it in another tab: that is what is wanted. */
-function unlessGone(error: unknown): void {
+/** Ignores that it was already removed in another tab. */
+function ignoreNotFound(error: unknown): void {
   if (!isSlipwayError(error, 'NOT_FOUND')) throw error
 }

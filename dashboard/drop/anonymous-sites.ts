@@ -1,8 +1,11 @@
 import { browser } from '../api/browser-storage.ts'
-import { Kept } from '../api/kept.ts'
+import { Signal } from '../api/kept.ts'
 import { serverNow } from '../api/server-clock.ts'
 
-/** A site without an owner that was published with this browser: who has its claim token can update and claim it. */
+/**
+ * A site without an owner that was published with this browser; its claim token allows updating and claiming
+ * it.
+ */
 export interface AnonymousSite {
   slug: string
   siteUrl: string
@@ -11,29 +14,29 @@ export interface AnonymousSite {
   expiresAt: string
 }
 
-const NAME = 'slipway.anonymous-sites'
-const MOST = 50
+const STORAGE_KEY = 'slipway.anonymous-sites'
+const MAX_SITES = 50
 
-/** Those that are not known to be gone, newest first. They outlive the tab; other tabs hear of them. */
-export const anonymousSites = new Kept<readonly AnonymousSite[]>(lasting(browser.read(NAME)))
+/** Known sites of this browser, newest first. Stored beyond the tab and shared with other tabs. */
+export const anonymousSites = new Signal<readonly AnonymousSite[]>(parseUnexpired(browser.read(STORAGE_KEY)))
 
 export function rememberAnonymous(site: AnonymousSite): void {
-  const others = lasting(browser.read(NAME)).filter(({ slug }) => slug !== site.slug)
-  keep([site, ...others].slice(0, MOST))
+  const others = parseUnexpired(browser.read(STORAGE_KEY)).filter(({ slug }) => slug !== site.slug)
+  store([site, ...others].slice(0, MAX_SITES))
 }
 
-/** For who claims one, or does not want it any more. */
+/** Called when a site was claimed or dismissed. */
 export function forgetAnonymous(slug: string): void {
-  keep(lasting(browser.read(NAME)).filter((site) => site.slug !== slug))
+  store(parseUnexpired(browser.read(STORAGE_KEY)).filter((site) => site.slug !== slug))
 }
 
-function keep(sites: readonly AnonymousSite[]): void {
-  browser.write(NAME, sites.length > 0 ? JSON.stringify(sites) : null)
+function store(sites: readonly AnonymousSite[]): void {
+  browser.write(STORAGE_KEY, sites.length > 0 ? JSON.stringify(sites) : null)
   anonymousSites.value = sites
 }
 
-/** What was kept may have been written by another version, or by hand. */
-function lasting(text: string | null): AnonymousSite[] {
+/** Stored data may come from another version, or be edited. */
+function parseUnexpired(text: string | null): AnonymousSite[] {
   let kept: unknown
   try {
     kept = JSON.parse(text ?? '[]')
@@ -56,5 +59,5 @@ function isAddress(url: unknown): boolean {
 }
 
 addEventListener('storage', ({ key, newValue }) => {
-  if (key === NAME) anonymousSites.value = lasting(newValue)
+  if (key === STORAGE_KEY) anonymousSites.value = parseUnexpired(newValue)
 })

@@ -3,20 +3,20 @@ import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
 
-/** Where a drop goes: a new site, one of the account, or one without an owner that this browser has the token of. */
+/** The target of a drop: a new site, one of the account, or an anonymous one of this browser. */
 export type Destination =
   | { kind: 'new' }
   | { kind: 'own'; slug: string }
   | { kind: 'anonymous'; site: AnonymousSite }
 
-/** What can be published there. */
-export function limitsOf({ kind }: Destination): PublishLimits {
+/** Limits of the target. */
+export function getLimits({ kind }: Destination): PublishLimits {
   const isOwned = kind === 'own' || (kind === 'new' && signedInAs.value !== null)
   return isOwned ? settings.owned : settings.anonymous
 }
 
-/** The site that is updated; undefined for a new one. */
-export function slugOf(destination: Destination): string | undefined {
+/** The site to update; undefined for a new one. */
+export function getSlug(destination: Destination): string | undefined {
   if (destination.kind === 'new') return undefined
   return destination.kind === 'own' ? destination.slug : destination.site.slug
 }

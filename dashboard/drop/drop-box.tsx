@@ -2,21 +2,21 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import type { Picked } from './picked.ts'
+import type { Selection } from './picked.ts'
 
 interface DropBoxProps {
   title: string
-  /** The same for phones, where there is nothing to drag. */
+  /** For phones, which cannot drag. */
   phoneTitle: string
   /** Below the buttons. */
   children?: ComponentChildren
   size: 'page' | 'panel'
-  /** Whether files are held over what takes them. */
+  /** Whether files are dragged over the target. */
   isOver: boolean
-  onPicked: (picked: Picked) => void
+  onPicked: (picked: Selection) => void
 }
 
-/** Says that something can be dropped, with buttons that pick the same. */
+/** A drop zone with buttons for pickers. */
 export function DropBox({ title, phoneTitle, children, size, isOver, onPicked }: DropBoxProps) {
   return (
     <div class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
@@ -28,30 +28,30 @@ export function DropBox({ title, phoneTitle, children, size, isOver, onPicked }:
   )
 }
 
-/** Phones have no folders to pick, and do not know the attribute. */
+/** Phones have no folder picker and do not know the attribute. */
 const HAS_FOLDERS =
   'webkitdirectory' in HTMLInputElement.prototype && !matchMedia('(pointer: coarse)').matches
 
-/** An attribute that is not in the types. */
+/** An attribute that is missing in the types. */
 const FOLDERS: object = { webkitdirectory: true }
 
-function PickButtons({ onPicked }: { onPicked: (picked: Picked) => void }) {
+function PickButtons({ onPicked }: { onPicked: (picked: Selection) => void }) {
   const files = useRef<HTMLInputElement>(null)
   const folder = useRef<HTMLInputElement>(null)
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
     const picked = [...(currentTarget.files ?? [])]
     currentTarget.value = ''
-    // A folder with nothing in it was picked all the same.
+    // An empty folder was picked.
     if (picked.length > 0 || currentTarget === folder.current) onPicked({ entries: [], files: picked })
   }
   return (
     <div class="choices">
       {HAS_FOLDERS && (
-        <Button look="main" icon="folder" onClick={() => folder.current!.click()}>
+        <Button variant="main" icon="folder" onClick={() => folder.current!.click()}>
           Choose a folder
         </Button>
       )}
-      <Button look={HAS_FOLDERS ? 'plain' : 'main'} icon="files" onClick={() => files.current!.click()}>
+      <Button variant={HAS_FOLDERS ? 'plain' : 'main'} icon="files" onClick={() => files.current!.click()}>
         Choose files or a zip
       </Button>
       <input ref={files} type="file" multiple hidden aria-label="Files or a zip" onChange={take} />

@@ -1,16 +1,16 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { carriesFiles, dropped, type Picked } from './picked.ts'
+import { carriesFiles, readDrop, type Selection } from './picked.ts'
 
 interface DropTargetOptions {
-  /** Takes what is dropped on it; without it the whole window does. */
+  /** The drop target; the whole window by default. */
   box?: RefObject<HTMLElement | null>
-  /** Whether it takes anything just now. */
+  /** Whether it accepts drops now. */
   open?: boolean
-  onPicked: (picked: Picked) => void
+  onPicked: (picked: Selection) => void
 }
 
-/** Whether files are held over the target. A drop beside it does not lead the browser away from the page. */
+/** Whether files are dragged over the target. A drop beside it does not navigate away. */
 export function useDropTarget({ box, open = true, onPicked }: DropTargetOptions): boolean {
   const [isOver, setOver] = useState(false)
   const taken = useRef(onPicked)
@@ -29,7 +29,7 @@ export function useDropTarget({ box, open = true, onPicked }: DropTargetOptions)
 
 interface Listener {
   setOver(isOver: boolean): void
-  take(picked: Picked): void
+  take(picked: Selection): void
 }
 
 function listen(target: HTMLElement | Window, { setOver, take }: Listener, until: AbortController): void {
@@ -52,11 +52,11 @@ function listen(target: HTMLElement | Window, { setOver, take }: Listener, until
   on('drop', (event) => {
     event.preventDefault()
     setOver(false)
-    take(dropped(event.dataTransfer!))
+    take(readDrop(event.dataTransfer!))
   })
 }
 
-/** Browsers open a file that nobody takes, in place of the page. */
+/** Browsers open a dropped file in place of the page by default. */
 function guard(until: AbortController): void {
   const refuse = (event: DragEvent) => {
     if (event.defaultPrevented || !carriesFiles(event)) return

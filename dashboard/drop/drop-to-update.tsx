@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Published } from '../../client/sdk/slipway.ts'
-import { useKept } from '../api/use-kept.ts'
-import { later } from '../app/later.tsx'
+import { useSignal } from '../api/use-kept.ts'
+import { lazyComponent } from '../app/later.tsx'
 import { DropBox } from './drop-box.tsx'
 import { useDropTarget } from './drop-target.ts'
 import { beginJob, isBusy, jobAt, NOTHING } from './jobs.ts'
-import type { Picked } from './picked.ts'
+import type { Selection } from './picked.ts'
 
 // To update a site of the account by dropping on it:
 //
@@ -17,16 +17,16 @@ import type { Picked } from './picked.ts'
 // publication goes on when its page is left, and is there again when somebody comes back. `onPublished` is called once the
 // new version is live, as long as the page is shown; what the page knows under the key `sites` is forgotten by then.
 
-interface Updated {
+interface DropToUpdateProps {
   slug: string
   onPublished?: ((published: Published) => void) | undefined
 }
 
-export const Publishing = later('the part that publishes', () =>
+export const Publishing = lazyComponent('the part that publishes', () =>
   import('./publishing.tsx').then(({ Publishing }) => Publishing),
 )
 
-export function DropToUpdate({ slug, onPublished }: Updated) {
+export function DropToUpdate({ slug, onPublished }: DropToUpdateProps) {
   const { job, box, isOver, take } = useJob(slug)
   return (
     <div ref={box} class={job && isOver ? 'drop-on over' : 'drop-on'}>
@@ -45,7 +45,11 @@ export function DropToUpdate({ slug, onPublished }: Updated) {
   )
 }
 
-export function DropOnSite({ slug, onPublished, children }: Updated & { children: ComponentChildren }) {
+export function DropOnSite({
+  slug,
+  onPublished,
+  children,
+}: DropToUpdateProps & { children: ComponentChildren }) {
   const { job, box, isOver } = useJob(slug)
   return (
     <div ref={box} class={isOver ? 'drop-on over' : 'drop-on'}>
@@ -57,9 +61,9 @@ export function DropOnSite({ slug, onPublished, children }: Updated & { children
 
 function useJob(slug: string) {
   const box = useRef<HTMLDivElement>(null)
-  const job = useKept(jobAt(slug))
-  const step = useKept(job?.step ?? NOTHING)
-  const take = (picked: Picked) => beginJob(slug, picked, { kind: 'own', slug })
+  const job = useSignal(jobAt(slug))
+  const step = useSignal(job?.step ?? NOTHING)
+  const take = (picked: Selection) => beginJob(slug, picked, { kind: 'own', slug })
   const isOver = useDropTarget({ box, open: !job || !isBusy(step), onPicked: take })
   return { job, box, isOver, take }
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** The heading of what takes the place of something else; readers and keyboards are led to it. */
-export function ArrivedHeading({ children }: { children: ComponentChildren }) {
+/** The heading of replaced content; focus moves to it. */
+export function FocusedHeading({ children }: { children: ComponentChildren }) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => head.current?.focus(), [])
   return (

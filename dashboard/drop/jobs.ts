@@ -1,36 +1,36 @@
-import { Kept } from '../api/kept.ts'
+import { Signal } from '../api/kept.ts'
 import { signedInAs } from '../api/session.ts'
 import type { Destination } from './destination.ts'
-import type { Picked } from './picked.ts'
+import type { Selection } from './picked.ts'
 import type { Publication, Step } from './publication.ts'
 
-/** A drop and what becomes of it; it goes on when its page is left for another one. */
+/** A drop in progress; it continues when its page is left. */
 export interface Job {
-  picked: Picked
+  picked: Selection
   destination: Destination
-  step: Kept<Step>
+  step: Signal<Step>
   /** Who was signed in when it began. */
   owner: string | null
-  /** Made by the part that publishes, once that is here. */
+  /** Set by the publishing module once it is loaded. */
   publication?: Publication
 }
 
 /** The step of no job. */
-export const NOTHING = new Kept<Step>({ at: 'looking' })
+export const NOTHING = new Signal<Step>({ at: 'looking' })
 
-const jobs = new Map<string, Kept<Job | undefined>>()
+const jobs = new Map<string, Signal<Job | undefined>>()
 
-/** What is going on at a place of the page: the front page's, or that of a site. */
-export function jobAt(place: string): Kept<Job | undefined> {
-  const job = jobs.get(place) ?? new Kept<Job | undefined>(undefined)
+/** The job of a place: the front page, or the page of a site. */
+export function jobAt(place: string): Signal<Job | undefined> {
+  const job = jobs.get(place) ?? new Signal<Job | undefined>(undefined)
   jobs.set(place, job)
   return job
 }
 
-/** Begins, in place of what was there before. */
-export function beginJob(place: string, picked: Picked, destination: Destination): void {
+/** Starts a job in place of an earlier one. */
+export function beginJob(place: string, picked: Selection, destination: Destination): void {
   endJob(place)
-  const step = new Kept<Step>({ at: 'looking' })
+  const step = new Signal<Step>({ at: 'looking' })
   jobAt(place).value = { picked, destination, step, owner: signedInAs.value }
 }
 
@@ -40,13 +40,13 @@ export function endJob(place: string): void {
   job.value = undefined
 }
 
-/** Whether something goes on by itself, which another drop must not end. */
+/** Whether work is in progress that another drop must not end. */
 export function isBusy({ at }: Step): boolean {
   return at === 'looking' || at === 'reading' || at === 'uploading'
 }
 
-// What somebody published is not there for the next one who signs in. A session that ends in the middle ends nothing.
-signedInAs.listen(() => {
+// Clears jobs for the next user. A session that expires ends nothing.
+signedInAs.subscribe(() => {
   const { value: email } = signedInAs
   for (const [place, { value: job }] of jobs) {
     if (!job || job.owner === null || job.owner === email) continue

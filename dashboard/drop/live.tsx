@@ -1,6 +1,6 @@
-import { count, harmless } from '../../client/words.ts'
+import { pluralize, stripControlChars } from '../../client/words.ts'
 import { signedInAs } from '../api/session.ts'
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { versionAddress } from '../app/version-address.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
@@ -9,29 +9,29 @@ import { Notice } from '../kit/notice.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import type { AnonymousSite } from './anonymous-sites.ts'
 import type { Destination } from './destination.ts'
-import { ArrivedHeading } from './heading.tsx'
+import { FocusedHeading } from './heading.tsx'
 import type { Step } from './publication.ts'
 import { QrCode } from './qr-code.tsx'
-import { LeftOut } from './question.tsx'
+import { IgnoredFiles } from './question.tsx'
 
-interface LiveProps {
+interface PublishedViewProps {
   step: Extract<Step, { at: 'live' }>
   destination: Destination
   onClose: () => void
 }
 
-/** The end of a publication: the address, and what to do with it. */
-export function Live({ step, destination, onClose }: LiveProps) {
+/** The end of a publication: the address and next steps. */
+export function PublishedView({ step, destination, onClose }: PublishedViewProps) {
   const { look, delivered } = step
-  if (destination.kind === 'own') return <Updated step={step} onClose={onClose} />
+  if (destination.kind === 'own') return <UpdatedNotice step={step} onClose={onClose} />
   const { published, anonymous } = delivered
   const { siteUrl, slug, versionId } = published
   return (
     <div class="live">
       <div class="stack">
-        <ArrivedHeading>
+        <FocusedHeading>
           {destination.kind === 'new' ? 'It is live.' : 'The new version is live.'}
-        </ArrivedHeading>
+        </FocusedHeading>
         <a class="address" href={siteUrl} target="_blank" rel="noreferrer">
           {siteUrl}
         </a>
@@ -41,11 +41,11 @@ export function Live({ step, destination, onClose }: LiveProps) {
             Open
           </ButtonLink>
         </div>
-        {anonymous ? <WithoutOwner site={anonymous} /> : <OfAccount slug={slug} />}
-        <Remarks step={step} />
-        <LeftOut look={look} />
+        {anonymous ? <AnonymousNotice site={anonymous} /> : <OwnedNotice slug={slug} />}
+        <WarningsList step={step} />
+        <IgnoredFiles look={look} />
         <p>
-          <Button look="link" onClick={onClose}>
+          <Button variant="link" onClick={onClose}>
             Publish something else
           </Button>
         </p>
@@ -62,7 +62,7 @@ export function Live({ step, destination, onClose }: LiveProps) {
   )
 }
 
-function WithoutOwner({ site }: { site: AnonymousSite }) {
+function AnonymousNotice({ site }: { site: AnonymousSite }) {
   return (
     <Notice
       title={
@@ -73,14 +73,14 @@ function WithoutOwner({ site }: { site: AnonymousSite }) {
     >
       <p>Claimed with your email address, it stays and is yours to change.</p>
       <p>
-        <ButtonLink href={pathOf(site.claimUrl)}>Claim it</ButtonLink>
+        <ButtonLink href={samePagePath(site.claimUrl)}>Claim it</ButtonLink>
       </p>
     </Notice>
   )
 }
 
-function OfAccount({ slug }: { slug: string }) {
-  const email = useKept(signedInAs)
+function OwnedNotice({ slug }: { slug: string }) {
+  const email = useSignal(signedInAs)
   return (
     <Notice tone="good" title="Published to your account.">
       <p>
@@ -91,20 +91,20 @@ function OfAccount({ slug }: { slug: string }) {
   )
 }
 
-/** For the site's own page, where everything else is said already. */
-function Updated({ step, onClose }: Pick<LiveProps, 'step' | 'onClose'>) {
+/** For the page of a site, which shows everything else already. */
+function UpdatedNotice({ step, onClose }: Pick<PublishedViewProps, 'step' | 'onClose'>) {
   const { delivered, look } = step
   const { uploaded } = delivered.published
   const what =
     uploaded === 0
       ? 'Every file was there already.'
-      : `${count(uploaded, 'file')} of ${look.files.length} had to be sent.`
+      : `${pluralize(uploaded, 'file')} of ${look.files.length} had to be sent.`
   return (
     <>
-      <ArrivedHeading>The new version is live.</ArrivedHeading>
+      <FocusedHeading>The new version is live.</FocusedHeading>
       <p>{what}</p>
-      <Remarks step={step} />
-      <LeftOut look={look} />
+      <WarningsList step={step} />
+      <IgnoredFiles look={look} />
       <div class="choices">
         <Button onClick={onClose}>Done</Button>
       </div>
@@ -112,8 +112,8 @@ function Updated({ step, onClose }: Pick<LiveProps, 'step' | 'onClose'>) {
   )
 }
 
-/** What the server found odd in the files. */
-function Remarks({ step }: Pick<LiveProps, 'step'>) {
+/** Warnings of the server about the files. */
+function WarningsList({ step }: Pick<PublishedViewProps, 'step'>) {
   const { warnings = [] } = step.delivered.published
   if (warnings.length === 0) return null
   return (
@@ -121,7 +121,8 @@ function Remarks({ step }: Pick<LiveProps, 'step'>) {
       <ul>
         {warnings.map(({ file, line, message }) => (
           <li key={`${file}:${line}:${message}`}>
-            <code>{harmless(line === undefined ? file : `${file}:${line}`)}</code>: {harmless(message)}
+            <code>{stripControlChars(line === undefined ? file : `${file}:${line}`)}</code>:{' '}
+            {stripControlChars(message)}
           </li>
         ))}
       </ul>
@@ -129,8 +130,8 @@ function Remarks({ step }: Pick<LiveProps, 'step'>) {
   )
 }
 
-/** The claim page, by whatever name this page was opened. */
-export function pathOf(url: string): string {
+/** The claim page under this page's origin. */
+export function samePagePath(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search
 }

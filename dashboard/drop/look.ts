@@ -1,56 +1,56 @@
-import { OUTPUTS, withoutIndex } from '../../client/folder/first-page.ts'
-import { caseTwins, refusal, refusals } from '../../client/folder/limits.ts'
+import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../client/folder/first-page.ts'
+import { caseCollisions, fileError, manifestErrors } from '../../client/folder/limits.ts'
 import type { PublishLimits } from '../../client/wire/page-settings.ts'
-import { size } from '../../client/words.ts'
-import type { Gathered, GatheredFile } from './gather.ts'
+import { formatBytes } from '../../client/words.ts'
+import type { CollectedFile, CollectedFiles } from './gather.ts'
 
-/** What there is to say about a drop before it is published. */
-export interface Look extends Gathered {
-  /** Why it cannot be published as it is. */
-  refusals: string[]
-  /** What may be a mistake, and can be published all the same. */
-  cautions: string[]
-  /** What is left when the files are taken away that cannot be published; undefined when that does not help. */
-  rest?: GatheredFile[]
-  /** The folder in it, with its `/`, that looks like what was meant. */
-  inside?: string
+/** The findings of a drop before it is published. */
+export interface Preflight extends CollectedFiles {
+  /** Why it cannot be published. */
+  errors: string[]
+  /** Possible mistakes that do not prevent publishing. */
+  warnings: string[]
+  /** The publishable files; undefined when excluding the others does not help. */
+  publishable?: CollectedFile[]
+  /** The folder, with its `/`, that is probably the build output. */
+  suggestedFolder?: string
 }
 
-/** Bytes of a file in a zip that this page unpacks: it takes as much memory. */
-export const MOST_UNPACKED = 2 ** 28
+/** Maximum size of a file in a zip that this page unpacks: it takes as much memory. */
+export const MAX_UNPACKED_BYTES = 2 ** 28
 
-/** Names said before it is enough. */
-const MOST_NAMED = 10
+/** Maximum number of listed names. */
+const MAX_LISTED_NAMES = 10
 
-/** Whether a person has to decide something first. */
-export function hasQuestion({ refusals, cautions, files }: Look): boolean {
-  return refusals.length > 0 || cautions.length > 0 || files.length === 0
+/** Whether the user must decide first. */
+export function hasQuestion({ errors, warnings, files }: Preflight): boolean {
+  return errors.length > 0 || warnings.length > 0 || files.length === 0
 }
 
-export function look(gathered: Gathered, limits: PublishLimits): Look {
+export function runPreflight(gathered: CollectedFiles, limits: PublishLimits): Preflight {
   const { files } = gathered
-  const fine = files.filter((file) => !isUnfit(file, limits))
-  const helps = fine.length > 0 && fine.length < files.length && refusals(fine, limits).length === 0
-  const inside = insideOf(files)
+  const fine = files.filter((file) => !isUnpublishable(file, limits))
+  const helps = fine.length > 0 && fine.length < files.length && manifestErrors(fine, limits).length === 0
+  const suggestedFolder = suggestFolder(files)
   return {
     ...gathered,
-    refusals: [...cannotComeOut(files), ...refusals(files, limits)],
-    cautions: [...caseTwins(files), withoutIndex(files.map(({ path }) => path)) ?? []].flat(),
-    ...(helps && { rest: fine }),
-    ...(inside !== undefined && { inside }),
+    errors: [...unpackErrors(files), ...manifestErrors(files, limits)],
+    warnings: [...caseCollisions(files), missingIndexWarning(files.map(({ path }) => path)) ?? []].flat(),
+    ...(helps && { publishable: fine }),
+    ...(suggestedFolder !== undefined && { suggestedFolder }),
   }
 }
 
-/** The part of it that is in one folder, as if that had been dropped. */
-export function lookInside(found: Look, folder: string, limits: PublishLimits): Look {
+/** The findings for one folder, as if it had been dropped. */
+export function preflightFolder(found: Preflight, folder: string, limits: PublishLimits): Preflight {
   const within = (path: string) => path.startsWith(folder)
   const cut = (path: string) => path.slice(folder.length)
-  const { leftOut, empty, zip } = found
+  const { ignored, empty, zip } = found
   const files = found.files.filter(({ path }) => within(path))
-  return look(
+  return runPreflight(
     {
       files: files.map((file) => ({ ...file, path: cut(file.path), local: cut(file.local) })),
-      leftOut: leftOut.filter(within).map(cut),
+      ignored: ignored.filter(within).map(cut),
       empty: empty.filter(within).map(cut),
       ...(zip !== undefined && { zip }),
     },
@@ -58,26 +58,26 @@ export function lookInside(found: Look, folder: string, limits: PublishLimits): 
   )
 }
 
-function isUnfit(file: GatheredFile, limits: PublishLimits): boolean {
-  return problemOf(file) !== undefined || refusal(file, limits) !== undefined
+function isUnpublishable(file: CollectedFile, limits: PublishLimits): boolean {
+  return unpackError(file) !== undefined || fileError(file, limits) !== undefined
 }
 
-function cannotComeOut(files: readonly GatheredFile[]): string[] {
-  const sentences = files.flatMap((file) => problemOf(file) ?? [])
-  const rest = sentences.length - MOST_NAMED
-  return rest > 0 ? [...sentences.slice(0, MOST_NAMED), `and ${rest} more like these`] : sentences
+function unpackErrors(files: readonly CollectedFile[]): string[] {
+  const sentences = files.flatMap((file) => unpackError(file) ?? [])
+  const rest = sentences.length - MAX_LISTED_NAMES
+  return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more like these`] : sentences
 }
 
-/** What stands in the way of taking a file out of its zip. */
-function problemOf({ path, size: bytes, source, problem }: GatheredFile): string | undefined {
+/** Why a file cannot be extracted from its zip. */
+function unpackError({ path, size: bytes, source, problem }: CollectedFile): string | undefined {
   if (problem !== undefined) return `${path} ${problem}`
-  if (typeof source !== 'number' || bytes <= MOST_UNPACKED) return undefined
-  return `${path}: ${size(bytes)}, too much to unpack here; unpack the zip and drop the folder`
+  if (typeof source !== 'number' || bytes <= MAX_UNPACKED_BYTES) return undefined
+  return `${path}: ${formatBytes(bytes)}, too much to unpack here; unpack the zip and drop the folder`
 }
 
-function insideOf(files: readonly GatheredFile[]): string | undefined {
+function suggestFolder(files: readonly CollectedFile[]): string | undefined {
   const paths = new Set(files.map(({ path }) => path))
   if (paths.has('index.html')) return undefined
-  const name = OUTPUTS.find((output) => paths.has(`${output}/index.html`))
+  const name = BUILD_OUTPUT_DIRS.find((output) => paths.has(`${output}/index.html`))
   return name && `${name}/`
 }

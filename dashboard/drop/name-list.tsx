@@ -1,18 +1,18 @@
-import { count, harmless } from '../../client/words.ts'
+import { pluralize, stripControlChars } from '../../client/words.ts'
 
-/** Names shown before the rest is folded away. */
-const FEW = 3
+/** Names shown before the rest is collapsed. */
+const MAX_VISIBLE_NAMES = 3
 
 interface NameListProps {
   title: string
   names: readonly string[]
 }
 
-/** Names of files: a few at once, all on request. */
+/** File names: a few at once, all on request. */
 export function NameList({ title, names }: NameListProps) {
   if (names.length === 0) return null
-  const few = names.slice(0, FEW).map(harmless).join(', ')
-  if (names.length <= FEW)
+  const few = names.slice(0, MAX_VISIBLE_NAMES).map(stripControlChars).join(', ')
+  if (names.length <= MAX_VISIBLE_NAMES)
     return (
       <p class="names small">
         {title}: {few}
@@ -21,11 +21,11 @@ export function NameList({ title, names }: NameListProps) {
   return (
     <details class="names small">
       <summary>
-        {title}: {few} and {count(names.length - FEW, 'other')}
+        {title}: {few} and {pluralize(names.length - MAX_VISIBLE_NAMES, 'other')}
       </summary>
       <ul>
         {names.map((name) => (
-          <li key={name}>{harmless(name)}</li>
+          <li key={name}>{stripControlChars(name)}</li>
         ))}
       </ul>
     </details>

@@ -1,17 +1,17 @@
-import { type Patience, realPatience } from '../../client/sdk/retry.ts'
+import { defaultRetryPolicy, type RetryPolicy } from '../../client/sdk/retry.ts'
 
-/** The patience of a page: however long the network is away, uploads go on when it is back. */
-export const networkPatience: Patience = {
-  ...realPatience,
-  tries: Number.POSITIVE_INFINITY,
+/** Retries of a page: uploads continue whenever the network returns. */
+export const networkRetryPolicy: RetryPolicy = {
+  ...defaultRetryPolicy,
+  maxAttempts: Number.POSITIVE_INFINITY,
   async wait(milliseconds, signal) {
-    await realPatience.wait(milliseconds, signal)
-    await online(signal)
+    await defaultRetryPolicy.wait(milliseconds, signal)
+    await waitUntilOnline(signal)
   },
 }
 
-/** Resolves when the browser believes to have a network; rejects with the signal's reason when it aborts first. */
-function online(signal: AbortSignal | undefined): Promise<void> {
+/** Resolves when the browser is online; rejects with the signal's reason when it aborts first. */
+function waitUntilOnline(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     if (navigator.onLine) return resolve()

@@ -1,16 +1,16 @@
 import type { Progress } from '../../client/sdk/slipway.ts'
 
-/** Milliseconds before which nobody can tell. */
-const FIRST_LOOK = 1500
+/** Milliseconds before the first estimate. */
+const MIN_SAMPLE_MS = 1500
 
-/** How fast something goes, for saying how long it still takes. */
-export class Pace {
+/** Estimates the remaining time. */
+export class EtaEstimator {
   readonly #began = performance.now()
 
-  /** Undefined while it is too early to say. */
+  /** Undefined while it is too early. */
   secondsLeft({ bytes, bytesDone }: Progress, now: number): number | undefined {
     const elapsed = now - this.#began
-    if (elapsed < FIRST_LOOK || bytesDone <= 0) return undefined
+    if (elapsed < MIN_SAMPLE_MS || bytesDone <= 0) return undefined
     return ((bytes - bytesDone) / bytesDone) * (elapsed / 1000)
   }
 }

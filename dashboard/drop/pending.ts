@@ -1,8 +1,8 @@
 import { tab } from '../api/browser-storage.ts'
 
-/** A version that the server waits for, should this page be reloaded in the middle. */
+/** A pending version, stored for a reload of this page. */
 export interface Pending {
-  /** Of the manifest: the same files are needed to go on. */
+  /** Of the manifest: the same files are needed to continue. */
   digest: string
   slug: string
   siteUrl: string
@@ -11,41 +11,43 @@ export interface Pending {
   claimToken?: string
   claimUrl?: string
   expiresAt?: string
-  /** Whether the site is new with it. */
+  /** Whether the site was created with it. */
   isNew: boolean
 }
 
-const NAME = 'slipway.pending'
-const MOST = 5
+const STORAGE_KEY = 'slipway.pending'
+const MAX_PENDING = 5
 
-/** What was begun in this tab with these very files, for this site or, without a slug, as a new one. */
+/** The pending version of this tab for exactly these files and this site, or without a slug for a new one. */
 export function pendingFor(digest: string, slug: string | undefined): Pending | undefined {
-  return all().find((one) => one.digest === digest && (slug === undefined ? one.isNew : one.slug === slug))
+  return readAll().find(
+    (one) => one.digest === digest && (slug === undefined ? one.isNew : one.slug === slug),
+  )
 }
 
 export function rememberPending(pending: Pending): void {
-  write([pending, ...all().filter(({ slug }) => slug !== pending.slug)].slice(0, MOST))
+  write([pending, ...readAll().filter(({ slug }) => slug !== pending.slug)].slice(0, MAX_PENDING))
 }
 
 export function forgetPending(slug: string): void {
-  write(all().filter((one) => one.slug !== slug))
+  write(readAll().filter((one) => one.slug !== slug))
 }
 
-function all(): Pending[] {
+function readAll(): Pending[] {
   try {
-    const kept: unknown = JSON.parse(tab.read(NAME) ?? '[]')
+    const kept: unknown = JSON.parse(tab.read(STORAGE_KEY) ?? '[]')
     return Array.isArray(kept) ? kept.filter(isPending) : []
   } catch {
     return []
   }
 }
 
-/** What was kept may have been written by another version, or by hand. */
+/** Stored data may come from another version, or be edited. */
 function isPending(one: unknown): one is Pending {
   const { digest, slug, siteUrl, versionId } = (one ?? {}) as Record<string, unknown>
   return [digest, slug, siteUrl, versionId].every((text) => typeof text === 'string')
 }
 
 function write(pending: Pending[]): void {
-  tab.write(NAME, pending.length > 0 ? JSON.stringify(pending) : null)
+  tab.write(STORAGE_KEY, pending.length > 0 ? JSON.stringify(pending) : null)
 }

@@ -1,13 +1,13 @@
-/** What somebody dropped or picked; nothing of it has been read. */
-export interface Picked {
+/** Dropped or picked files; nothing has been read. */
+export interface Selection {
   /** Folders and files of a drop. */
   entries: FileSystemEntry[]
-  /** Files of a picker; those of a folder know their path in it (`webkitRelativePath`). */
+  /** Files of a picker; those of a folder have a path (`webkitRelativePath`). */
   files: File[]
 }
 
-/** What was dropped. Has to be asked in the event itself: later the browser has forgotten it. */
-export function dropped({ items, files }: DataTransfer): Picked {
+/** The contents of a drop. Must be read in the event handler: the browser clears it afterwards. */
+export function readDrop({ items, files }: DataTransfer): Selection {
   const list = [...items].filter(({ kind }) => kind === 'file')
   if (list.length === 0) return { entries: [], files: [...files] }
   const found = list.map((item) => item.webkitGetAsEntry?.() ?? item.getAsFile())
@@ -17,7 +17,7 @@ export function dropped({ items, files }: DataTransfer): Picked {
   }
 }
 
-/** Whether files are being dragged, rather than a text or a link. */
+/** Whether files are dragged, rather than text or a link. */
 export function carriesFiles({ dataTransfer }: DragEvent): boolean {
   return dataTransfer?.types.includes('Files') ?? false
 }

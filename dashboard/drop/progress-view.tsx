@@ -1,4 +1,4 @@
-import { count, figure, size, span } from '../../client/words.ts'
+import { formatBytes, formatDuration, formatNumber, pluralize } from '../../client/words.ts'
 import { Button } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Bar } from '../kit/panel.tsx'
@@ -14,15 +14,16 @@ interface ProgressViewProps {
   onCancel: () => void
 }
 
-/** How far it is, in files, bytes and time. */
+/** Progress in files, bytes and time. */
 export function ProgressView({ step, onCancel }: ProgressViewProps) {
   const { progress, secondsLeft } = step
   const { files, filesDone, bytes, bytesDone } = progress
   const verb = step.at === 'reading' ? 'Reading' : 'Uploading'
   const share = bytes > 0 ? bytesDone / bytes : files > 0 ? filesDone / files : 1
-  const done = files === 0 ? 'everything is there already' : `${figure(filesDone)} of ${count(files, 'file')}`
-  const weight = files === 0 ? '' : `, ${size(bytesDone)} of ${size(bytes)}`
-  const left = secondsLeft === undefined ? '' : `about ${span(secondsLeft)} left`
+  const done =
+    files === 0 ? 'everything is there already' : `${formatNumber(filesDone)} of ${pluralize(files, 'file')}`
+  const weight = files === 0 ? '' : `, ${formatBytes(bytesDone)} of ${formatBytes(bytes)}`
+  const left = secondsLeft === undefined ? '' : `about ${formatDuration(secondsLeft)} left`
   return (
     <>
       <h2>{verb}</h2>

@@ -1,6 +1,6 @@
 import { encode } from 'uqr'
 
-/** The address as a pattern for a phone's camera, dark on white whatever the colours of the page. */
+/** The address as a QR code, dark on white in any color scheme. */
 export function QrCode({ address }: { address: string }) {
   const { data, size } = encode(address, { ecc: 'M', border: 3 })
   const drawing = data

@@ -1,22 +1,22 @@
-import { count, harmless, size } from '../../client/words.ts'
+import { formatBytes, pluralize, stripControlChars } from '../../client/words.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { ArrivedHeading } from './heading.tsx'
-import type { Look } from './look.ts'
+import { FocusedHeading } from './heading.tsx'
+import type { Preflight } from './look.ts'
 import { NameList } from './name-list.tsx'
 import type { Publication } from './publication.ts'
 
-interface QuestionProps {
-  look: Look
+interface ConfirmDropProps {
+  preflight: Preflight
   publication: Publication
   onClose: () => void
 }
 
-/** What somebody has to know or to decide before the first byte is sent. */
-export function Question({ look, publication, onClose }: QuestionProps) {
-  const { files, refusals, cautions, rest, inside } = look
+/** Findings and decisions before the first byte is sent. */
+export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProps) {
+  const { files, errors, warnings, publishable, suggestedFolder } = preflight
   const isEmpty = files.length === 0
-  const isFine = refusals.length === 0 && !isEmpty
+  const isFine = errors.length === 0 && !isEmpty
   const title = isEmpty
     ? 'There is nothing to publish in it.'
     : isFine
@@ -24,24 +24,27 @@ export function Question({ look, publication, onClose }: QuestionProps) {
       : 'This cannot be published as it is.'
   return (
     <>
-      <ArrivedHeading>{title}</ArrivedHeading>
-      <Points sign="wrong" sentences={refusals} />
-      {refusals.length === 0 && <Points sign="warning" sentences={cautions} />}
-      <LeftOut look={look} />
+      <FocusedHeading>{title}</FocusedHeading>
+      <MessageList sign="wrong" sentences={errors} />
+      {errors.length === 0 && <MessageList sign="warning" sentences={warnings} />}
+      <IgnoredFiles look={preflight} />
       <div class="choices">
-        {inside !== undefined && (
-          <Button look="main" onClick={() => publication.inside(look, inside)}>
-            Publish only {inside}
+        {suggestedFolder !== undefined && (
+          <Button variant="main" onClick={() => publication.useSubfolder(preflight, suggestedFolder)}>
+            Publish only {suggestedFolder}
           </Button>
         )}
         {isFine && (
-          <Button look={inside === undefined ? 'main' : 'plain'} onClick={() => publication.publish(look)}>
-            Publish {amount(files)}
+          <Button
+            variant={suggestedFolder === undefined ? 'main' : 'plain'}
+            onClick={() => publication.publish(preflight)}
+          >
+            Publish {formatFileCount(files)}
           </Button>
         )}
-        {rest && (
-          <Button onClick={() => publication.without(look)}>
-            Leave these out and publish {amount(rest)}
+        {publishable && (
+          <Button onClick={() => publication.excludeUnpublishable(preflight)}>
+            Leave these out and publish {formatFileCount(publishable)}
           </Button>
         )}
         <Button onClick={onClose}>Choose something else</Button>
@@ -50,30 +53,30 @@ export function Question({ look, publication, onClose }: QuestionProps) {
   )
 }
 
-/** What was in the drop and is not in the site. */
-export function LeftOut({ look: { leftOut, empty } }: { look: Look }) {
+/** Files of the drop that are not in the site. */
+export function IgnoredFiles({ look: { ignored, empty } }: { look: Preflight }) {
   return (
     <>
-      <NameList title="Left out, as junk or secret" names={leftOut} />
+      <NameList title="Left out, as junk or secret" names={ignored} />
       <NameList title="Left out, being empty" names={empty} />
     </>
   )
 }
 
-function Points({ sign, sentences }: { sign: 'wrong' | 'warning'; sentences: readonly string[] }) {
+function MessageList({ sign, sentences }: { sign: 'wrong' | 'warning'; sentences: readonly string[] }) {
   if (sentences.length === 0) return null
   return (
     <ul class={`points ${sign}`}>
       {sentences.map((sentence) => (
         <li key={sentence}>
           <Icon name={sign} />
-          <span>{harmless(sentence)}</span>
+          <span>{stripControlChars(sentence)}</span>
         </li>
       ))}
     </ul>
   )
 }
 
-function amount(files: readonly { size: number }[]): string {
-  return `${count(files.length, 'file')} (${size(files.reduce((sum, file) => sum + file.size, 0))})`
+function formatFileCount(files: readonly { size: number }[]): string {
+  return `${pluralize(files.length, 'file')} (${formatBytes(files.reduce((sum, file) => sum + file.size, 0))})`
 }

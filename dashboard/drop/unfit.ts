@@ -1,10 +1,10 @@
-/** What was dropped cannot be read or used, in words for the person who dropped it. */
-export class Unfit extends Error {
-  /** What to do. */
-  readonly way: string
+/** A drop that cannot be read or used, with a message for the user. */
+export class UnpublishableError extends Error {
+  /** The next step. */
+  readonly hint: string
 
   constructor(title: string, way: string) {
     super(title)
-    this.way = way
+    this.hint = way
   }
 }

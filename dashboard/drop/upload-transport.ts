@@ -1,39 +1,39 @@
-import type { Incoming, Outgoing, Payload, Send } from '../../client/sdk/transport.ts'
-import { carry, here } from '../api/slipway.ts'
+import type { HttpRequest, HttpResponse, RequestBody, Transport } from '../../client/sdk/transport.ts'
+import { toSameOrigin, transport } from '../api/slipway.ts'
 
-/** Milliseconds without a byte in either direction after which an upload counts as broken. */
-const SILENCE = 60_000
+/** Milliseconds without a byte in either direction after which an upload fails. */
+const INACTIVITY_TIMEOUT_MS = 60_000
 
 const UPLOADS = '/api/v1/_upload/'
 
-/** Carries calls as this page does, and uploads so that one hears how far they are, which `fetch` does not tell. */
-export const transport: Send = (request) =>
-  here(request.url).startsWith(UPLOADS) ? upload(request) : carry(request)
+/** The page's transport, with upload progress, which `fetch` does not report. */
+export const uploadTransport: Transport = (request) =>
+  toSameOrigin(request.url).startsWith(UPLOADS) ? sendUpload(request) : transport(request)
 
-function upload({ method, url, headers, body, signal, onSent }: Outgoing): Promise<Incoming> {
+function sendUpload({ method, url, headers, body, signal, onSent }: HttpRequest): Promise<HttpResponse> {
   return new Promise((settle, fail) => {
     const request = new XMLHttpRequest()
-    const silence = new Silence(() => request.abort())
+    const silence = new InactivityTimer(() => request.abort())
     const stop = () => request.abort()
-    request.open(method, here(url))
+    request.open(method, toSameOrigin(url))
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.addEventListener('progress', ({ loaded }) => {
-      silence.broken()
+      silence.reset()
       onSent?.(loaded)
     })
     request.addEventListener('loadend', () => {
       silence.end()
       signal?.removeEventListener('abort', stop)
-      if (request.status > 0) settle(incoming(request))
+      if (request.status > 0) settle(toHttpResponse(request))
       else fail(signal?.aborted ? signal.reason : new TypeError('the connection broke'))
     })
     signal?.addEventListener('abort', stop)
     if (signal?.aborted) fail(signal.reason)
-    else request.send(whole(body))
+    else request.send(toXhrBody(body))
   })
 }
 
-function incoming(request: XMLHttpRequest): Incoming {
+function toHttpResponse(request: XMLHttpRequest): HttpResponse {
   return {
     status: request.status,
     header: (name) => request.getResponseHeader(name),
@@ -44,27 +44,27 @@ function incoming(request: XMLHttpRequest): Incoming {
   }
 }
 
-function whole(body: Payload | undefined): XMLHttpRequestBodyInit | null {
+function toXhrBody(body: RequestBody | undefined): XMLHttpRequestBodyInit | null {
   if (body === undefined) return null
   if (typeof body === 'string' || body instanceof Blob) return body
-  // Developer tools copy bytes that are sent, and not those of a Blob.
+  // Developer tools copy sent bytes, except those of a Blob.
   if (body instanceof Uint8Array) return new Blob([body as Uint8Array<ArrayBuffer>])
   throw new TypeError('browsers send no streams here')
 }
 
-/** Notices when nothing happens for too long. */
-class Silence {
+/** Detects inactivity. */
+class InactivityTimer {
   readonly #onSilence: () => void
   #timer: ReturnType<typeof setTimeout>
 
   constructor(onSilence: () => void) {
     this.#onSilence = onSilence
-    this.#timer = setTimeout(onSilence, SILENCE)
+    this.#timer = setTimeout(onSilence, INACTIVITY_TIMEOUT_MS)
   }
 
-  broken(): void {
+  reset(): void {
     this.end()
-    this.#timer = setTimeout(this.#onSilence, SILENCE)
+    this.#timer = setTimeout(this.#onSilence, INACTIVITY_TIMEOUT_MS)
   }
 
   end(): void {

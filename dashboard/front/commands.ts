@@ -1,4 +1,4 @@
-/** What to type, for a server by its address; `test/pages.test.ts` types it. */
+/** Commands for a server; `test/pages.test.ts` runs them. */
 
 export function command(baseUrl: string): string {
   return `npx slipway publish ./folder \\\n  --server ${baseUrl}`
@@ -30,11 +30,11 @@ export const FINALIZE_CALL = `curl FINALIZE_URL \\
 
 interface AgentTextOptions {
   baseUrl: string
-  /** How long a site without an owner lasts, in words. */
+  /** Lifetime of a site without an owner, as text. */
   lifetime: string
 }
 
-/** All that a coding agent has to know, in a text to paste. */
+/** Instructions for a coding agent, to paste. */
 export function agentText({ baseUrl, lifetime }: AgentTextOptions): string {
   return `Put the finished site on the web with Slipway, which takes no account and no key. FOLDER below is the folder with its index.html; it must hold no secrets.
 
@@ -46,7 +46,7 @@ The answer is JSON. Show me two things of it: siteUrl, where the site is live no
 
 To update it after a change, send the whole folder again, with the slug and the claim token in place of SLUG and CLAIM_TOKEN:
 
-tar -C FOLDER --exclude=.git --exclude=node_modules --exclude='.env*' -cz . | curl -sS -X PUT --data-binary @- -H 'Content-Type: application/gzip' '${baseUrl}/api/v1/publish/SLUG?claimToken=CLAIM_TOKEN'
+tar -C FOLDER --exclude=.git --exclude=node_modules --exclude='.env*' -cz . | curl -sS -X PUT --data-binary @- -H 'Content-Type: application/gzip' -H 'X-Slipway-Claim-Token: CLAIM_TOKEN' '${baseUrl}/api/v1/publish/SLUG'
 
 When something is wrong, the answer has "error", a sentence that says what, and "code". After RATE_LIMITED wait as many seconds as the Retry-After header says. Once I have claimed the site, updates take my API key in place of the claim token: -H 'Authorization: Bearer KEY'.
 

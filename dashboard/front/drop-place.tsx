@@ -1,26 +1,26 @@
 import { useState } from 'preact/hooks'
-import { bound, count, span } from '../../client/words.ts'
+import { formatDuration, formatLimit, pluralize } from '../../client/words.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import type { AnonymousSite } from '../drop/anonymous-sites.ts'
 import { DropBox } from '../drop/drop-box.tsx'
 import { useDropTarget } from '../drop/drop-target.ts'
 import { Publishing } from '../drop/drop-to-update.tsx'
 import { beginJob, endJob, isBusy, jobAt, NOTHING } from '../drop/jobs.ts'
-import type { Picked } from '../drop/picked.ts'
+import type { Selection } from '../drop/picked.ts'
 import { Button } from '../kit/button.tsx'
-import { PublishedHere } from './published-here.tsx'
+import { RecentSites } from './published-here.tsx'
 
 const PLACE = 'front'
 
-/** The large place to drop something, what becomes of it, and what was dropped here before. */
-export function DropPlace() {
-  const job = useKept(jobAt(PLACE))
-  const step = useKept(job?.step ?? NOTHING)
+/** The drop zone of the front page, its job, and sites dropped here before. */
+export function Dropzone() {
+  const job = useSignal(jobAt(PLACE))
+  const step = useSignal(job?.step ?? NOTHING)
   const isOpen = !job || !isBusy(step)
   const [updated, update] = useState<AnonymousSite | undefined>(undefined)
-  const begin = (picked: Picked) => {
+  const begin = (picked: Selection) => {
     beginJob(PLACE, picked, updated ? { kind: 'anonymous', site: updated } : { kind: 'new' })
     update(undefined)
   }
@@ -44,7 +44,7 @@ export function DropPlace() {
           isOver={isOver}
           onPicked={begin}
         >
-          <Button look="link" onClick={() => update(undefined)}>
+          <Button variant="link" onClick={() => update(undefined)}>
             Publish something new instead
           </Button>
         </DropBox>
@@ -59,20 +59,20 @@ export function DropPlace() {
           <Limits />
         </DropBox>
       )}
-      <PublishedHere onUpdate={isOpen ? askForUpdate : undefined} />
+      <RecentSites onUpdate={isOpen ? askForUpdate : undefined} />
     </>
   )
 }
 
 function Limits() {
-  const isSignedIn = useKept(signedInAs) !== null
+  const isSignedIn = useSignal(signedInAs) !== null
   const { files, fileBytes, siteBytes } = isSignedIn ? settings.owned : settings.anonymous
   return (
     <p class="quiet small">
-      Up to {count(files, 'file')}, {bound(fileBytes)} a file and {bound(siteBytes)} in all.{' '}
+      Up to {pluralize(files, 'file')}, {formatLimit(fileBytes)} a file and {formatLimit(siteBytes)} in all.{' '}
       {isSignedIn
         ? ''
-        : `Without an account it lasts ${span(settings.anonymousLifetime)}, or for good once claimed.`}
+        : `Without an account it lasts ${formatDuration(settings.anonymousLifetime)}, or for good once claimed.`}
     </p>
   )
 }

@@ -1,12 +1,12 @@
-import { span } from '../../client/words.ts'
+import { formatDuration } from '../../client/words.ts'
 import { settings } from '../api/settings.ts'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { agentText } from './commands.ts'
 
-/** A text for those who let a program write their site. */
-export function FromAgent() {
-  const text = agentText({ baseUrl: settings.baseUrl, lifetime: span(settings.anonymousLifetime) })
+/** Instructions for those who publish by a program. */
+export function AgentInstructions() {
+  const text = agentText({ baseUrl: settings.baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
   return (
     <Panel
       title="Tell your coding agent"

@@ -3,8 +3,8 @@ import { CopyBlock } from '../kit/copy.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { archiveCall, command, createCall, FINALIZE_CALL, UPLOAD_CALL } from './commands.ts'
 
-/** The commands for this server. */
-export function FromTerminal() {
+/** Commands for this server. */
+export function TerminalInstructions() {
   const { baseUrl } = settings
   return (
     <>

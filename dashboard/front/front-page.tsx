@@ -1,15 +1,19 @@
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
-import { useKept } from '../api/use-kept.ts'
-import { later } from '../app/later.tsx'
+import { useSignal } from '../api/use-kept.ts'
+import { lazyComponent } from '../app/later.tsx'
 import { Page } from '../app/page.tsx'
 import { Publishing } from '../drop/drop-to-update.tsx'
 import { Views } from '../kit/tabs.tsx'
-import { DropPlace } from './drop-place.tsx'
+import { Dropzone } from './drop-place.tsx'
 
-const FromTerminal = later('the commands', () => import('./from-terminal.tsx').then((it) => it.FromTerminal))
-const FromAgent = later('the text', () => import('./from-agent.tsx').then((it) => it.FromAgent))
+const FromTerminal = lazyComponent('the commands', () =>
+  import('./from-terminal.tsx').then((it) => it.TerminalInstructions),
+)
+const FromAgent = lazyComponent('the text', () =>
+  import('./from-agent.tsx').then((it) => it.AgentInstructions),
+)
 
 const VIEWS = [
   { href: '/', name: 'Here' },
@@ -17,10 +21,10 @@ const VIEWS = [
   { href: '/?from=agent', name: 'From an agent' },
 ]
 
-/** The way in: drop something, or learn how a terminal or an agent publishes here. */
-export function FrontPage() {
+/** The front page: drop something, or publish from a terminal or an agent. */
+export function HomePage() {
   const { query } = useLocation()
-  const isSignedIn = useKept(signedInAs) !== null
+  const isSignedIn = useSignal(signedInAs) !== null
   useEffect(() => whenIdle(Publishing.preload), [])
   return (
     <Page title="Drop a folder, get an address.">
@@ -29,12 +33,12 @@ export function FrontPage() {
         {isSignedIn ? 'What you publish here belongs to your account.' : 'No account is needed to begin.'}
       </p>
       <Views label="Ways to publish" views={VIEWS} />
-      {query.from === 'terminal' ? <FromTerminal /> : query.from === 'agent' ? <FromAgent /> : <DropPlace />}
+      {query.from === 'terminal' ? <FromTerminal /> : query.from === 'agent' ? <FromAgent /> : <Dropzone />}
     </Page>
   )
 }
 
-/** After the first paint, so that a slow phone is not kept from that. */
+/** Runs after the first paint, so that a slow phone paints early. */
 function whenIdle(work: () => void): () => void {
   if ('requestIdleCallback' in globalThis) {
     const handle = requestIdleCallback(work)

@@ -1,4 +1,4 @@
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import {
   type AnonymousSite,
   anonymousSites,
@@ -8,20 +8,20 @@ import {
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { TimeLeft, useNow } from '../kit/time.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 
-/** Often enough for a list from which sites go that have run out. */
-const EVERY = 15_000
+/** Interval at which expired sites leave the list. */
+const REFRESH_INTERVAL_MS = 15_000
 
-interface PublishedHereProps {
-  /** Undefined while something else is going on. */
+interface RecentSitesProps {
+  /** Undefined while another job is in progress. */
   onUpdate: ((site: AnonymousSite) => void) | undefined
 }
 
-/** What this browser can still update and claim: closing the tab loses nothing. */
-export function PublishedHere({ onUpdate }: PublishedHereProps) {
-  const now = useNow(EVERY)
-  const sites = useKept(anonymousSites).filter(({ expiresAt }) => Date.parse(expiresAt) > now)
+/** Sites that this browser can still update and claim: closing the tab loses nothing. */
+export function RecentSites({ onUpdate }: RecentSitesProps) {
+  const now = useNow(REFRESH_INTERVAL_MS)
+  const sites = useSignal(anonymousSites).filter(({ expiresAt }) => Date.parse(expiresAt) > now)
   if (sites.length === 0) return null
   return (
     <Panel title="Published from this browser" lead="These have no owner yet. Claim one, and it stays.">
@@ -34,13 +34,15 @@ export function PublishedHere({ onUpdate }: PublishedHereProps) {
   )
 }
 
-function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
+function Row({ site, onUpdate }: RecentSitesProps & { site: AnonymousSite }) {
   const { slug, siteUrl, claimUrl, expiresAt } = site
   const { host } = new URL(siteUrl)
   const { pathname, search } = new URL(claimUrl)
   const forget = () => {
     forgetAnonymous(slug)
-    say(`${host} is forgotten here. It stays live until its time is over.`, () => rememberAnonymous(site))
+    showToast(`${host} is forgotten here. It stays live until its time is over.`, () =>
+      rememberAnonymous(site),
+    )
   }
   return (
     <li>
@@ -53,7 +55,7 @@ function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
         </p>
       </div>
       <div class="choices">
-        <ButtonLink look="main" href={pathname + search} label={`Claim ${host}`}>
+        <ButtonLink variant="main" href={pathname + search} label={`Claim ${host}`}>
           Claim
         </ButtonLink>
         {onUpdate && (
@@ -61,7 +63,7 @@ function Row({ site, onUpdate }: PublishedHereProps & { site: AnonymousSite }) {
             Update
           </Button>
         )}
-        <Button look="link" label={`Forget ${host}`} onClick={forget}>
+        <Button variant="link" label={`Forget ${host}`} onClick={forget}>
           Forget
         </Button>
       </div>

@@ -1,25 +1,25 @@
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from './icon.tsx'
 
-interface Looks {
-  /** `main` for the one thing to do here, `danger` for what cannot be undone, `link` within text. Default `plain`. */
-  look?: 'main' | 'plain' | 'danger' | 'link'
+interface ButtonStyle {
+  /** `main` for the primary action, `danger` for an irreversible one, `link` within text. Default `plain`. */
+  variant?: 'main' | 'plain' | 'danger' | 'link'
   icon?: IconName
   children: ComponentChildren
 }
 
-interface ButtonProps extends Looks {
-  /** Without it the button sends the form that it is in. */
+interface ButtonProps extends ButtonStyle {
+  /** Without it the button submits its form. */
   onClick?: () => unknown
-  /** Whether it works just now: it stays where the keyboard is, and does nothing. */
+  /** Whether it is working: it keeps focus and ignores clicks. */
   busy?: boolean
-  /** What it does, where its words alone do not say of what. */
+  /** Accessible name, where its text alone is ambiguous. */
   label?: string
   class?: string
 }
 
 export function Button({
-  look = 'plain',
+  variant = 'plain',
   icon,
   busy = false,
   label,
@@ -34,7 +34,7 @@ export function Button({
   return (
     <button
       type={onClick ? 'button' : 'submit'}
-      class={`button ${look} ${rest.class ?? ''}`}
+      class={`button ${variant} ${rest.class ?? ''}`}
       aria-disabled={busy}
       aria-label={label}
       onClick={click}
@@ -45,17 +45,17 @@ export function Button({
   )
 }
 
-interface ButtonLinkProps extends Looks {
+interface ButtonLinkProps extends ButtonStyle {
   href: string
-  /** Opens beside this page. */
+  /** Opens in a new tab. */
   outside?: boolean
   download?: boolean
   label?: string
 }
 
-/** What looks like a button and leads somewhere. */
+/** A link that has the look of a button. */
 export function ButtonLink({
-  look = 'plain',
+  variant = 'plain',
   icon,
   outside,
   label,
@@ -65,7 +65,7 @@ export function ButtonLink({
 }: ButtonLinkProps) {
   const target = outside ? { target: '_blank', rel: 'noreferrer' } : {}
   return (
-    <a href={href} download={download} class={`button ${look}`} aria-label={label} {...target}>
+    <a href={href} download={download} class={`button ${variant}`} aria-label={label} {...target}>
       {icon && <Icon name={icon} size={18} />}
       {children}
     </a>

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 
-/** Milliseconds for which a button says that it has copied. */
-const SAID = 2000
+/** How long a button shows that it has copied, in milliseconds. */
+const CONFIRMATION_MS = 2000
 
-/** Copies a text. `of` says of what it is, for those who do not see where it stands. */
+/** Copies a text. `of` names it for screen readers. */
 export function CopyButton({
   text,
   of,
@@ -17,18 +17,18 @@ export function CopyButton({
   const [copied, say] = useState<boolean | undefined>(undefined)
   useEffect(() => {
     if (copied === undefined) return
-    const timer = setTimeout(() => say(undefined), SAID)
+    const timer = setTimeout(() => say(undefined), CONFIRMATION_MS)
     return () => clearTimeout(timer)
   }, [copied])
   const copy = async () => say(await copyText(text))
   return (
-    <Button look={look} icon={copied ? 'check' : 'copy'} label={`Copy ${of}`} onClick={copy}>
+    <Button variant={look} icon={copied ? 'check' : 'copy'} label={`Copy ${of}`} onClick={copy}>
       <span aria-live="polite">{copied === undefined ? 'Copy' : copied ? 'Copied' : 'Press Ctrl+C'}</span>
     </Button>
   )
 }
 
-/** A line to copy, whole: an address, a record, a key. */
+/** A line to copy: an address, a record, a key. */
 export function CopyLine({ text, of }: { text: string; of: string }) {
   return (
     <div class="copy-line">
@@ -50,7 +50,7 @@ export function CopyBlock({ text, of }: { text: string; of: string }) {
   )
 }
 
-/** Whether it is in the clipboard; without HTTPS browsers know only the old way. */
+/** Whether it is in the clipboard; without HTTPS browsers support only the old API. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -2,18 +2,18 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Action } from '../api/action.ts'
 import { Button } from './button.tsx'
-import { Trouble } from './notice.tsx'
+import { ErrorNotice } from './notice.tsx'
 
 interface DialogProps {
   title: string
-  /** Called when it is left in whatever way. */
+  /** Called when it closes in any way. */
   onClose: () => void
-  /** Whether it cannot be left just now. */
+  /** Whether it cannot be closed now. */
   stays?: boolean
   children: ComponentChildren
 }
 
-/** A question over the page; the keyboard stays in it, Escape leaves it, and then the keyboard is where it was. */
+/** A modal dialog: focus stays in it, Escape closes it, and focus then returns. */
 export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
     return () => {
       stands.current = false
       dialog.close()
-      // A dialog that is taken out of the page leaves the keyboard nowhere; what it stood at may go with it.
+      // A removed dialog leaves focus nowhere; the element that opened it may be removed too.
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return
         if (before instanceof HTMLElement && before.isConnected) before.focus()
@@ -37,7 +37,7 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
   const leave = (event: Event) => {
     if (!stands.current) return
     if (!stays) return onClose()
-    // A browser takes no for an answer once, and closes it at the next press of Escape.
+    // A browser lets a page prevent closing only once.
     event.preventDefault()
     if (!box.current!.open) box.current!.showModal()
   }
@@ -53,16 +53,16 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
 
 interface ConfirmProps {
   title: string
-  /** The word on the button that does it. */
+  /** Label of the confirming button. */
   verb: string
   action: Action<[]>
-  /** Whether it may be done now; for what asks to be typed first. */
+  /** Whether it can be confirmed now; for dialogs that require typing first. */
   ready?: boolean
   onClose: () => void
   children: ComponentChildren
 }
 
-/** Asks before something that cannot be undone, and stays until it is known how that ended. */
+/** Confirms an irreversible action, and stays open until its result is known. */
 export function Confirm({ title, verb, action, ready = true, onClose, children }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose} stays={action.busy}>
@@ -74,9 +74,9 @@ export function Confirm({ title, verb, action, ready = true, onClose, children }
         }}
       >
         {children}
-        <Trouble failing={action.failing} />
+        <ErrorNotice error={action.error} />
         <div class="choices">
-          <Button look="danger" busy={action.busy || !ready}>
+          <Button variant="danger" busy={action.busy || !ready}>
             {verb}
           </Button>
           <Button busy={action.busy} onClick={onClose}>

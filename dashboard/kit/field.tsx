@@ -1,27 +1,27 @@
 import type { ComponentChildren, Ref } from 'preact'
 import { useId } from 'preact/hooks'
 
-interface Said {
+interface FieldLabel {
   label: string
-  /** What to know before writing. */
+  /** Help text. */
   hint?: ComponentChildren
-  /** What is wrong with what is written. */
-  wrong?: string | undefined
+  /** The error of the current value. */
+  error?: string | undefined
 }
 
-interface Written {
+interface FieldValue {
   value: string
   onWrite: (text: string) => void
   placeholder?: string | undefined
   maxLength?: number
   autocomplete?: string
-  /** Beside the field's own. */
+  /** In addition to the field's own class. */
   class?: string
 }
 
-interface TextFieldProps extends Said, Written {
+interface TextFieldProps extends FieldLabel, FieldValue {
   type?: 'text' | 'email' | 'password' | 'search' | 'datetime-local'
-  /** The first and the last date that can be chosen. */
+  /** The first and the last selectable date. */
   min?: string
   max?: string
   inputMode?: 'text' | 'email' | 'url'
@@ -29,11 +29,11 @@ interface TextFieldProps extends Said, Written {
   box?: Ref<HTMLInputElement>
 }
 
-/** A line to write, with its name, a hint and what is wrong with it. */
+/** A text input with label, hint and error. */
 export function TextField({
   label,
   hint,
-  wrong,
+  error,
   type = 'text',
   box,
   value,
@@ -42,7 +42,7 @@ export function TextField({
 }: TextFieldProps) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint} wrong={wrong}>
+    <Labelled id={id} label={label} hint={hint} error={error}>
       <input
         id={id}
         type={type as 'text'}
@@ -50,46 +50,46 @@ export function TextField({
         value={value}
         spellcheck={false}
         onInput={({ currentTarget }) => onWrite(currentTarget.value)}
-        {...described(id, hint, wrong)}
+        {...described(id, hint, error)}
         {...rest}
       />
     </Labelled>
   )
 }
 
-/** Several lines to write. */
-export function TextArea({ label, hint, wrong, value, onWrite, ...rest }: Said & Written) {
+/** A multi-line text input. */
+export function TextArea({ label, hint, error, value, onWrite, ...rest }: FieldLabel & FieldValue) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint} wrong={wrong}>
+    <Labelled id={id} label={label} hint={hint} error={error}>
       <textarea
         id={id}
         rows={3}
         value={value}
         onInput={({ currentTarget }) => onWrite(currentTarget.value)}
-        {...described(id, hint, wrong)}
+        {...described(id, hint, error)}
         {...rest}
       />
     </Labelled>
   )
 }
 
-interface ChoiceProps extends Said {
+interface ChoiceProps extends FieldLabel {
   value: string
   onChoose: (value: string) => void
   choices: readonly { value: string; name: string }[]
 }
 
-/** One of several. */
-export function Choice({ label, hint, wrong, value, onChoose, choices }: ChoiceProps) {
+/** A select. */
+export function Choice({ label, hint, error, value, onChoose, choices }: ChoiceProps) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint} wrong={wrong}>
+    <Labelled id={id} label={label} hint={hint} error={error}>
       <select
         id={id}
         value={value}
         onChange={({ currentTarget }) => onChoose(currentTarget.value)}
-        {...described(id, hint, wrong)}
+        {...described(id, hint, error)}
       >
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value}>
@@ -109,7 +109,7 @@ interface SwitchProps {
   onSwitch: (on: boolean) => unknown
 }
 
-/** On or off, with effect at once. */
+/** A switch with immediate effect. */
 export function Switch({ label, hint, on, busy = false, onSwitch }: SwitchProps) {
   const id = useId()
   return (
@@ -139,7 +139,13 @@ export function Switch({ label, hint, on, busy = false, onSwitch }: SwitchProps)
   )
 }
 
-function Labelled({ id, label, hint, wrong, children }: Said & { id: string; children: ComponentChildren }) {
+function Labelled({
+  id,
+  label,
+  hint,
+  error,
+  children,
+}: FieldLabel & { id: string; children: ComponentChildren }) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -150,7 +156,7 @@ function Labelled({ id, label, hint, wrong, children }: Said & { id: string; chi
         </p>
       )}
       <p id={`${id}-wrong`} class="wrong small" role="alert">
-        {wrong}
+        {error}
       </p>
     </div>
   )

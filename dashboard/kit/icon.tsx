@@ -23,7 +23,7 @@ const DRAWINGS = {
 
 export type IconName = keyof typeof DRAWINGS
 
-/** A drawing beside words, which say the same: assistive technology passes it by. */
+/** A decorative icon beside text, hidden from assistive technology. */
 export function Icon({ name, size = 20 }: { name: IconName; size?: number }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" width={size} height={size} aria-hidden="true" focusable="false">

@@ -1,20 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-/** Width in CSS pixels that a site believes to have. */
+/** Viewport width of the framed site in CSS pixels. */
 const WIDTH = 1280
 
 interface LiveFrameProps {
-  /** An address of a site. */
+  /** The URL of a site. */
   src: string
-  /** What it shows, for those who do not see it. */
+  /** Accessible name. */
   title: string
   /** Changes when the site does. */
   version?: string | undefined
-  /** `false` where somebody else's site stands beside what is typed: a script could take the keyboard, and so a code. */
+  /** `false` where an unknown site stands beside an input: a script could take focus, and with it a code. */
   scripts?: boolean
 }
 
-/** A site as a wide screen shows it, made small. It cannot lead this page elsewhere, and the keyboard passes it by. */
+/**
+ * A scaled-down desktop view of a site. It cannot navigate this page, and is skipped by keyboard navigation.
+ */
 export function LiveFrame({ src, title, version, scripts = true }: LiveFrameProps) {
   const box = useRef<HTMLDivElement>(null)
   const [scale, setScale] = useState(0.25)
@@ -40,7 +42,10 @@ export function LiveFrame({ src, title, version, scripts = true }: LiveFrameProp
   )
 }
 
-/** A script in a frame may take the keyboard without being asked; it goes back to where it was. Answers how to stop. */
+/**
+ * A script in a frame may take focus; it is returned to the previous element. Returns a function that stops
+ * this.
+ */
 function keepKeyboardFrom(box: HTMLElement): () => void {
   const listening = new AbortController()
   let before: EventTarget | null = document.activeElement
@@ -54,7 +59,7 @@ function keepKeyboardFrom(box: HTMLElement): () => void {
     if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
   }
   addEventListener('focusin', remember, listening)
-  // While it is being taken it cannot be had back.
+  // Focus cannot be returned during the blur event.
   addEventListener('blur', () => setTimeout(giveBack), listening)
   document.addEventListener('visibilitychange', giveBack, listening)
   return () => listening.abort()

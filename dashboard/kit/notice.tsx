@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Failing } from '../api/failing.ts'
+import type { DisplayError } from '../api/failing.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -14,7 +14,7 @@ interface NoticeProps {
 
 const SIGNS: Record<Tone, IconName> = { plain: 'clock', good: 'check', warn: 'warning', wrong: 'wrong' }
 
-/** Something worth knowing, where it belongs; what is wrong is read out at once. */
+/** A notice in context; errors are announced immediately. */
 export function Notice({ tone = 'plain', title, children }: NoticeProps) {
   return (
     <div class={`notice ${tone}`} role={tone === 'wrong' ? 'alert' : 'status'}>
@@ -27,32 +27,32 @@ export function Notice({ tone = 'plain', title, children }: NoticeProps) {
   )
 }
 
-interface TroubleProps {
-  failing: Failing | undefined
-  /** Tries again; offered from when it makes sense. */
-  onAgain?: (() => unknown) | undefined
+interface ErrorNoticeProps {
+  error: DisplayError | undefined
+  /** Retries; offered from when it makes sense. */
+  onRetry?: (() => unknown) | undefined
   children?: ComponentChildren
 }
 
-/** What went wrong and the way on; nothing when nothing did. */
-export function Trouble({ failing, onAgain, children }: TroubleProps) {
-  const waits = useWaiting(failing?.from)
-  if (!failing) return null
+/** An error with its next step; nothing when there is none. */
+export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
+  const waits = useIsBefore(error?.retryAt)
+  if (!error) return null
   return (
-    <Notice tone={failing.code === 'RATE_LIMITED' ? 'warn' : 'wrong'} title={failing.title}>
-      {failing.way && <p>{failing.way}</p>}
+    <Notice tone={error.code === 'RATE_LIMITED' ? 'warn' : 'wrong'} title={error.title}>
+      {error.hint && <p>{error.hint}</p>}
       {children}
-      {onAgain && !waits && (
+      {onRetry && !waits && (
         <p>
-          <Button onClick={onAgain}>Try again</Button>
+          <Button onClick={onRetry}>Try again</Button>
         </p>
       )}
     </Notice>
   )
 }
 
-/** Whether that moment is still to come. */
-function useWaiting(from: number | undefined): boolean {
+/** Whether that time is in the future. */
+function useIsBefore(from: number | undefined): boolean {
   const [, look] = useState(0)
   const waits = from !== undefined && Date.now() < from
   useEffect(() => {

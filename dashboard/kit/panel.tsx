@@ -3,14 +3,14 @@ import { useId } from 'preact/hooks'
 
 interface PanelProps {
   title: string
-  /** What it is for, in a sentence. */
+  /** Its purpose, in a sentence. */
   lead?: ComponentChildren
   /** Beside the title. */
   actions?: ComponentChildren
   children?: ComponentChildren
 }
 
-/** A part of a page with a heading of its own. */
+/** A section with a heading. */
 export function Panel({ title, lead, actions, children }: PanelProps) {
   const id = useId()
   return (
@@ -25,7 +25,7 @@ export function Panel({ title, lead, actions, children }: PanelProps) {
   )
 }
 
-/** Names and what they stand for, in a row that wraps. */
+/** Terms and values in a wrapping row. */
 export function Facts({ children }: { children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>
 }
@@ -39,7 +39,7 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   )
 }
 
-/** What stands where there is nothing yet, and how to begin. */
+/** An empty state with the first step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty stack tight">
@@ -49,7 +49,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
-/** Stands where something will be in a moment. */
+/** A placeholder during loading. */
 export function Loading({ what }: { what: string }) {
   return (
     <p class="loading" role="status">
@@ -72,11 +72,11 @@ interface BarProps {
   label: string
   /** From 0 to 1. */
   share: number
-  /** In words. */
+  /** As text. */
   text?: string
 }
 
-/** How far something is. */
+/** A progress bar. */
 export function Bar({ label, share, text }: BarProps) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100)
   return (

@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso'
 
-/** Views of one thing, each with an address of its own. */
+/** Tabs with URLs of their own. */
 export function Views({ label, views }: { label: string; views: { href: string; name: string }[] }) {
   const { path, url } = useLocation()
   const current = views.find(({ href }) => href === url) ?? views.find(({ href }) => href === path)

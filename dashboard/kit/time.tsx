@@ -1,29 +1,29 @@
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../api/server-clock.ts'
-import { ago, left, moment } from '../app/time-words.ts'
+import { formatMoment, formatRelative, formatRemaining } from '../app/time-words.ts'
 
-/** When something was: "3 hours ago", and the exact moment for who points at it. */
-export function Ago({ at }: { at: string }) {
+/** A time in the past: "3 hours ago", with the exact time as a tooltip. */
+export function RelativeTime({ at }: { at: string }) {
   const now = useNow(60_000)
   return (
-    <time dateTime={at} title={moment(at)}>
-      {ago(at, now)}
+    <time dateTime={at} title={formatMoment(at)}>
+      {formatRelative(at, now)}
     </time>
   )
 }
 
-/** How long something still lasts, counting down by the server's clock; `over` in its place when it is past. */
+/** A countdown by the server's clock; `over` when it has passed. */
 export function TimeLeft({ until, over }: { until: string; over: string }) {
   const now = useNow(1000)
   const remaining = Date.parse(until) - now
   return (
-    <time dateTime={until} title={moment(until)} role="timer">
-      {remaining > 0 ? left(remaining) : over}
+    <time dateTime={until} title={formatMoment(until)} role="timer">
+      {remaining > 0 ? formatRemaining(remaining) : over}
     </time>
   )
 }
 
-/** The server's time, looked at this often (milliseconds). */
+/** The server's time, updated at this interval (milliseconds). */
 export function useNow(every: number): number {
   const [now, look] = useState(serverNow)
   useEffect(() => {

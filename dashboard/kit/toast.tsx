@@ -1,33 +1,33 @@
 import { useEffect } from 'preact/hooks'
-import { Kept } from '../api/kept.ts'
-import { useKept } from '../api/use-kept.ts'
+import { Signal } from '../api/kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { Button } from './button.tsx'
 
-interface Said {
+interface ToastMessage {
   text: string
-  /** Takes back what was done. */
+  /** Reverts the action. */
   undo?: (() => unknown) | undefined
 }
 
-/** Milliseconds that it stays; with a way back longer, since that may be wanted. */
-const STAYS = 6000
-const STAYS_WITH_UNDO = 30_000
+/** Milliseconds that it stays; longer with an undo button. */
+const TOAST_MS = 6000
+const TOAST_WITH_UNDO_MS = 30_000
 
-const said = new Kept<Said | undefined>(undefined)
+const toast = new Signal<ToastMessage | undefined>(undefined)
 
-/** Says in passing that something is done, and lets it be taken back. */
-export function say(text: string, undo?: () => unknown): void {
-  said.value = { text, undo }
+/** Shows a toast, optionally with an undo button. */
+export function showToast(text: string, undo?: () => unknown): void {
+  toast.value = { text, undo }
 }
 
 export function Toast() {
-  const now = useKept(said)
+  const now = useSignal(toast)
   useEffect(() => {
     if (!now) return
-    const timer = setTimeout(() => close(now), now.undo ? STAYS_WITH_UNDO : STAYS)
+    const timer = setTimeout(() => close(now), now.undo ? TOAST_WITH_UNDO_MS : TOAST_MS)
     return () => clearTimeout(timer)
   }, [now])
-  const undo = (it: Said) => {
+  const undo = (it: ToastMessage) => {
     close(it)
     return it.undo?.()
   }
@@ -37,11 +37,11 @@ export function Toast() {
         <div class="said">
           <span>{now.text}</span>
           {now.undo && (
-            <Button look="link" onClick={() => undo(now)}>
+            <Button variant="link" onClick={() => undo(now)}>
               Undo
             </Button>
           )}
-          <Button look="link" onClick={() => close(now)}>
+          <Button variant="link" onClick={() => close(now)}>
             Close
           </Button>
         </div>
@@ -50,7 +50,7 @@ export function Toast() {
   )
 }
 
-/** Unless something else is said by now. */
-function close(it: Said): void {
-  if (said.value === it) said.value = undefined
+/** Unless another toast has replaced it. */
+function close(it: ToastMessage): void {
+  if (toast.value === it) toast.value = undefined
 }

@@ -1,14 +1,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { count } from '../../client/words.ts'
-import { submitting, useAction } from '../api/action.ts'
+import { pluralize } from '../../client/words.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
-import { codeIn, type MailedCode } from './mailed-code.ts'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { findCode, type MailedCode } from './mailed-code.ts'
 
 interface CodeStepProps {
   mailed: MailedCode
-  /** What the button says that sends the code. */
+  /** Label of the button that submits the code. */
   verb: string
   onCode: (code: string) => Promise<void>
   /** Mails a new code. */
@@ -16,7 +16,7 @@ interface CodeStepProps {
   onAnother: (() => void) | undefined
 }
 
-/** The second step: the code, which goes off by itself when it is whole. */
+/** The second step: the code, submitted automatically when it is complete. */
 export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepProps) {
   const [text, write] = useState('')
   const [isNew, sayNew] = useState(false)
@@ -33,22 +33,22 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
     sayNew(true)
     box.current?.focus()
   })
-  const isWrong = send.failing?.code === 'INVALID_CODE'
+  const isWrong = send.error?.code === 'INVALID_CODE'
 
   useLayoutEffect(() => box.current?.focus(), [])
   useEffect(() => {
     if (isWrong) box.current?.select()
-  }, [isWrong, send.failing])
+  }, [isWrong, send.error])
 
   const writeOn = (now: string) => {
     write(now)
-    const code = codeIn(now)
+    const code = findCode(now)
     if (code === undefined) tried.current = undefined
     else if (code !== tried.current) void send(code)
   }
   return (
-    <form class="stack" onSubmit={submitting(() => send(codeIn(text) ?? text))}>
-      <p role="status">{saying(mailed, isNew)}</p>
+    <form class="stack" onSubmit={handleSubmit(() => send(findCode(text) ?? text))}>
+      <p role="status">{describeMail(mailed, isNew)}</p>
       <TextField
         label="Code from the mail"
         autocomplete="one-time-code"
@@ -58,19 +58,19 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
         box={box}
         value={text}
         onWrite={writeOn}
-        wrong={isWrong ? send.failing?.title : undefined}
+        error={isWrong ? send.error?.title : undefined}
       />
-      {!isWrong && <Trouble failing={send.failing} />}
-      <Trouble failing={again.failing} />
-      <Button look="main" busy={send.busy}>
+      {!isWrong && <ErrorNotice error={send.error} />}
+      <ErrorNotice error={again.error} />
+      <Button variant="main" busy={send.busy}>
         {verb}
       </Button>
       <div class="choices">
-        <Button look="link" busy={again.busy} onClick={again}>
+        <Button variant="link" busy={again.busy} onClick={again}>
           Mail a new code
         </Button>
         {onAnother && (
-          <Button look="link" onClick={onAnother}>
+          <Button variant="link" onClick={onAnother}>
             Use another address
           </Button>
         )}
@@ -79,9 +79,9 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
   )
 }
 
-function saying({ email, until }: MailedCode, isNew: boolean): string {
-  const works = `It works for ${count(Math.max(1, Math.ceil((until - Date.now()) / 60_000)), 'minute')}.`
+function describeMail({ email, until }: MailedCode, isNew: boolean): string {
+  const works = `It works for ${pluralize(Math.max(1, Math.ceil((until - Date.now()) / 60_000)), 'minute')}.`
   return isNew
-    ? `A new code is on its way to ${email}. ${works} The one before is over.`
+    ? `A new code is on its way to ${email}. ${works}`
     : `A code is on its way to ${email}. ${works}`
 }

@@ -1,28 +1,28 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { submitting, useAction } from '../api/action.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 
 interface EmailStepProps {
-  /** The one address that a code may go to. */
+  /** The only allowed address, if any. */
   only: string | undefined
-  /** Whether the reader is taken to the field. */
+  /** Whether focus moves to the field. */
   focused: boolean
   onMail: (email: string) => Promise<void>
 }
 
-/** The first step: where the code goes. */
+/** The first step: the address. */
 export function EmailStep({ only, focused, onMail }: EmailStepProps) {
   const [email, write] = useState(only ?? '')
   const box = useRef<HTMLInputElement>(null)
   const mail = useAction(() => onMail(email))
-  const wrong = mail.failing?.fields.email
+  const wrong = mail.error?.fields.email
   useLayoutEffect(() => {
     if (focused || wrong) box.current?.focus()
   }, [focused, wrong])
   return (
-    <form class="stack" noValidate onSubmit={submitting(mail)}>
+    <form class="stack" noValidate onSubmit={handleSubmit(mail)}>
       {only === undefined && (
         <TextField
           label="Your email address"
@@ -32,11 +32,11 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
           box={box}
           value={email}
           onWrite={write}
-          wrong={wrong}
+          error={wrong}
         />
       )}
-      {!wrong && <Trouble failing={mail.failing} />}
-      <Button look="main" class="long-words" busy={mail.busy}>
+      {!wrong && <ErrorNotice error={mail.error} />}
+      <Button variant="main" class="long-words" busy={mail.busy}>
         {only === undefined ? 'Mail me a code' : `Mail a code to ${only}`}
       </Button>
     </form>

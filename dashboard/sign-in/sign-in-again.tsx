@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { signedInAs, signIns } from '../api/session.ts'
-import { askToSignIn } from '../api/slipway.ts'
+import { setSignInPrompt } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
 type Settle = (isSignedIn: boolean) => void
 
-/** Stands over the page when a session has ended in the middle of something, which then goes on. */
+/** The sign-in dialog of an expired session; the interrupted action then continues. */
 export function SignInAgain() {
   const [waiting, wait] = useState<readonly Settle[]>([])
-  useEffect(() => askToSignIn(() => new Promise((settle) => wait((before) => [...before, settle]))), [])
+  useEffect(() => setSignInPrompt(() => new Promise((settle) => wait((before) => [...before, settle]))), [])
   if (waiting.length === 0) return null
   const end = (isSignedIn: boolean) => {
     for (const settle of waiting) settle(isSignedIn)
@@ -20,14 +20,14 @@ export function SignInAgain() {
 }
 
 function Asking({ email, onEnd }: { email: string; onEnd: Settle }) {
-  useEffect(() => signIns.listen(() => onEnd(signedInAs.value === email)), [email, onEnd])
-  useEffect(() => signedInAs.listen(() => onEnd(false)), [onEnd])
+  useEffect(() => signIns.subscribe(() => onEnd(signedInAs.value === email)), [email, onEnd])
+  useEffect(() => signedInAs.subscribe(() => onEnd(false)), [onEnd])
   return (
     <Dialog title="You are signed out." onClose={() => onEnd(false)}>
       <p>Sign in again as {email} to go on where you were. Nothing is lost.</p>
       <SignInForm only={email} />
       <div class="choices">
-        <Button look="link" onClick={() => onEnd(false)}>
+        <Button variant="link" onClick={() => onEnd(false)}>
           Not now
         </Button>
       </div>

@@ -1,34 +1,34 @@
 import { useState } from 'preact/hooks'
 import { rememberSignedIn, staysSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { Notice } from '../kit/notice.tsx'
 import { CodeStep } from './code-step.tsx'
 import { EmailStep } from './email-step.tsx'
 import { mailedCode, rememberMailedCode } from './mailed-code.ts'
 
 interface SignInFormProps {
-  /** Who it has to be; without it anybody may sign in. */
+  /** The required address, if any. */
   only?: string | undefined
-  /** What the last button says. */
+  /** Label of the last button. */
   verb?: string
   onSignedIn?: (email: string) => void
 }
 
-/** Signs somebody in by mailed code, in two steps; a reload goes on where it was. */
+/** Signs in by mailed code, in two steps; survives a reload. */
 export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormProps) {
-  const stays = useKept(staysSignedIn)
+  const stays = useSignal(staysSignedIn)
   const [mailed, show] = useState(() => mailedCode(only))
   const [cameBack, comeBack] = useState(false)
 
   const mail = async (address: string) => {
-    const { email, expiresInSeconds } = await slipway.requestCode(address)
-    const code = { email, until: Date.now() + expiresInSeconds * 1000 }
+    const { email, expiresInSeconds, attempt } = await slipway.requestCode(address)
+    const code = { email, until: Date.now() + expiresInSeconds * 1000, attempt }
     rememberMailedCode(code)
     show(code)
   }
   const signIn = async (code: string) => {
-    const { email } = await slipway.signIn(mailed!.email, code)
+    const { email } = await slipway.signIn(mailed!.email, code, mailed!.attempt)
     rememberMailedCode(undefined)
     rememberSignedIn(email)
     onSignedIn?.(email)

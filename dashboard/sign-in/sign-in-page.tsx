@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
-import { useKept } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-kept.ts'
 import { Page } from '../app/page.tsx'
 import { SignInForm } from './sign-in-form.tsx'
-import { wayOn } from './ways.ts'
+import { redirectTarget } from './ways.ts'
 
-/** `/sign-in?then=/path`; who is signed in already is led on. */
+/** `/sign-in?then=/path`; redirects when signed in already. */
 export function SignInPage() {
   const { query, route } = useLocation()
-  const email = useKept(signedInAs)
-  const [way] = useState(() => wayOn(query.then))
+  const email = useSignal(signedInAs)
+  const [way] = useState(() => redirectTarget(query.then))
   useEffect(() => {
     if (email !== null) route(way, true)
   }, [email])

@@ -1,13 +1,14 @@
-/** Where somebody goes who has signed in and was not on the way anywhere. */
-const HOME = '/sites'
+/** The page after signing in without a destination. */
+const DEFAULT_TARGET = '/sites'
 
-/** What is no page, or would lead back to signing in. */
-const NO_WAY = /^\/(sign-in|docs|api|assets)(\/|$)/
+/** Paths that are no page, or would lead back to signing in. */
+const EXCLUDED_PATHS = /^\/(sign-in|docs|api|assets)(\/|$)/
 
-/** A page of this origin from `?then=`; whatever else stands there leads nowhere but home. */
-export function wayOn(then: string | undefined): string {
-  if (!then?.startsWith('/') || !URL.canParse(then, location.origin)) return HOME
+/** A page of this origin from `?then=`; any other value leads home. */
+export function redirectTarget(then: string | undefined): string {
+  if (!then?.startsWith('/') || !URL.canParse(then, location.origin)) return DEFAULT_TARGET
   const { origin, pathname, search } = new URL(then, location.origin)
-  if (origin !== location.origin || NO_WAY.test(pathname) || pathname.startsWith('//')) return HOME
+  if (origin !== location.origin || EXCLUDED_PATHS.test(pathname) || pathname.startsWith('//'))
+    return DEFAULT_TARGET
   return pathname + search
 }

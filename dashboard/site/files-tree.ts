@@ -1,13 +1,13 @@
 import type { FileEntry } from '../../client/wire.ts'
 
-/** A folder as it is shown; one that holds nothing but another folder is shown with it, as "a/b". */
+/** A folder as displayed; a folder with a single subfolder is joined with it, as "a/b". */
 export interface Folder {
   name: string
-  /** With every folder above it; '' for the whole. */
+  /** With all parent folders; '' for the root. */
   path: string
   folders: Folder[]
   files: NamedFile[]
-  /** Of all that is in it, at any depth. */
+  /** Number of files at any depth. */
   count: number
   bytes: number
 }
@@ -19,7 +19,7 @@ export interface NamedFile extends FileEntry {
 const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 
 /** The files as folders, each sorted by name. */
-export function treeOf(files: readonly FileEntry[]): Folder {
+export function buildTree(files: readonly FileEntry[]): Folder {
   const root = emptyFolder('', '')
   const folders = new Map([['', root]])
   for (const file of files) {
@@ -42,15 +42,15 @@ export function treeOf(files: readonly FileEntry[]): Folder {
     }
     folder.files.push({ ...file, name })
   }
-  return sorted(root)
+  return sortFolder(root)
 }
 
 function emptyFolder(name: string, path: string): Folder {
   return { name, path, folders: [], files: [], count: 0, bytes: 0 }
 }
 
-function sorted(folder: Folder): Folder {
-  const folders = folder.folders.map(unchained).map(sorted)
+function sortFolder(folder: Folder): Folder {
+  const folders = folder.folders.map(collapseChain).map(sortFolder)
   return {
     ...folder,
     folders: folders.sort((one, other) => byName.compare(one.name, other.name)),
@@ -58,7 +58,7 @@ function sorted(folder: Folder): Folder {
   }
 }
 
-function unchained(folder: Folder): Folder {
+function collapseChain(folder: Folder): Folder {
   let last = folder
   let name = folder.name
   while (last.files.length === 0 && last.folders.length === 1) {

@@ -1,25 +1,25 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { FileEntry, SiteDetails } from '../../client/wire.ts'
-import { count, figure, size } from '../../client/words.ts'
+import { formatBytes, formatNumber, pluralize } from '../../client/words.ts'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { fileUrl, isServed } from '../sites/address.ts'
-import { type Folder, type NamedFile, treeOf } from './files-tree.ts'
+import { buildTree, type Folder, type NamedFile } from './files-tree.ts'
 
-/** Files up to which every folder stands open. */
-const FEW = 30
+/** Number of files up to which every folder is open. */
+const OPEN_FOLDERS_THRESHOLD = 30
 
-/** Files that a search shows; who means one of the others types on. */
-const MOST_FOUND = 200
+/** Maximum number of search results. */
+const MAX_SEARCH_RESULTS = 200
 
-/** Folders within folders up to which each is indented further. */
-const DEEP = 6
+/** Maximum depth of indentation. */
+const MAX_INDENT_DEPTH = 6
 
-/** The files that are live, in their folders. */
+/** The live files in their folders. */
 export function FilesView({ site }: { site: SiteDetails }) {
   const [wanted, want] = useState('')
-  const tree = useMemo(() => treeOf(site.files), [site.files])
+  const tree = useMemo(() => buildTree(site.files), [site.files])
   const text = wanted.trim().toLowerCase()
   const found = text === '' ? undefined : site.files.filter(({ path }) => path.toLowerCase().includes(text))
   const isLive = site.currentVersionId !== null
@@ -27,61 +27,68 @@ export function FilesView({ site }: { site: SiteDetails }) {
   return (
     <Panel
       title="Files"
-      actions={<p class="quiet">{`${count(tree.count, 'file')}, ${size(tree.bytes)}`}</p>}
+      actions={<p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>}
       lead={!isLive && 'These files are expected. None of them can be opened before all have arrived.'}
     >
-      {site.files.length > FEW && (
+      {site.files.length > OPEN_FOLDERS_THRESHOLD && (
         <TextField
           label="Search"
           type="search"
           placeholder="Part of a name or folder"
           value={wanted}
           onWrite={want}
-          hint={<span role="status">{found && foundWords(found.length, site.files.length)}</span>}
+          hint={<span role="status">{found && formatFound(found.length, site.files.length)}</span>}
         />
       )}
       {found?.length === 0 && <Empty title="No file is called that." />}
       {found ? (
         <ul class="files">
-          {found.slice(0, MOST_FOUND).map((file) => (
+          {found.slice(0, MAX_SEARCH_RESULTS).map((file) => (
             <FileRow key={file.path} file={{ ...file, name: file.path }} addressOf={addressOf} />
           ))}
         </ul>
       ) : (
-        <Entries folder={tree} depth={0} isOpen={site.files.length <= FEW} addressOf={addressOf} />
+        <Entries
+          folder={tree}
+          depth={0}
+          isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD}
+          toUrl={addressOf}
+        />
       )}
     </Panel>
   )
 }
 
-function foundWords(found: number, all: number): string {
-  const words = `${figure(found)} of ${count(all, 'file')}`
-  return found > MOST_FOUND ? `${words}. The first ${MOST_FOUND} are shown; type more to see others.` : words
+function formatFound(found: number, all: number): string {
+  const words = `${formatNumber(found)} of ${pluralize(all, 'file')}`
+  return found > MAX_SEARCH_RESULTS
+    ? `${words}. The first ${MAX_SEARCH_RESULTS} are shown; type more to see others.`
+    : words
 }
 
-type AddressOf = ((path: string) => string) | undefined
+type ToUrl = ((path: string) => string) | undefined
 
 interface EntriesProps {
   folder: Folder
   depth: number
-  /** Whether the folders in it stand open at first. */
+  /** Whether its folders are open at first. */
   isOpen: boolean
-  addressOf: AddressOf
+  toUrl: ToUrl
 }
 
-function Entries({ folder, depth, isOpen, addressOf }: EntriesProps) {
+function Entries({ folder, depth, isOpen, toUrl: addressOf }: EntriesProps) {
   return (
-    <ul class={`files ${depth > 0 && depth <= DEEP ? 'within' : ''}`}>
+    <ul class={`files ${depth > 0 && depth <= MAX_INDENT_DEPTH ? 'within' : ''}`}>
       {folder.folders.map((below) => (
         <li key={`${below.path}/`}>
           <details open={isOpen}>
             <summary class="file-row">
               <Icon name="down" />
               <bdi>{below.name}</bdi>
-              <span class="file-type quiet small">{count(below.count, 'file')}</span>
-              <span class="file-size quiet small">{size(below.bytes)}</span>
+              <span class="file-type quiet small">{pluralize(below.count, 'file')}</span>
+              <span class="file-size quiet small">{formatBytes(below.bytes)}</span>
             </summary>
-            <Entries folder={below} depth={depth + 1} isOpen={isOpen} addressOf={addressOf} />
+            <Entries folder={below} depth={depth + 1} isOpen={isOpen} toUrl={addressOf} />
           </details>
         </li>
       ))}
@@ -92,10 +99,10 @@ function Entries({ folder, depth, isOpen, addressOf }: EntriesProps) {
   )
 }
 
-function FileRow({ file, addressOf }: { file: NamedFile; addressOf: AddressOf }) {
+function FileRow({ file, addressOf }: { file: NamedFile; addressOf: ToUrl }) {
   return (
     <li class="file-row">
-      <Icon name={iconOf(file)} />
+      <Icon name={fileIcon(file)} />
       {addressOf && isServed(file.path) ? (
         <a href={addressOf(file.path)} target="_blank" rel="noreferrer">
           <bdi>{file.name}</bdi>
@@ -104,9 +111,9 @@ function FileRow({ file, addressOf }: { file: NamedFile; addressOf: AddressOf })
         <bdi>{file.name}</bdi>
       )}
       <span class="file-type quiet small">
-        {isServed(file.path) ? file.contentType.replace(/\s*;.*/, '') : 'read, not shown'}
+        {isServed(file.path) ? file.contentType.split(';', 1)[0]!.trim() : 'read, not shown'}
       </span>
-      <span class="file-size quiet small">{size(file.size)}</span>
+      <span class="file-size quiet small">{formatBytes(file.size)}</span>
     </li>
   )
 }
@@ -119,6 +126,6 @@ const TYPES: readonly [RegExp, IconName][] = [
   [/zip|compressed|x-tar|gzip/, 'archive'],
 ]
 
-function iconOf({ contentType }: FileEntry): IconName {
+function fileIcon({ contentType }: FileEntry): IconName {
   return TYPES.find(([type]) => type.test(contentType.toLowerCase()))?.[1] ?? 'document'
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { DomainRecord, SiteDetails } from '../../client/wire.ts'
-import { figure, size } from '../../client/words.ts'
+import { formatBytes, formatNumber } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { versionAddress } from '../app/version-address.ts'
@@ -9,18 +9,18 @@ import { ButtonLink } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
-import { Notice, Trouble } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Badge, Fact, Facts, Loading, Panel } from '../kit/panel.tsx'
-import { Ago } from '../kit/time.tsx'
+import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
 
 interface OverviewViewProps {
   site: SiteDetails
-  /** Called when another version of it is live. */
+  /** Called when another version is live. */
   onPublished: () => void
 }
 
-/** What a site is at a glance, and where to put the next version of it. */
+/** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
   const isLive = site.currentVersionId !== null
   return (
@@ -66,7 +66,7 @@ function Unfinished({ site }: { site: SiteDetails }) {
   )
 }
 
-/** Nothing to see where visitors see a form; a frame cannot answer it. */
+/** No preview where visitors see a form, which a frame cannot answer. */
 function Preview({ site }: { site: SiteDetails }) {
   const { siteUrl, currentVersionId: versionId } = site
   if (!site.hasPassword && versionId !== null)
@@ -89,13 +89,13 @@ function SiteFacts({ site }: { site: SiteDetails }) {
   const bytes = site.files.reduce((sum, file) => sum + file.size, 0)
   return (
     <Facts>
-      <Fact name="Files">{figure(site.files.length)}</Fact>
-      <Fact name="Size">{size(bytes)}</Fact>
+      <Fact name="Files">{formatNumber(site.files.length)}</Fact>
+      <Fact name="Size">{formatBytes(bytes)}</Fact>
       <Fact name="Created">
-        <Ago at={site.createdAt} />
+        <RelativeTime at={site.createdAt} />
       </Fact>
       <Fact name="Changed">
-        <Ago at={site.updatedAt} />
+        <RelativeTime at={site.updatedAt} />
       </Fact>
       {site.currentVersionId !== null && (
         <Fact name="Lasts">{site.expiresAt ? <Expiry at={site.expiresAt} /> : 'For good'}</Fact>
@@ -115,7 +115,7 @@ function Domains({ slug }: { slug: string }) {
   )
   return (
     <Panel title="Domains" actions={add}>
-      <Trouble failing={all.failing} onAgain={all.reload} />
+      <ErrorNotice error={all.error} onRetry={all.reload} />
       {!own && all.loading && <Loading what="its domains" />}
       {own?.length === 0 && <p class="quiet">None yet. A domain of yours can show this site.</p>}
       {own && own.length > 0 && (

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { FileEntry, SiteDetails } from '../../client/wire.ts'
 import { Icon } from '../kit/icon.tsx'
-import type { OwnWords } from './own-words.ts'
-import { ownersPictureAddress, pictureAddress, picturesOf } from './picture-address.ts'
+import type { DocumentMetadata } from './own-words.ts'
+import { findPictures, ownerPictureUrl, pictureUrl } from './picture-address.ts'
 
-/** What the site's owner wants to be said; null leaves it to the document. */
-export interface Wish {
+/** The site's own metadata; null keeps that of the document. */
+export interface MetadataDraft {
   title: string | null
   description: string | null
   ogImagePath: string | null
@@ -13,18 +13,18 @@ export interface Wish {
 
 interface CardProps {
   site: SiteDetails
-  wish: Wish
-  own: OwnWords
+  wish: MetadataDraft
+  own: DocumentMetadata
 }
 
-/** A link to the site as a messenger shows it. */
+/** A link preview as a messenger shows it. */
 export function Card({ site, wish, own }: CardProps) {
   const { host } = new URL(site.siteUrl)
   const description = wish.description ?? own.description
   return (
     <figure class="stack tight">
       <div class="card">
-        <CardPicture site={site} picture={pictureOf(site, wish, own)} />
+        <CardPicture site={site} picture={resolvePicture(site, wish, own)} />
         <div class="card-words">
           <p class="quiet small">{host}</p>
           <p class="title">{wish.title ?? own.title ?? host}</p>
@@ -42,8 +42,8 @@ export function Card({ site, wish, own }: CardProps) {
 
 type Picture = { file: FileEntry } | { elsewhere: string } | undefined
 
-function pictureOf(site: SiteDetails, wish: Wish, own: OwnWords): Picture {
-  const named = (path: string) => picturesOf(site).find((file) => file.path === path)
+function resolvePicture(site: SiteDetails, wish: MetadataDraft, own: DocumentMetadata): Picture {
+  const named = (path: string) => findPictures(site).find((file) => file.path === path)
   if (wish.ogImagePath !== null) {
     const file = named(wish.ogImagePath)
     return file && { file }
@@ -51,11 +51,11 @@ function pictureOf(site: SiteDetails, wish: Wish, own: OwnWords): Picture {
   const address = own.image === null ? null : URL.parse(own.image, site.siteUrl)
   if (!address || !/^https?:$/.test(address.protocol)) return undefined
   if (address.origin !== new URL(site.siteUrl).origin) return { elsewhere: address.host }
-  const file = named(pathOf(address))
+  const file = named(urlPath(address))
   return file && { file }
 }
 
-function pathOf({ pathname }: URL): string {
+function urlPath({ pathname }: URL): string {
   try {
     return decodeURIComponent(pathname.slice(1))
   } catch {
@@ -63,7 +63,7 @@ function pathOf({ pathname }: URL): string {
   }
 }
 
-/** Nothing is loaded from elsewhere: a site's document could name anything. */
+/** Loads nothing from other origins: a document could name any. */
 function CardPicture({ site, picture }: { site: SiteDetails; picture: Picture }) {
   if (!picture) return null
   if ('elsewhere' in picture)
@@ -78,7 +78,7 @@ function CardPicture({ site, picture }: { site: SiteDetails; picture: Picture })
 
 function OwnPicture({ site, file }: { site: SiteDetails; file: FileEntry }) {
   const [isBroken, break_] = useState(false)
-  const address = site.hasPassword ? ownersPictureAddress(site, file) : pictureAddress(site, file)
+  const address = site.hasPassword ? ownerPictureUrl(site, file) : pictureUrl(site, file)
   return (
     <div class="card-picture quiet small">
       {isBroken || !address ? (

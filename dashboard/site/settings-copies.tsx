@@ -1,22 +1,22 @@
 import type { SiteDetails } from '../../client/wire.ts'
 import { useAction } from '../api/action.ts'
-import { forget } from '../api/resource.ts'
+import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { useWayOn } from '../app/use-way-on.ts'
+import { useGuardedNavigate } from '../app/use-way-on.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 
-/** A second site like this one, and the files on one's own machine. */
+/** Duplicates the site, or downloads its files. */
 export function Copies({ site }: { site: SiteDetails }) {
   const { slug, currentVersionId, hasPassword } = site
-  const wayOn = useWayOn()
+  const wayOn = useGuardedNavigate()
   const duplicate = useAction(async () => {
     const copy = await slipway.duplicate(slug)
-    forget('sites')
+    invalidate('sites')
     const isSeen = wayOn(`/sites/${copy.slug}`)
-    say(isSeen ? `This is the copy of ${slug}.` : `${slug} is duplicated, as ${copy.slug}.`)
+    showToast(isSeen ? `This is the copy of ${slug}.` : `${slug} is duplicated, as ${copy.slug}.`)
   })
   if (currentVersionId === null) return null
   return (
@@ -26,7 +26,7 @@ export function Copies({ site }: { site: SiteDetails }) {
         domains, time to live, older versions and visits are not copied.
         {hasPassword && ' So everybody can see it, until you give it a password.'}
       </p>
-      <Trouble failing={duplicate.failing} />
+      <ErrorNotice error={duplicate.error} />
       <div class="choices">
         <Button icon="files" busy={duplicate.busy} onClick={duplicate}>
           Duplicate

@@ -1,27 +1,27 @@
 import { useState } from 'preact/hooks'
 import type { SiteDetails } from '../../client/wire.ts'
-import { count } from '../../client/words.ts'
+import { pluralize } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
-import { forget } from '../api/resource.ts'
+import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { useWayOn } from '../app/use-way-on.ts'
+import { useGuardedNavigate } from '../app/use-way-on.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 
-/** The end of a site. */
+/** Deletes the site. */
 export function Deletion({ site }: { site: SiteDetails }) {
   const { slug, files } = site
   const [asking, ask] = useState(false)
   const [typed, type] = useState('')
-  const wayOn = useWayOn()
+  const wayOn = useGuardedNavigate()
   const remove = useAction(async () => {
     await slipway.delete(slug)
-    forget('sites', `site/${slug}`, 'domains')
+    invalidate('sites', `site/${slug}`, 'domains')
     wayOn('/sites', true)
-    say(`${slug} is deleted.`)
+    showToast(`${slug} is deleted.`)
   })
   const close = () => {
     ask(false)
@@ -31,7 +31,7 @@ export function Deletion({ site }: { site: SiteDetails }) {
   return (
     <Panel title="Delete the site" lead="It is gone for visitors at once, and there is no way back.">
       <div class="choices">
-        <Button look="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => ask(true)}>
           Delete the site
         </Button>
       </div>
@@ -44,8 +44,8 @@ export function Deletion({ site }: { site: SiteDetails }) {
           onClose={close}
         >
           <p>
-            Its {count(files.length, 'file')}, all its versions, its counted visits and its domains go with
-            it. Its address is never given out again.
+            Its {pluralize(files.length, 'file')}, all its versions, its counted visits and its domains go
+            with it. Its address is never given out again.
           </p>
           <TextField
             label={`Type ${slug} to delete it`}

@@ -4,15 +4,15 @@ import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
-import type { SettingsProps } from './settings-view.tsx'
+import { showToast } from '../kit/toast.tsx'
+import type { SettingsProps } from './settings-props.ts'
 
-/** Characters of a password. */
-const MOST = 200
+/** Maximum length in characters. */
+const MAX_PASSWORD_LENGTH = 200
 
-/** Whether visitors are asked for a password, and for which. */
+/** Sets and removes the site's password. */
 export function Password({ site, onChanged }: SettingsProps) {
   const { slug, hasPassword } = site
   const [password, write] = useState('')
@@ -22,14 +22,15 @@ export function Password({ site, onChanged }: SettingsProps) {
     onChanged(await slipway.setMetadata(slug, { password }))
     write((now) => (now === password ? '' : now))
     show(false)
-    say('Visitors are asked for the password from now on.')
+    showToast('Visitors are asked for the password from now on.')
   })
   const remove = useAction(async () => {
     onChanged(await slipway.setMetadata(slug, { password: null }))
     open(false)
-    say('Everybody can see the site now.')
+    showToast('Everybody can see the site now.')
   })
-  const tooLong = [...password].length > MOST ? `At most ${MOST} characters.` : undefined
+  const tooLong =
+    [...password].length > MAX_PASSWORD_LENGTH ? `At most ${MAX_PASSWORD_LENGTH} characters.` : undefined
   const ready = password !== '' && !tooLong
   const submit = (event: Event) => {
     event.preventDefault()
@@ -50,18 +51,18 @@ export function Password({ site, onChanged }: SettingsProps) {
           autocapitalize="none"
           value={password}
           onWrite={write}
-          wrong={tooLong ?? set.failing?.fields.password}
+          error={tooLong ?? set.error?.fields.password}
         />
-        <Trouble failing={set.failing} />
+        <ErrorNotice error={set.error} />
         <div class="choices">
           <Button busy={set.busy || !ready}>{hasPassword ? 'Change password' : 'Set password'}</Button>
           {password !== '' && (
-            <Button look="link" onClick={() => show(!isShown)}>
+            <Button variant="link" onClick={() => show(!isShown)}>
               {isShown ? 'Hide what is written' : 'Show what is written'}
             </Button>
           )}
           {hasPassword && (
-            <Button look="danger" onClick={() => open(true)}>
+            <Button variant="danger" onClick={() => open(true)}>
               Remove password
             </Button>
           )}

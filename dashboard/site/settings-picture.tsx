@@ -1,23 +1,23 @@
 import { useState } from 'preact/hooks'
 import type { FileEntry, SiteDetails } from '../../client/wire.ts'
-import { count } from '../../client/words.ts'
+import { pluralize } from '../../client/words.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { pictureAddress, picturesOf } from './picture-address.ts'
+import { findPictures, pictureUrl } from './picture-address.ts'
 
 interface PictureProps {
   site: SiteDetails
-  /** Path of the chosen one. */
+  /** Path of the selected one. */
   value: string | null
   onChange: (path: string | null) => void
 }
 
-/** Chooses one of the site's own pictures for its card. */
+/** Selects one of the site's images for its link preview. */
 export function PictureChoice({ site, value, onChange }: PictureProps) {
   const [choosing, choose] = useState(false)
-  const pictures = picturesOf(site)
+  const pictures = findPictures(site)
   const end = (path: string) => {
     onChange(path)
     choose(false)
@@ -38,7 +38,7 @@ export function PictureChoice({ site, value, onChange }: PictureProps) {
           </Button>
         )}
         {value !== null && (
-          <Button look="link" onClick={() => onChange(null)}>
+          <Button variant="link" onClick={() => onChange(null)}>
             Leave it to the document
           </Button>
         )}
@@ -66,34 +66,34 @@ interface PicturesProps {
   onClose: () => void
 }
 
-/** Pictures that are shown, and loaded, at once. */
-const AT_ONCE = 12
+/** Number of images loaded and displayed at once. */
+const PICTURES_PER_PAGE = 12
 
 function Pictures({ site, pictures, chosen, onChoose, onClose }: PicturesProps) {
   const [sought, seek] = useState('')
-  const [shown, show] = useState(AT_ONCE)
+  const [shown, show] = useState(PICTURES_PER_PAGE)
   const found = pictures.filter(({ path }) => path.toLowerCase().includes(sought.trim().toLowerCase()))
   return (
     <Dialog title="Choose a picture" onClose={onClose}>
-      {pictures.length > AT_ONCE && (
+      {pictures.length > PICTURES_PER_PAGE && (
         <TextField label="Find by name" type="search" value={sought} onWrite={seek} />
       )}
       <p class="quiet small" role="status">
-        {count(found.length, 'picture')}
+        {pluralize(found.length, 'picture')}
         {site.hasPassword && ', behind the password of the site: they show once one is chosen.'}
       </p>
       <ul class="pictures">
         {found.slice(0, shown).map((file) => (
           <li key={file.path}>
             <button type="button" aria-pressed={file.path === chosen} onClick={() => onChoose(file.path)}>
-              <Thumbnail address={pictureAddress(site, file)} />
+              <Thumbnail address={pictureUrl(site, file)} />
               <span class="small">{file.path}</span>
             </button>
           </li>
         ))}
       </ul>
       <div class="choices">
-        {found.length > shown && <Button onClick={() => show(shown + AT_ONCE)}>Show more</Button>}
+        {found.length > shown && <Button onClick={() => show(shown + PICTURES_PER_PAGE)}>Show more</Button>}
         <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>

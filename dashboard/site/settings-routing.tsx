@@ -1,17 +1,19 @@
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Switch } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { hasRootDocument } from './own-words.ts'
-import type { SettingsProps } from './settings-view.tsx'
+import type { SettingsProps } from './settings-props.ts'
 
-/** What visitors get at an address without a file. */
+/** The response to unknown paths. */
 export function Routing({ site, onChanged }: SettingsProps) {
   const set = useAction(async (spaMode: boolean) => {
     onChanged(await slipway.setMetadata(site.slug, { spaMode }))
-    say(spaMode ? 'Pages without a file get index.html now.' : 'Pages without a file are not found now.')
+    showToast(
+      spaMode ? 'Pages without a file get index.html now.' : 'Pages without a file are not found now.',
+    )
   })
   return (
     <Panel title="Addresses without a file">
@@ -25,7 +27,7 @@ export function Routing({ site, onChanged }: SettingsProps) {
       {site.spaMode && !hasRootDocument(site) && (
         <p>There is no index.html at the root of the site yet, so this changes nothing.</p>
       )}
-      <Trouble failing={set.failing} />
+      <ErrorNotice error={set.error} />
     </Panel>
   )
 }

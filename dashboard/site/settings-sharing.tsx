@@ -1,45 +1,45 @@
 import { useState } from 'preact/hooks'
-import { figure } from '../../client/words.ts'
+import { formatNumber } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
-import { hasRootDocument, ownWords, SILENT } from './own-words.ts'
-import { Card, type Wish } from './settings-card.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { hasRootDocument, NO_METADATA, readDocumentMetadata } from './own-words.ts'
+import { Card, type MetadataDraft } from './settings-card.tsx'
 import { PictureChoice } from './settings-picture.tsx'
-import type { SettingsProps } from './settings-view.tsx'
+import type { SettingsProps } from './settings-props.ts'
 
 /** Characters, as the server counts them. */
-const MOST = { title: 200, description: 500 }
+const MAX_LENGTHS = { title: 200, description: 500 }
 
-/** Title, description and picture: what the tab of a browser and the card of a messenger show. */
+/** Title, description and image of browser tabs and link previews. */
 export function Sharing({ site, onChanged }: SettingsProps) {
-  const [draft, write] = useState<Partial<Wish>>({})
+  const [draft, write] = useState<Partial<MetadataDraft>>({})
   const { slug, currentVersionId, title, description, ogImagePath } = site
   const wish = { title, description, ogImagePath, ...draft }
   const document =
     hasRootDocument(site) && currentVersionId ? `site/${slug}/document/${currentVersionId}` : undefined
-  const known = useResource(document, () => ownWords(slug))
-  const own = known.value ?? SILENT
+  const known = useResource(document, () => readDocumentMetadata(slug))
+  const own = known.value ?? NO_METADATA
   const change = Object.fromEntries(
-    Object.entries(draft).filter(([name, value]) => value !== site[name as keyof Wish]),
+    Object.entries(draft).filter(([name, value]) => value !== site[name as keyof MetadataDraft]),
   )
   const isChanged = Object.keys(change).length > 0
-  const isTooLong = beyond(wish, 'title') > 0 || beyond(wish, 'description') > 0
+  const isTooLong = charactersOver(wish, 'title') > 0 || charactersOver(wish, 'description') > 0
   const save = useAction(async () => {
     onChanged(await slipway.setMetadata(slug, change))
     write((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => value !== change[name])))
-    say('Saved. Visitors see it from now on.')
+    showToast('Saved. Visitors see it from now on.')
   })
   const submit = (event: Event) => {
     event.preventDefault()
     if (isChanged && !isTooLong) void save()
   }
-  const wrong = save.failing?.fields ?? {}
+  const wrong = save.error?.fields ?? {}
   return (
     <Panel
       title="When it is shared"
@@ -51,16 +51,16 @@ export function Sharing({ site, onChanged }: SettingsProps) {
             label="Title"
             value={wish.title ?? ''}
             placeholder={own.title ?? undefined}
-            hint={room(wish, 'title')}
-            wrong={tooLong(wish, 'title') ?? wrong.title}
+            hint={formatRemainingCharacters(wish, 'title')}
+            error={lengthError(wish, 'title') ?? wrong.title}
             onWrite={(text) => write({ ...draft, title: text || null })}
           />
           <TextArea
             label="Description"
             value={wish.description ?? ''}
             placeholder={own.description ?? undefined}
-            hint={room(wish, 'description')}
-            wrong={tooLong(wish, 'description') ?? wrong.description}
+            hint={formatRemainingCharacters(wish, 'description')}
+            error={lengthError(wish, 'description') ?? wrong.description}
             onWrite={(text) => write({ ...draft, description: text || null })}
           />
           <PictureChoice
@@ -68,13 +68,13 @@ export function Sharing({ site, onChanged }: SettingsProps) {
             value={wish.ogImagePath}
             onChange={(path) => write({ ...draft, ogImagePath: path })}
           />
-          <Trouble failing={save.failing} />
+          <ErrorNotice error={save.error} />
           <div class="choices">
-            <Button look="main" busy={save.busy || !isChanged || isTooLong}>
+            <Button variant="main" busy={save.busy || !isChanged || isTooLong}>
               Save
             </Button>
             {isChanged && (
-              <Button look="link" onClick={() => write({})}>
+              <Button variant="link" onClick={() => write({})}>
                 Discard changes
               </Button>
             )}
@@ -86,17 +86,19 @@ export function Sharing({ site, onChanged }: SettingsProps) {
   )
 }
 
-type Text = keyof typeof MOST
+type LimitedField = keyof typeof MAX_LENGTHS
 
-function beyond(wish: Wish, name: Text): number {
-  return [...(wish[name] ?? '')].length - MOST[name]
+function charactersOver(wish: MetadataDraft, name: LimitedField): number {
+  return [...(wish[name] ?? '')].length - MAX_LENGTHS[name]
 }
 
-function room(wish: Wish, name: Text): string {
-  return `${figure(Math.max(0, -beyond(wish, name)))} of ${MOST[name]} characters left`
+function formatRemainingCharacters(wish: MetadataDraft, name: LimitedField): string {
+  return `${formatNumber(Math.max(0, -charactersOver(wish, name)))} of ${MAX_LENGTHS[name]} characters left`
 }
 
-function tooLong(wish: Wish, name: Text): string | undefined {
-  const more = beyond(wish, name)
-  return more > 0 ? `This is longer than ${MOST[name]} characters by ${figure(more)}.` : undefined
+function lengthError(wish: MetadataDraft, name: LimitedField): string | undefined {
+  const more = charactersOver(wish, name)
+  return more > 0
+    ? `This is longer than ${MAX_LENGTHS[name]} characters by ${formatNumber(more)}.`
+    : undefined
 }

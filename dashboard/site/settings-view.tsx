@@ -1,18 +1,12 @@
-import type { SiteDetails } from '../../client/wire.ts'
 import { Copies } from './settings-copies.tsx'
 import { Deletion } from './settings-deletion.tsx'
 import { Lifetime } from './settings-lifetime.tsx'
 import { Password } from './settings-password.tsx'
+import type { SettingsProps } from './settings-props.ts'
 import { Routing } from './settings-routing.tsx'
 import { Sharing } from './settings-sharing.tsx'
 
-export interface SettingsProps {
-  site: SiteDetails
-  /** Hears what the site is after a change. */
-  onChanged: (site: SiteDetails) => void
-}
-
-/** All that can be set for a site, each part with its own way to save it. */
+/** All settings of a site, each section with a save button. */
 export function SettingsView(props: SettingsProps) {
   return (
     <div class="settings stack">

@@ -1,23 +1,27 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../client/wire.ts'
-import { forget, type Resource, useResource } from '../api/resource.ts'
+import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { later } from '../app/later.tsx'
-import { NowherePage } from '../app/nowhere-page.tsx'
+import { lazyComponent } from '../app/later.tsx'
+import { NotFoundPage } from '../app/nowhere-page.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 import { Views } from '../kit/tabs.tsx'
 import { FilesView } from './files-view.tsx'
 import { OverviewView } from './overview-view.tsx'
 import { VersionsView } from './versions-view.tsx'
 
-const SettingsView = later('the settings', () => import('./settings-view.tsx').then((it) => it.SettingsView))
-const VisitsView = later('the visits', () => import('../visits/visits-view.tsx').then((it) => it.VisitsView))
+const SettingsView = lazyComponent('the settings', () =>
+  import('./settings-view.tsx').then((it) => it.SettingsView),
+)
+const VisitsView = lazyComponent('the visits', () =>
+  import('../visits/visits-view.tsx').then((it) => it.VisitsView),
+)
 
-/** What is on a site's page: without a word in the address its overview. */
+/** Tabs of a site's page; the overview without a path segment. */
 const VIEWS = [
   ['', 'Overview'],
   ['files', 'Files'],
@@ -26,10 +30,10 @@ const VIEWS = [
   ['settings', 'Settings'],
 ] as const
 
-/** Everything about one site of one's own. */
+/** The page of a site. */
 export function SitePage() {
   const { slug = '', view = '' } = useRoute().params
-  if (!VIEWS.some(([name]) => name === view)) return <NowherePage />
+  if (!VIEWS.some(([name]) => name === view)) return <NotFoundPage />
   return (
     <SignedIn to="see this site">
       <OwnSite key={slug} slug={slug} view={view} />
@@ -39,13 +43,13 @@ export function SitePage() {
 
 function OwnSite({ slug, view }: { slug: string; view: string }) {
   const site = useResource(`site/${slug}`, () => slipway.details(slug))
-  const { failing } = site
-  // What was shown stays while it is asked for again: a publication on this page must not lose its place.
+  const { error } = site
+  // Stays visible while it is reloaded: a publication on this page must not lose its place.
   const shown = useRef(site.value)
   shown.current = site.value ?? shown.current
   const value = shown.current
-  if (failing?.code === 'NOT_FOUND' || failing?.code === 'SITE_EXPIRED') {
-    return <SiteIsGone slug={slug} hasExpired={failing.code === 'SITE_EXPIRED'} />
+  if (error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED') {
+    return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   }
   const name = value?.title ?? slug
   return (
@@ -59,7 +63,7 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
         />
       }
     >
-      <Trouble failing={failing} onAgain={site.reload} />
+      <ErrorNotice error={error} onRetry={site.reload} />
       {!value && site.loading && <Loading what="the site" />}
       {value && <View view={view} resource={site} site={value} />}
     </Page>
@@ -75,10 +79,10 @@ interface ViewProps {
 function View({ view, site, resource }: ViewProps) {
   const changed = (now: SiteDetails) => {
     resource.set(now)
-    forget('sites')
+    invalidate('sites')
   }
   const published = () => {
-    forget('sites', `site/${site.slug}/versions`)
+    invalidate('sites', `site/${site.slug}/versions`)
     resource.reload()
   }
   if (view === 'files') return <FilesView site={site} />
@@ -89,7 +93,7 @@ function View({ view, site, resource }: ViewProps) {
 }
 
 function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean }) {
-  useEffect(() => forget('sites', `site/${slug}`), [slug])
+  useEffect(() => invalidate('sites', `site/${slug}`), [slug])
   return (
     <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
       <p class="lead">

@@ -1,17 +1,17 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionDetails, VersionSummary } from '../../client/wire.ts'
-import { figure } from '../../client/words.ts'
+import { formatNumber } from '../../client/words.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 import { fileUrl, isServed } from '../sites/address.ts'
 
-/** Paths of a kind that are shown at first. */
-const FIRST = 50
+/** Paths of a kind shown at first. */
+const INITIAL_PATHS = 50
 
 const KINDS = [
   ['added', 'Added'],
@@ -22,11 +22,11 @@ const KINDS = [
 interface VersionContentsProps {
   site: SiteDetails
   version: VersionSummary
-  /** What else can be done with it. */
+  /** Further actions. */
   actions: ComponentChildren
 }
 
-/** What a version looks like and what is different in it; asked for when it is opened. */
+/** A version's preview and changes; loaded when it is opened. */
 export function VersionContents({ site, version, actions }: VersionContentsProps) {
   const { slug } = site
   const { versionId, previewUrl } = version
@@ -39,7 +39,7 @@ export function VersionContents({ site, version, actions }: VersionContentsProps
         <div class="choices">{actions}</div>
       </div>
       <div class="stack">
-        <Trouble failing={details.failing} onAgain={details.reload} />
+        <ErrorNotice error={details.error} onRetry={details.reload} />
         {!value && details.loading && <Loading what="what changed" />}
         {value && <Changes version={value} />}
       </div>
@@ -69,16 +69,16 @@ function Changes({ version }: { version: VersionDetails }) {
 interface PathsProps {
   title: string
   paths: string[]
-  /** Where they can be opened; undefined when they are gone. */
+  /** Where they can be opened; undefined when they were removed. */
   at: string | undefined
 }
 
 function Paths({ title, paths, at }: PathsProps) {
   const [showsAll, showAll] = useState(false)
-  const shown = showsAll ? paths : paths.slice(0, FIRST)
+  const shown = showsAll ? paths : paths.slice(0, INITIAL_PATHS)
   return (
     <section class="stack tight">
-      <h4>{`${title} (${figure(paths.length)})`}</h4>
+      <h4>{`${title} (${formatNumber(paths.length)})`}</h4>
       <ul class="plain-list paths small">
         {shown.map((path) => (
           <li key={path}>
@@ -94,7 +94,7 @@ function Paths({ title, paths, at }: PathsProps) {
       </ul>
       {shown.length < paths.length && (
         <p>
-          <Button onClick={() => showAll(true)}>{`Show all ${figure(paths.length)}`}</Button>
+          <Button onClick={() => showAll(true)}>{`Show all ${formatNumber(paths.length)}`}</Button>
         </p>
       )}
     </section>

@@ -1,13 +1,13 @@
 import { useRef } from 'preact/hooks'
 import type { SiteDetails, VersionList, VersionSummary } from '../../client/wire.ts'
-import { failing } from '../api/failing.ts'
-import { forget, useResource } from '../api/resource.ts'
+import { toDisplayError } from '../api/failing.ts'
+import { invalidate, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'
-import { moment } from '../app/time-words.ts'
-import { Trouble } from '../kit/notice.tsx'
+import { formatMoment } from '../app/time-words.ts'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading, Panel } from '../kit/panel.tsx'
-import { say } from '../kit/toast.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { VersionRow } from './versions-row.tsx'
 import { madeAt } from './versions-words.ts'
 
@@ -17,7 +17,7 @@ interface VersionsViewProps {
   onRestored: () => void
 }
 
-/** Every version that is kept, newest first, and the way back to each. */
+/** All kept versions, newest first, with restore actions. */
 export function VersionsView({ site, onRestored }: VersionsViewProps) {
   const { slug } = site
   const versions = useResource(`site/${slug}/versions`, () => slipway.versions(slug))
@@ -26,7 +26,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
   const restore = async (versionId: string): Promise<string | null> => {
     const { previousVersionId } = await slipway.restore(slug, versionId)
     versions.set((known) => withLive(known, versionId))
-    forget('sites')
+    invalidate('sites')
     onRestored()
     list.current?.focus()
     return previousVersionId
@@ -37,21 +37,21 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
     const undo = async () => {
       try {
         const { currentVersionId } = await slipway.details(slug)
-        if (currentVersionId !== versionId) return say('Not undone. Another version is live by now.')
+        if (currentVersionId !== versionId) return showToast('Not undone. Another version is live by now.')
         await restore(before!)
-        say('The version before is live again.')
+        showToast('The version before is live again.')
       } catch (error) {
-        say(`Not undone. ${failing(error).title}`)
+        showToast(`Not undone. ${toDisplayError(error).title}`)
       }
     }
-    say(
-      `The version of ${moment(madeAt(version))} is live.`,
+    showToast(
+      `The version of ${formatMoment(madeAt(version))} is live.`,
       before && before !== versionId ? undo : undefined,
     )
   }
   const remove = async (versionId: string) => {
     await slipway.deleteVersion(slug, versionId)
-    versions.set((known) => without(known, versionId))
+    versions.set((known) => withoutVersion(known, versionId))
     versions.reload()
   }
 
@@ -60,7 +60,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
       title="Versions"
       lead="Each publish is a version. The newest are kept; going back to one uploads nothing."
     >
-      <Trouble failing={versions.failing} onAgain={versions.reload} />
+      <ErrorNotice error={versions.error} onRetry={versions.reload} />
       {!versions.value && versions.loading && <Loading what="its versions" />}
       {versions.value?.versions.length === 0 && <p>None yet: nothing of this site has been live.</p>}
       <ol class="plain-list versions" ref={list} tabIndex={-1} aria-label="Versions, newest first">
@@ -79,7 +79,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
   )
 }
 
-/** The list once that version is live: asking for it would cost a request. */
+/** The list after that version went live: loading it would cost a request. */
 function withLive({ versions }: VersionList, versionId: string): VersionList {
   const now = new Date(serverNow()).toISOString()
   return {
@@ -90,6 +90,6 @@ function withLive({ versions }: VersionList, versionId: string): VersionList {
   }
 }
 
-function without({ versions }: VersionList, versionId: string): VersionList {
+function withoutVersion({ versions }: VersionList, versionId: string): VersionList {
   return { versions: versions.filter((version) => version.versionId !== versionId) }
 }

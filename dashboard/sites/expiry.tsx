@@ -1,13 +1,13 @@
 import { serverNow } from '../api/server-clock.ts'
-import { day } from '../app/time-words.ts'
+import { formatDay } from '../app/time-words.ts'
 import { TimeLeft } from '../kit/time.tsx'
 
-/** Milliseconds before its end from which the time left is counted. */
-const NEAR = 24 * 3600 * 1000
+/** Milliseconds before the expiry from which a countdown is shown. */
+const COUNTDOWN_MS = 24 * 3600 * 1000
 
-/** When a site ends: counted down within a day of it, else the day. */
+/** A site's expiry: a countdown within a day, otherwise the date. */
 export function Expiry({ at }: { at: string }) {
-  if (!isNear(at)) return <>Expires {day(at)}</>
+  if (!isNear(at)) return <>Expires {formatDay(at)}</>
   if (Date.parse(at) < serverNow()) return <>Expired</>
   return (
     <>
@@ -16,7 +16,7 @@ export function Expiry({ at }: { at: string }) {
   )
 }
 
-/** Whether a site ends within a day. */
+/** Whether a site expires within a day. */
 export function isNear(at: string): boolean {
-  return Date.parse(at) - serverNow() <= NEAR
+  return Date.parse(at) - serverNow() <= COUNTDOWN_MS
 }

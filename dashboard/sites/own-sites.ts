@@ -3,22 +3,22 @@ import type { SiteList } from '../../client/wire.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 
-/** Sites of one answer, and the most that one may have. */
-const PAGE = 50
-const MOST = 100
+/** Page size, which is also the API's maximum. */
+const PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 100
 
 export interface OwnSites extends Resource<SiteList> {
-  /** Asks for the page of sites after those that are known. */
+  /** Loads the next page of sites. */
   more(): Promise<void>
 }
 
-/** One's sites, newest first, as many as were asked for; they stay in sight while they are asked for again. */
+/** The account's sites, newest first, as far as loaded; they stay visible during a reload. */
 export function useOwnSites(): OwnSites {
   const shown = useRef<SiteList | undefined>(undefined)
   const sites = useResource('sites', async () => {
     const known = shown.current
-    const isLong = known !== undefined && known.publishes.length > PAGE
-    return joined(await slipway.list({ limit: isLong ? MOST : PAGE }), known)
+    const isLong = known !== undefined && known.publishes.length > PAGE_SIZE
+    return joined(await slipway.list({ limit: isLong ? MAX_PAGE_SIZE : PAGE_SIZE }), known)
   })
   shown.current = sites.value ?? shown.current
   return {
@@ -27,13 +27,13 @@ export function useOwnSites(): OwnSites {
     async more() {
       const known = shown.current
       if (!known?.nextCursor) return
-      const next = await slipway.list({ limit: PAGE, cursor: known.nextCursor })
+      const next = await slipway.list({ limit: PAGE_SIZE, cursor: known.nextCursor })
       sites.set({ publishes: [...known.publishes, ...next.publishes], nextCursor: next.nextCursor })
     },
   }
 }
 
-/** The newest sites as they are now, and of those that were known before the ones that are older. */
+/** The current newest sites, followed by older known ones. */
 function joined(newest: SiteList, known: SiteList | undefined): SiteList {
   const last = newest.publishes.at(-1)
   if (!known || !last || newest.nextCursor === null) return newest

@@ -1,10 +1,10 @@
 import type { SiteSummary } from '../../client/wire.ts'
-import { count, size } from '../../client/words.ts'
+import { formatBytes, pluralize } from '../../client/words.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Badge } from '../kit/panel.tsx'
-import { Ago } from '../kit/time.tsx'
-import { hostOf } from './address.ts'
+import { RelativeTime } from '../kit/time.tsx'
+import { toHost } from './address.ts'
 import { Expiry, isNear } from './expiry.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
@@ -30,11 +30,12 @@ export function SiteRow({ site, onPublished }: SiteRowProps) {
             </h2>
             <p class="small">
               <a href={siteUrl} target="_blank" rel="noreferrer">
-                {hostOf(siteUrl)}
+                {toHost(siteUrl)}
               </a>
             </p>
             <p class="quiet small">
-              {count(site.fileCount, 'file')}, {size(site.totalBytes)}, changed <Ago at={site.updatedAt} />
+              {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)}, changed{' '}
+              <RelativeTime at={site.updatedAt} />
             </p>
           </div>
           <p class="site-marks">

@@ -1,51 +1,51 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../client/wire.ts'
-import { count } from '../../client/words.ts'
+import { pluralize } from '../../client/words.ts'
 import { useAction } from '../api/action.ts'
-import { forget } from '../api/resource.ts'
+import { invalidate } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
-import { PublishedHere } from '../front/published-here.tsx'
+import { RecentSites } from '../front/published-here.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
 import { TextField } from '../kit/field.tsx'
-import { Trouble } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty, Loading } from '../kit/panel.tsx'
 import { type OwnSites, useOwnSites } from './own-sites.ts'
 import { SiteRow } from './site-row.tsx'
 
-/** Sites that make a search worth its place. */
-const MANY = 4
+/** Number of sites from which search is shown. */
+const SEARCH_THRESHOLD = 4
 
-/** All sites of the person who is signed in. */
+/** The account's sites. */
 export function SitesPage() {
   return (
     <SignedIn to="see your sites">
-      <Owned />
+      <OwnedSites />
     </SignedIn>
   )
 }
 
-function Owned() {
+function OwnedSites() {
   const sites = useOwnSites()
   const { value } = sites
   const newSite = (
-    <ButtonLink look="main" icon="upload" href="/">
+    <ButtonLink variant="main" icon="upload" href="/">
       New site
     </ButtonLink>
   )
   return (
     <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
-      <Trouble failing={sites.failing} onAgain={sites.reload} />
+      <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!value && sites.loading && <Loading what="your sites" />}
-      <PublishedHere onUpdate={undefined} />
-      {value && (value.publishes.length > 0 ? <Found sites={sites} list={value} /> : <NoSites />)}
+      <RecentSites onUpdate={undefined} />
+      {value && (value.publishes.length > 0 ? <SiteSearch sites={sites} list={value} /> : <NoSites />)}
     </Page>
   )
 }
 
-function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
+function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
   const [wanted, want] = useState('')
   const rows = useRef<HTMLUListElement>(null)
   const firstNew = useRef<number | undefined>(undefined)
@@ -58,20 +58,20 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
     firstNew.current = found.length
     await sites.more()
   })
-  // The button that was pressed may be gone by now: the reader goes on at the first of the sites that came.
+  // The pressed button may be removed: focus moves to the first new site.
   useEffect(() => {
     if (firstNew.current === undefined) return
     rows.current?.children[firstNew.current]?.querySelector('a')?.focus()
     firstNew.current = undefined
   }, [list.publishes.length])
   const published = (slug: string) => {
-    forget(`site/${slug}`)
+    invalidate(`site/${slug}`)
     sites.reload()
   }
-  const all = `${list.nextCursor ? 'the newest ' : ''}${count(list.publishes.length, 'site')}`
+  const all = `${list.nextCursor ? 'the newest ' : ''}${pluralize(list.publishes.length, 'site')}`
   return (
     <div class="stack">
-      {list.publishes.length > MANY && (
+      {list.publishes.length > SEARCH_THRESHOLD && (
         <TextField
           label="Search"
           type="search"
@@ -90,7 +90,7 @@ function Found({ sites, list }: { sites: OwnSites; list: SiteList }) {
           ))}
         </ul>
       )}
-      <Trouble failing={more.failing} />
+      <ErrorNotice error={more.error} />
       {list.nextCursor && (
         <p>
           <Button onClick={more} busy={more.busy}>
@@ -108,7 +108,7 @@ function NoSites() {
     <Empty title="No site is yours yet.">
       <p>Drop a folder, and it has an address a moment later.</p>
       <p>
-        <ButtonLink look="main" icon="upload" href="/">
+        <ButtonLink variant="main" icon="upload" href="/">
           Publish a folder
         </ButtonLink>
       </p>

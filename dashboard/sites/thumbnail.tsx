@@ -11,7 +11,7 @@ const ICONS: Record<SiteKind, IconName> = {
   files: 'files',
 }
 
-/** A picture of a site where it has one, else what kind it is. Its title stands beside it. */
+/** A site's image, otherwise an icon of its kind. Its title is beside it. */
 export function Thumbnail({ site: { imageUrl, kind } }: { site: Pick<SiteSummary, 'imageUrl' | 'kind'> }) {
   const [broken, setBroken] = useState<string | null>(null)
   return (

@@ -2,19 +2,20 @@ import type { Visits } from '../../client/wire/visits.ts'
 
 type Interval = Visits['interval']
 
-/** Hours are told by this machine's clock; days are those of UTC, as they are counted. */
-export function shortOf(at: string, interval: Interval): string {
-  return interval === 'hour' ? clock(at) : dayOf(at)
+/** Hours are in the local time zone; days are in UTC, as they are counted. */
+export function shortLabel(at: string, interval: Interval): string {
+  return interval === 'hour' ? clock(at) : dayLabel(at)
 }
 
-/** The same, where it stands alone; `isRunning` when there is more to come of it. */
-export function longOf(at: string, interval: Interval, isRunning: boolean): string {
-  const words = interval === 'hour' ? `${weekday(at)}, ${clock(at)}` : `${weekday(at, 'UTC')}, ${dayOf(at)}`
+/** The same without context; `isRunning` for the current interval. */
+export function longLabel(at: string, interval: Interval, isRunning: boolean): string {
+  const words =
+    interval === 'hour' ? `${weekday(at)}, ${clock(at)}` : `${weekday(at, 'UTC')}, ${dayLabel(at)}`
   return isRunning ? `${words}, so far` : words
 }
 
 /** "21 Nov", in UTC. */
-export function dayOf(at: string): string {
+export function dayLabel(at: string): string {
   return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 }
 

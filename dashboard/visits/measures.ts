@@ -1,27 +1,32 @@
 import type { VisitNumbers } from '../../client/wire/visits.ts'
-import { figure, size } from '../../client/words.ts'
+import { formatBytes, formatNumber } from '../../client/words.ts'
 
 interface Measure {
   of: keyof VisitNumbers
   name: string
   words: (value: number) => string
-  /** For the axis of a plot, where there is little room. */
+  /** For the axis of a plot. */
   brief: (value: number) => string
 }
 
-/** What is counted, in the order in which people ask for it. */
+/** The counted values, in order of importance. */
 export const MEASURES: readonly Measure[] = [
-  { of: 'visitors', name: 'Visitors', words: figure, brief: thousands },
-  { of: 'requests', name: 'Requests', words: figure, brief: thousands },
-  { of: 'bytes', name: 'Sent', words: size, brief: (bytes) => (bytes === 0 ? '0' : size(bytes)) },
+  { of: 'visitors', name: 'Visitors', words: formatNumber, brief: formatThousands },
+  { of: 'requests', name: 'Requests', words: formatNumber, brief: formatThousands },
+  {
+    of: 'bytes',
+    name: 'Sent',
+    words: formatBytes,
+    brief: (bytes) => (bytes === 0 ? '0' : formatBytes(bytes)),
+  },
 ]
 
 /** "9,000", "20k", "1.5M". */
-function thousands(value: number): string {
-  if (value < 10_000) return figure(value)
+function formatThousands(value: number): string {
+  if (value < 10_000) return formatNumber(value)
   const [unit, sign] = value < 1_000_000 ? [1000, 'k'] : [1_000_000, 'M']
   return (
-    figure(Math.floor(value / unit)) +
+    formatNumber(Math.floor(value / unit)) +
     (value % unit ? `.${Math.round((10 * (value % unit)) / unit)}` : '') +
     sign
   )

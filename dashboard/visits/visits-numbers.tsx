@@ -1,8 +1,8 @@
 import type { Visits } from '../../client/wire/visits.ts'
-import { longOf } from './interval-words.ts'
+import { longLabel } from './interval-words.ts'
 import { MEASURES } from './measures.ts'
 
-/** What the plots show, in figures. */
+/** The plots' values as a table. */
 export function Numbers({ visits: { series, interval } }: { visits: Visits }) {
   const last = series.length - 1
   return (
@@ -22,7 +22,7 @@ export function Numbers({ visits: { series, interval } }: { visits: Visits }) {
         <tbody>
           {series.map((numbers, at) => (
             <tr key={numbers.at}>
-              <th scope="row">{longOf(numbers.at, interval, at === last)}</th>
+              <th scope="row">{longLabel(numbers.at, interval, at === last)}</th>
               {MEASURES.map(({ of, words }) => (
                 <td key={of}>{words(numbers[of])}</td>
               ))}

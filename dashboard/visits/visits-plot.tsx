@@ -1,18 +1,18 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Visits } from '../../client/wire/visits.ts'
-import { shortOf } from './interval-words.ts'
+import { shortLabel } from './interval-words.ts'
 
 interface PlotProps {
-  /** What it shows, for those who do not see it. */
+  /** Accessible name. */
   name: string
   values: number[]
-  /** The start of the interval of each. */
+  /** Start of each interval. */
   times: string[]
   interval: Visits['interval']
-  /** A value in a word. */
+  /** A short label of a value. */
   brief: (value: number) => string
-  /** Hears which interval is pointed at; undefined when none is. */
+  /** Receives the hovered interval; undefined when there is none. */
   onPoint: (at: number | undefined) => void
 }
 
@@ -21,13 +21,16 @@ const HEIGHT = 128
 const LEFT = 68
 const BETWEEN_TIMES = 64
 
-/** Steps of whole numbers that people count in: 1, 2, 5, 10, 20 … */
+/** Axis steps: 1, 2, 5, 10, 20 … */
 const STEPS = Array.from({ length: 48 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3))
 
-/** How many intervals from one written time to the next. */
+/** Intervals between two axis labels. */
 const STRIDES = [1, 2, 3, 4, 6, 7, 12, 14, 28, 45]
 
-/** Bars over time, as wide as there is room, in the colours of the page; the pointer is at the same place in all of them. */
+/**
+ * A bar chart over time, as wide as possible, in the colors of the page; all charts share the hovered
+ * position.
+ */
 export function VisitsPlot({ name, ...shown }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const latest = useRef(shown)
@@ -51,7 +54,7 @@ export function VisitsPlot({ name, ...shown }: PlotProps) {
   }, [])
   const data = shown.values.join()
   useEffect(
-    () => plot.current?.setData(dataOf(latest.current.values)),
+    () => plot.current?.setData(toPlotData(latest.current.values)),
     [data, shown.times[0], shown.interval],
   )
   return <div class="plot" ref={box} role="img" aria-label={name} />
@@ -91,7 +94,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
           values: (_, places) =>
             places.map((at) => {
               const time = shown().times[at]
-              return time === undefined ? '' : shortOf(time, shown().interval)
+              return time === undefined ? '' : shortLabel(time, shown().interval)
             }),
         },
         {
@@ -112,11 +115,11 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
       ],
       hooks: { setCursor: [({ cursor }) => shown().onPoint(cursor.idx ?? undefined)] },
     },
-    dataOf(shown().values),
+    toPlotData(shown().values),
     box,
   )
 }
 
-function dataOf(values: number[]): uPlot.AlignedData {
+function toPlotData(values: number[]): uPlot.AlignedData {
   return [values.map((_, at) => at), values]
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { VisitCount } from '../../client/wire/visits.ts'
-import { figure, harmless } from '../../client/words.ts'
+import { formatNumber, stripControlChars } from '../../client/words.ts'
 import { Button } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'
 
@@ -9,19 +9,19 @@ interface RankedProps {
   /** What its names are. */
   of: string
   counts: VisitCount[]
-  /** From when on, where it is not the span of the plots. */
+  /** Start of its interval, where it differs from the plots. */
   since?: string | undefined
   none: string
 }
 
-/** Names that are shown before somebody wants all. */
-const FIRST = 10
+/** Names shown at first. */
+const INITIAL_ROWS = 10
 
-/** Names with how often each was counted, the most first. */
+/** Names by count, descending. */
 export function Ranked({ title, of, counts, since, none }: RankedProps) {
   const [isWhole, show] = useState(false)
   const most = counts[0]?.requests ?? 1
-  const shown = isWhole ? counts : counts.slice(0, FIRST)
+  const shown = isWhole ? counts : counts.slice(0, INITIAL_ROWS)
   const more = isWhole ? 'Show fewer' : `Show all ${counts.length}`
   return (
     <Panel title={title}>
@@ -39,18 +39,18 @@ export function Ranked({ title, of, counts, since, none }: RankedProps) {
             {shown.map(({ name, requests }) => (
               <tr key={name}>
                 <td>
-                  <bdi title={harmless(name)}>{harmless(name)}</bdi>
+                  <bdi title={stripControlChars(name)}>{stripControlChars(name)}</bdi>
                   <div class="share" style={{ width: `${(100 * requests) / most}%` }} />
                 </td>
-                <td>{figure(requests)}</td>
+                <td>{formatNumber(requests)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
-      {counts.length > FIRST && (
+      {counts.length > INITIAL_ROWS && (
         <div class="choices">
-          <Button look="link" label={`${more}: ${title}`} onClick={() => show(!isWhole)}>
+          <Button variant="link" label={`${more}: ${title}`} onClick={() => show(!isWhole)}>
             {more}
           </Button>
         </div>

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { Visits } from '../../client/wire/visits.ts'
-import { longOf } from './interval-words.ts'
+import { longLabel } from './interval-words.ts'
 import { MEASURES } from './measures.ts'
 import { VisitsPlot } from './visits-plot.tsx'
 
-/** The numbers over time: a plot of each, and at the pointer the numbers of all. */
+/** The counts over time: a plot of each, and all values at the pointer. */
 export function Series({ visits, words }: { visits: Visits; words: string }) {
   const { series, interval, totals } = visits
   const [at, point] = useState<number | undefined>(undefined)
   const pointed = at === undefined ? undefined : series[at]
-  const when = pointed ? longOf(pointed.at, interval, at === series.length - 1) : `In ${words}`
+  const when = pointed ? longLabel(pointed.at, interval, at === series.length - 1) : `In ${words}`
   return (
     <section class="panel stack" aria-label="Over time">
       <div class="panel-head">

@@ -5,9 +5,9 @@ import { useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
-import { Notice, Trouble } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Empty, Loading, Panel } from '../kit/panel.tsx'
-import { dayOf } from './interval-words.ts'
+import { dayLabel } from './interval-words.ts'
 import { Numbers } from './visits-numbers.tsx'
 import { Ranked } from './visits-ranked.tsx'
 import { Series } from './visits-series.tsx'
@@ -19,10 +19,10 @@ const RANGES: { range: VisitRange; name: string; words: string }[] = [
   { range: '90d', name: '90 days', words: 'the last 90 days' },
 ]
 
-/** Of the API, and so of an address without one. */
-const USUAL = RANGES[1]!
+/** The API's default, used for a URL without a range. */
+const DEFAULT_RANGE = RANGES[1]!
 
-/** How often a site was visited, and what was asked for. */
+/** Visits of a site with its most requested paths. */
 export function VisitsView({ slug }: { slug: string }) {
   if (!settings.visits) return <NotCounted />
   return <CountedVisits slug={slug} />
@@ -30,13 +30,13 @@ export function VisitsView({ slug }: { slug: string }) {
 
 function CountedVisits({ slug }: { slug: string }) {
   const { path, query } = useLocation()
-  const chosen = RANGES.find(({ range }) => range === query.range) ?? USUAL
+  const chosen = RANGES.find(({ range }) => range === query.range) ?? DEFAULT_RANGE
   const { range } = chosen
   const asked = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range))
-  // While another span is on its way the one before stays in sight.
+  // The previous range stays visible while another one loads.
   const last = useRef<Visits | undefined>(undefined)
   last.current = asked.value ?? last.current
-  const visits = asked.failing ? asked.value : last.current
+  const visits = asked.error ? asked.value : last.current
   return (
     <div class="stack">
       <div class="panel-head">
@@ -51,11 +51,11 @@ function CountedVisits({ slug }: { slug: string }) {
             </a>
           ))}
         </nav>
-        <Button look="link" busy={asked.loading} onClick={asked.reload}>
+        <Button variant="link" busy={asked.loading} onClick={asked.reload}>
           Refresh
         </Button>
       </div>
-      <Trouble failing={asked.failing} onAgain={asked.reload} />
+      <ErrorNotice error={asked.error} onRetry={asked.reload} />
       {!visits && asked.loading && <Loading what="the visits" />}
       {visits && (
         <div class="stack" aria-busy={asked.value === undefined}>
@@ -71,8 +71,8 @@ function Counted({ visits }: { visits: Visits }) {
   const { counted, totals, topPaths, referrers, missingPaths, from, range } = visits
   if (!counted) return <NotCounted />
   const words = RANGES.find((it) => it.range === range)!.words
-  if (totals.requests === 0) return <NobodyYet words={words} />
-  const since = range === '24h' ? `Counted by day: since ${dayOf(from)}, 00:00 UTC.` : undefined
+  if (totals.requests === 0) return <NoVisits words={words} />
+  const since = range === '24h' ? `Counted by day: since ${dayLabel(from)}, 00:00 UTC.` : undefined
   return (
     <>
       <Series visits={visits} words={words} />
@@ -98,7 +98,7 @@ function Counted({ visits }: { visits: Visits }) {
   )
 }
 
-function NobodyYet({ words }: { words: string }) {
+function NoVisits({ words }: { words: string }) {
   return (
     <Empty title={`Nobody came in ${words}.`}>
       <p class="quiet">A visit shows here within seconds.</p>
@@ -116,7 +116,7 @@ function NotCounted() {
   )
 }
 
-/** What visitors may want to be told. */
+/** Explains how visits are counted. */
 function HowItIsCounted() {
   return (
     <Panel title="How it is counted">

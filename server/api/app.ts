@@ -3,55 +3,70 @@ import type { IncomingMessage } from 'node:http'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import type { PageSettings } from '../../client/wire/page-settings.ts'
-import { archiveKind } from '../archive/archive.ts'
-import { Failure } from '../failure.ts'
-import type { Log } from '../log.ts'
-import { admit } from './admission.ts'
+import type { ClientMemory } from '../lib/client-memory.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { TransferRates } from '../lib/transfer-rates.ts'
+import { archiveKind } from '../publish/archive/archive.ts'
+import { BATCH_CONTENT_TYPE } from '../publish/signed-uploads.ts'
+import { notFoundPage, pages } from '../web/pages.ts'
+import { admit } from './auth.ts'
+import { accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
-import { answerFailures } from './failures.ts'
-import { notFoundPage, pages } from './pages.ts'
-import { refuseTooMany } from './publish.ts'
-import type { Rooms } from './rooms.ts'
+import { handleErrors } from './errors.ts'
+import { assertFileCount } from './publish.ts'
 import { type Route, routes } from './routes.ts'
-import { errorAnswer } from './schemas.ts'
-import { answerUnrouted, readableAddress } from './unrouted.ts'
+import { errorResponse } from './schemas.ts'
+import type { ApiServices } from './services.ts'
+import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
 
-export interface ApiOptions extends Rooms {
+export interface ApiOptions extends ApiServices {
   baseUrl: string
   version: string
-  /** Largest JSON body in bytes. */
+  /** Maximum size of a JSON body in bytes. */
   manifestBytes: number
-  addressOf: (request: IncomingMessage) => string
-  /** What the pages know before they ask. */
+  clientIp: (request: IncomingMessage) => string
+  clientMemory: ClientMemory
+  transferRates: TransferRates
+  /** Settings embedded into pages. */
   page: PageSettings
-  /** Where sites are: see `PagesOptions`. */
+  /** CSP source of sites: see `PagesOptions`. */
   sitesAddress: string
   clock: () => number
   log: Log
-  /** Rejects while the service cannot do its work. */
+  /** Rejects while the service cannot work. */
   healthy: () => Promise<void>
 }
 
-/** Bytes that a JSON body may have where no manifest belongs: it is taken in before a finalize is charged. */
-const SMALL_BODY = 32 * 1024
+/** Maximum size of a JSON body without a manifest, in bytes: it is read before a finalize is charged. */
+const MAX_SMALL_BODY_BYTES = 32 * 1024
 
-/** More than Node takes of a request before its body. */
-const LONGEST_ADDRESS = 64 * 1024
+/**
+ * What an archive or a bundle takes at most while it is read: the file or the part of the spool that is being gathered
+ * (2 MiB) and small files that are being written (1 MiB).
+ */
+const ARCHIVE_MEMORY_BYTES = 3 * 2 ** 20
 
-/** Answers that are no JSON, in the document: a publisher's bytes, and events as they come. */
+/** What an upload takes at most: a small file that is being gathered, or pieces of a large one. */
+const UPLOAD_MEMORY_BYTES = 512 * 1024
+
+/** More than the maximum size of Node's request head. */
+const MAX_URL_LENGTH = 64 * 1024
+
+/** Responses other than JSON in the OpenAPI document: a publisher's bytes, and event streams. */
 const STREAMS = {
   bytes: { description: 'The bytes', content: { '*/*': { schema: {} } } },
   events: { description: 'Events, one after the other', content: { 'text/event-stream': { schema: {} } } },
 }
 
-/** Door 1: the API of spec 4 with its documents, and the pages for people. Not listening: `routing` takes requests. */
+/** Builds the API of spec 4 with its documents and pages. It does not listen: `routing` handles requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
     bodyLimit: options.manifestBytes,
-    rewriteUrl: readableAddress,
-    routerOptions: { maxParamLength: LONGEST_ADDRESS, ignoreTrailingSlash: false },
+    rewriteUrl: readableUrl,
+    routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     exposeHeadRoutes: true,
     ajv: {
       customOptions: {
@@ -64,8 +79,12 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     },
   })
   await app.register(swagger, { openapi: openApiHead(options) })
-  answerFailures(app, options.log)
+  // A body is parsed only where a route takes one: everything else is answered before its body is read.
+  app.removeAllContentTypeParsers()
+  accountBodies(app, options)
+  handleErrors(app, options.log)
   logRequests(app, options.log)
+  const allowed = knownMethods(app)
   app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
   const { page: settings, sitesAddress: sites } = options
   await app.register(pages, { settings, sites, openapi: () => app.swagger() })
@@ -82,9 +101,9 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     api.get('/api/openapi.json', { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, () =>
       app.swagger(),
     )
-    answerUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
+    handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
-  app.setNotFoundHandler(notFoundPage({ sites }))
+  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage({ sites })))
   await app.ready()
   return app
 }
@@ -96,8 +115,8 @@ function routeOptions(route: Route): RouteOptions {
     method: route.method,
     url: route.url,
     attachValidation: ownRules,
-    ...(route.archives ? {} : { bodyLimit: SMALL_BODY }),
-    ...(route.archives ? { preValidation: refuseTooMany } : {}),
+    ...(route.archives ? {} : { bodyLimit: MAX_SMALL_BODY_BYTES }),
+    ...(route.archives ? { preValidation: assertFileCount } : {}),
     config: { charge: route.charge ?? 'api', auth: route.auth ?? 'required' },
     schema: {
       tags: [route.tag],
@@ -108,31 +127,27 @@ function routeOptions(route: Route): RouteOptions {
       ...(route.auth ? { security: route.auth === 'none' ? [] : [{ key: [] }, {}] } : {}),
       ...(route.body ? { body: route.body } : {}),
       ...(route.query ? { querystring: route.query } : {}),
+      ...(route.headers ? { headers: route.headers } : {}),
       response: {
         [status]: typeof shape === 'string' ? STREAMS[shape] : shape,
-        '4xx': errorAnswer,
-        '5xx': errorAnswer,
+        '4xx': errorResponse,
+        '5xx': errorResponse,
       },
     },
     handler: route.handle,
   } as RouteOptions
 }
 
-/** JSON where it is JSON; the bytes of archives are left in the stream for their handlers. */
+/** Parses JSON; the bodies of archives stay streams for their handlers. */
 function parsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
-    if (body === '') return done(null, undefined)
-    try {
-      done(null, JSON.parse(body as string))
-    } catch {
-      done(new Failure('INVALID_JSON', 'The body is not valid JSON'), undefined)
-    }
-  })
-  app.addContentTypeParser('*', (request, payload, done) => {
-    if (takesArchive(request)) return done(null, payload)
+  app.addContentTypeParser('application/json', readJson)
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type = 'a body without a Content-Type' } = request.headers
-    done(new Failure('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`), undefined)
+    if (!takesArchive(request))
+      throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`)
+    reserveBody(request, ARCHIVE_MEMORY_BYTES)
+    return payload
   })
 }
 
@@ -142,10 +157,16 @@ function takesArchive(request: FastifyRequest): boolean {
   return archives && archiveKind(request.headers['content-type']) !== undefined
 }
 
-/** An uploaded file is bytes even when it calls itself JSON. */
+/** Leaves the body of an upload in its stream, whatever its Content-Type. A tar may be a bundle, which takes more memory. */
 function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_, payload, done) => done(null, payload))
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { 'content-type': type, 'content-length': length = Number.POSITIVE_INFINITY } = request.headers
+    const most =
+      type?.trim().toLowerCase() === BATCH_CONTENT_TYPE ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES
+    reserveBody(request, Math.min(Number(length), most))
+    return payload
+  })
 }
 
 async function health(healthy: () => Promise<void>): Promise<{ status: 'ok' }> {
@@ -153,7 +174,10 @@ async function health(healthy: () => Promise<void>): Promise<{ status: 'ok' }> {
   return { status: 'ok' }
 }
 
-/** One line a request, without the query: it may hold tokens. Uploads and pages only at level debug. */
+/**
+ * Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level
+ * debug.
+ */
 function logRequests(app: FastifyInstance, log: Log): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)

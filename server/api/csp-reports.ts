@@ -1,21 +1,22 @@
 import type { FastifyInstance } from 'fastify'
-import type { Log } from '../log.ts'
+import type { Log } from '../lib/log.ts'
+import { readBody } from './bodies.ts'
 
-/** Bytes of a report that are read. */
-const LARGEST = 16 * 1024
+/** Maximum size of a report in bytes. */
+const MAX_REPORT_BYTES = 16 * 1024
 
-/** Reports that are logged in an hour: whoever sends more is no browser with a page of ours. */
-const MOST_AN_HOUR = 100
+/** Maximum number of logged reports per hour, since anyone can send reports. */
+const MAX_REPORTS_PER_HOUR = 100
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
-/** What is worth knowing of a report, and how much of it is kept. */
+/** Logged fields of a report and their maximum length. */
 const FIELDS = ['document-uri', 'effective-directive', 'violated-directive', 'blocked-uri', 'source-file']
-const LONGEST = 300
+const MAX_FIELD_LENGTH = 300
 
 /**
- * Takes what browsers report when a page breaks its Content-Security-Policy (CSP level 3, `report-uri`): a fault of ours, or
- * an extension of theirs. Logged without the query of any address, which may hold a secret.
+ * Receives CSP violation reports (CSP level 3, `report-uri`): caused by a fault of the page or by a browser
+ * extension. Logged without the query of any URL, which may contain a secret.
  */
 export async function cspReports(
   app: FastifyInstance,
@@ -23,19 +24,17 @@ export async function cspReports(
 ): Promise<void> {
   let hour = 0
   let taken = 0
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: LARGEST }, (_, body, done) =>
-    done(null, body),
-  )
+  app.addContentTypeParser('*', readBody)
   app.route({
     method: 'POST',
     url: '/_reports/csp',
-    bodyLimit: LARGEST,
+    bodyLimit: MAX_REPORT_BYTES,
     schema: { hide: true },
     handler: async (request, reply) => {
-      const now = Math.floor(clock() / HOUR)
+      const now = Math.floor(clock() / HOUR_MS)
       if (now !== hour) [hour, taken] = [now, 0]
-      if (taken++ < MOST_AN_HOUR) log.warn('a page broke its content security policy', reported(request.body))
+      if (taken++ < MAX_REPORTS_PER_HOUR)
+        log.warn('content security policy violation', reported(request.body))
       return reply.code(204).send()
     },
   })
@@ -51,7 +50,7 @@ function reported(body: unknown): Record<string, unknown> {
       ([, value]) => typeof value === 'string',
     )
     return Object.fromEntries(
-      said.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, LONGEST)]),
+      said.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
     )
   } catch {
     return { unreadable: true }

@@ -1,29 +1,29 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { accountOf } from './admission.ts'
-import type { Rooms } from './rooms.ts'
+import { requireCallerAccount } from './auth.ts'
+import type { ApiServices } from './services.ts'
 
-type Needs = Pick<Rooms, 'domains'>
+type DomainServices = Pick<ApiServices, 'domains'>
 
-export function list({ domains }: Needs): RouteHandlerMethod {
-  return (request) => domains.list(accountOf(request))
+export function list({ domains }: DomainServices): RouteHandlerMethod {
+  return (request) => domains.list(requireCallerAccount(request))
 }
 
-export function add({ domains }: Needs): RouteHandlerMethod {
+export function add({ domains }: DomainServices): RouteHandlerMethod {
   return async (request, reply) => {
     const { domain, siteSlug } = request.body as { domain: string; siteSlug: string }
     reply.code(201)
-    return domains.add(accountOf(request), domain, siteSlug)
+    return domains.add(requireCallerAccount(request), domain, siteSlug)
   }
 }
 
-export function check({ domains }: Needs): RouteHandlerMethod {
-  return (request) => domains.check(accountOf(request), nameOf(request))
+export function check({ domains }: DomainServices): RouteHandlerMethod {
+  return (request) => domains.check(requireCallerAccount(request), readName(request))
 }
 
-export function remove({ domains }: Needs): RouteHandlerMethod {
-  return (request) => domains.remove(accountOf(request), nameOf(request))
+export function remove({ domains }: DomainServices): RouteHandlerMethod {
+  return (request) => domains.remove(requireCallerAccount(request), readName(request))
 }
 
-function nameOf(request: FastifyRequest): string {
+function readName(request: FastifyRequest): string {
   return (request.params as { domain: string }).domain
 }

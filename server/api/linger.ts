@@ -1,20 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What a refused client may still send before its connection ends. */
-const BYTES = 4 * 2 ** 20
-const MILLISECONDS = 2000
+/** Bytes that a rejected client may still send, and for how long, before its connection is closed. */
+const MAX_DRAINED_BYTES = 4 * 2 ** 20
+const MAX_DRAIN_MS = 2000
 
 /**
- * Lets a client that is still sending read why it was refused: a connection that is closed while bytes arrive is
- * reset, and the answer lost with it. Takes in a little more than it needs, then ends the connection.
+ * Lets a client that is still sending read why it was rejected: a connection that is closed while bytes arrive is reset, and
+ * the response is lost. Drains a bounded number of bytes, then closes the connection. The response announces that for a
+ * body that may be larger, so that the client does not reuse the connection.
  */
 export function linger(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.destroyed) return
+  const announced = Number(request.headers['content-length'])
+  if (!(announced <= MAX_DRAINED_BYTES)) response.setHeader('Connection', 'close')
   response.once('finish', () => {
     if (request.complete) return
-    let left = BYTES
+    let left = MAX_DRAINED_BYTES
     const end = () => request.socket.destroy()
-    const timer = setTimeout(end, MILLISECONDS)
+    const timer = setTimeout(end, MAX_DRAIN_MS)
     request.once('close', () => clearTimeout(timer))
     request.on('data', (chunk: Buffer) => {
       left -= chunk.length

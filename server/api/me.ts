@@ -1,71 +1,74 @@
 import type { RouteHandlerMethod } from 'fastify'
 import type { Me } from '../../client/wire.ts'
-import { DOMAINS_ALLOWED } from '../domain.ts'
-import { sessionId } from '../session.ts'
-import { iso } from '../time.ts'
-import { accountOf } from './admission.ts'
-import type { Rooms } from './rooms.ts'
+import { sessionId } from '../accounts/session.ts'
+import { MAX_DOMAINS } from '../domains/domain.ts'
+import { toIso } from '../lib/time.ts'
+import { requireCallerAccount } from './auth.ts'
+import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
 
-/** Contract, "Sign-in": the account, its limits and what is used of them. */
+/** Contract, "Sign-in": the account, its limits and usage. */
 export function show({
   accounts,
   limits,
-  staging,
+  pendingVersions,
   versions,
-}: Pick<Rooms, 'accounts' | 'limits' | 'staging' | 'versions'>): RouteHandlerMethod {
+}: Pick<ApiServices, 'accounts' | 'limits' | 'pendingVersions' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
-    const account = accountOf(request)
-    const { limit, remaining, reset } = await limits.look(request.caller, 'api')
-    const files = staging.limitsFor(request.caller)
+    const account = requireCallerAccount(request)
+    const { limit, remaining, reset } = await limits.peek(request.caller, 'api')
+    const files = pendingVersions.limitsFor(request.caller)
     return {
       email: account.email,
       plan: account.plan,
-      createdAt: iso(account.created_at),
+      createdAt: toIso(account.created_at),
       hasKey: account.key_hash !== null,
       limits: {
         requestsPerHour: limit,
-        domains: DOMAINS_ALLOWED[account.plan],
+        domains: MAX_DOMAINS[account.plan],
         filesPerSite: files.files,
         fileBytes: files.fileBytes,
         siteBytes: files.siteBytes,
-        versionsKept: versions.kept,
+        versionsKept: versions.maxVersions,
       },
       usage: {
         requestsThisHour: limit - remaining,
-        resetsAt: iso(reset * 1000),
+        resetsAt: toIso(reset * 1000),
         ...(await accounts.usage(account)),
       },
     }
   }
 }
 
-export function renewKey({ accounts }: Pick<Rooms, 'accounts'>): RouteHandlerMethod {
-  return (request) => accounts.renewKey(accountOf(request))
+export function renewKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
+  return (request) => accounts.renewKey(requireCallerAccount(request))
 }
 
-/** Everything of the account goes, and with it the session that asks. */
-export function leave({ leaving }: Pick<Rooms, 'leaving'>): RouteHandlerMethod {
+/** Deletes everything of the account, including the calling session. */
+export function deleteAccount({ accountDeletion }: Pick<ApiServices, 'accountDeletion'>): RouteHandlerMethod {
   return async (request, reply) => {
-    const answer = await leaving.leave(accountOf(request), (request.body as { email: string }).email)
+    const answer = await accountDeletion.deleteAccount(
+      requireCallerAccount(request),
+      (request.body as { email: string }).email,
+    )
     if (request.sessionToken) endCookie(reply)
     return answer
   }
 }
 
-export function sessions({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
-  return (request) => sessions.list(accountOf(request), request.sessionToken)
+export function sessions({ sessions }: Pick<ApiServices, 'sessions'>): RouteHandlerMethod {
+  return (request) => sessions.list(requireCallerAccount(request), request.sessionToken)
 }
 
-export function endSession({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
+export function endSession({ sessions }: Pick<ApiServices, 'sessions'>): RouteHandlerMethod {
   return async (request, reply) => {
     const { id } = request.params as { id: string }
-    const answer = await sessions.end(accountOf(request), id)
+    const answer = await sessions.end(requireCallerAccount(request), id)
     if (request.sessionToken && sessionId(request.sessionToken) === id) endCookie(reply)
     return answer
   }
 }
 
-export function endOtherSessions({ sessions }: Pick<Rooms, 'sessions'>): RouteHandlerMethod {
-  return (request) => sessions.endOthers(accountOf(request), request.sessionToken)
+export function endOtherSessions({ sessions }: Pick<ApiServices, 'sessions'>): RouteHandlerMethod {
+  return (request) => sessions.endOthers(requireCallerAccount(request), request.sessionToken)
 }

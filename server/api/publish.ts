@@ -1,31 +1,35 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { FinalizeRequest, PublishRequest } from '../../client/wire.ts'
-import { type ArchiveKind, archiveKind } from '../archive/archive.ts'
-import type { ArchiveRequest } from '../archive-publish.ts'
-import { invalid, type Problem } from '../failure.ts'
-import { MOST_FILES, tooManyFiles } from '../file.ts'
-import { network } from '../limits/limits.ts'
-import type { Staging } from '../stage.ts'
-import { charge } from './admission.ts'
-import { schemaProblems } from './failures.ts'
-import type { Rooms } from './rooms.ts'
-import { slugOf } from './sites.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { type FieldError, validationError } from '../lib/errors.ts'
+import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
+import type { ArchiveRequest } from '../publish/archive-upload.ts'
+import type { PendingVersionStore } from '../publish/stage.ts'
+import { MAX_FILES, tooManyFiles } from '../sites/manifest.ts'
+import { charge } from './auth.ts'
+import { withClaimToken } from './claim-token.ts'
+import { toFieldErrors } from './errors.ts'
+import type { ApiServices } from './services.ts'
+import { readSlug } from './sites.ts'
 
 /** Spec 4.3, and contract "One request". */
 export function create({
-  staging,
-  publishing,
-  archives,
-  uploads,
-}: Pick<Rooms, 'staging' | 'publishing' | 'archives' | 'uploads'>): RouteHandlerMethod {
+  pendingVersions,
+  publishService,
+  archivePublisher,
+  uploadLimiter,
+}: Pick<
+  ApiServices,
+  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter'
+>): RouteHandlerMethod {
   return async (request, reply) => {
     const kind = archiveKind(request.headers['content-type'])
     const answer = kind
-      ? await uploads.take(network(request.caller.address), () =>
-          archives.create(request.caller, archiveOf(request, kind)),
+      ? await uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
+          archivePublisher.create(request.caller, readArchiveRequest(request, kind)),
         )
-      : await publishing.create(request.caller, manifestOf(request, staging))
+      : await publishService.create(request.caller, readManifest(request, pendingVersions))
     reply.code(201)
     return answer
   }
@@ -33,68 +37,79 @@ export function create({
 
 /** Spec 4.4. */
 export function update({
-  staging,
-  publishing,
-  archives,
-  uploads,
-}: Pick<Rooms, 'staging' | 'publishing' | 'archives' | 'uploads'>): RouteHandlerMethod {
+  pendingVersions,
+  publishService,
+  archivePublisher,
+  uploadLimiter,
+}: Pick<
+  ApiServices,
+  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter'
+>): RouteHandlerMethod {
   return (request) => {
     const kind = archiveKind(request.headers['content-type'])
     return kind
-      ? uploads.take(network(request.caller.address), () =>
-          archives.update(request.caller, slugOf(request), archiveOf(request, kind)),
+      ? uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
+          archivePublisher.update(request.caller, readSlug(request), readArchiveRequest(request, kind)),
         )
-      : publishing.update(request.caller, slugOf(request), manifestOf(request, staging))
+      : publishService.update(
+          request.caller,
+          readSlug(request),
+          withClaimToken(request, readManifest(request, pendingVersions)),
+        )
   }
 }
 
-export function refresh({ publishing }: Pick<Rooms, 'publishing'>): RouteHandlerMethod {
+export function refresh({ publishService }: Pick<ApiServices, 'publishService'>): RouteHandlerMethod {
   return (request) => {
     const body = request.body as { versionId: string; claimToken?: string }
-    return publishing.refresh(request.caller, slugOf(request), body)
+    return publishService.refresh(request.caller, readSlug(request), withClaimToken(request, body))
   }
 }
 
-/** Spec 4.5. Completing an admitted publish is not charged; everything else is. */
-export function finalize({ finalizing, limits }: Pick<Rooms, 'finalizing' | 'limits'>): RouteHandlerMethod {
+/** Spec 4.5. `Finalizing` says what is charged. */
+export function finalize({
+  finalizer,
+  limits,
+}: Pick<ApiServices, 'finalizer' | 'limits'>): RouteHandlerMethod {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const body = (request.body ?? {}) as Partial<FinalizeRequest>
-    const free =
-      typeof body.versionId === 'string' && (await finalizing.completes(slugOf(request), body.versionId))
-    if (!free) await charge(limits, request, reply)
-    if (request.validationError) throw request.validationError
-    return finalizing.finalize(request.caller, slugOf(request), body as FinalizeRequest)
+    const chargeOne = () => charge(limits, request, reply)
+    if (request.validationError) {
+      await chargeOne()
+      throw request.validationError
+    }
+    const body = request.body as FinalizeRequest
+    return finalizer.finalize(request.caller, readSlug(request), withClaimToken(request, body), chargeOne)
   }
 }
 
 /**
- * A body has room for a million files, and what the schema would have to say about each costs memory and time that
- * others need: so many are refused before it looks at them.
+ * A body has room for a million files, and reporting every violation costs memory and time: too many files
+ * are rejected before schema validation.
  */
-export async function refuseTooMany({ body }: FastifyRequest): Promise<void> {
+export async function assertFileCount({ body }: FastifyRequest): Promise<void> {
   const files = (body as { files?: unknown } | null | undefined)?.files
-  if (Array.isArray(files) && files.length > MOST_FILES)
-    throw invalid([tooManyFiles(files.length, MOST_FILES)])
+  if (Array.isArray(files) && files.length > MAX_FILES)
+    throw validationError([tooManyFiles(files.length, MAX_FILES)])
 }
 
 /**
- * The manifest of a JSON publish. All that is wrong is told at once: what the schema finds and what only the
- * rules know. Of the fields that both look at, the rules have the better words.
+ * The manifest of a JSON publish. Reports all errors at once: those of the schema and those of the rules. For
+ * fields that both check, the rules have the better messages.
  */
-function manifestOf(request: FastifyRequest, staging: Staging): PublishRequest {
+function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalid([{ field: 'body', message: 'must be a JSON object with files' }])
+    throw validationError([{ field: 'body', message: 'must be a JSON object with files' }])
   }
-  const found = schemaProblems(request.validationError).filter(({ field }) => !RULED.test(field))
-  const problems: Problem[] = [...staging.problems(request.caller, body as PublishRequest), ...found]
-  if (problems.length > 0) throw invalid(problems)
+  const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
+  const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
+  if (problems.length > 0) throw validationError(problems)
   return body as PublishRequest
 }
 
-const RULED = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+const RULE_CHECKED_FIELDS = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
-function archiveOf(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
+function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
   const { title, description, ogImagePath, spaMode, ttlSeconds, live, baseVersionId, claimToken } =
     request.query as Record<string, string | undefined>
   const problems = [
@@ -105,8 +120,8 @@ function archiveOf(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
-  if (problems.length > 0) throw invalid(problems)
-  return {
+  if (problems.length > 0) throw validationError(problems)
+  return withClaimToken(request, {
     kind,
     body: request.body as Readable,
     viewer: {
@@ -119,5 +134,5 @@ function archiveOf(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
     live: live !== 'false',
     baseVersionId,
     claimToken,
-  }
+  })
 }

@@ -1,55 +1,56 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { MetadataRequest } from '../../client/wire.ts'
-import { accountOf } from './admission.ts'
-import type { Rooms } from './rooms.ts'
+import { requireCallerAccount } from './auth.ts'
+import type { ApiServices } from './services.ts'
 
-type Needs = Pick<Rooms, 'sites'>
+type SiteServices = Pick<ApiServices, 'sites'>
 
-const PAGE = 50
+const DEFAULT_PAGE_SIZE = 50
 
 /** Spec 4.10. */
-export function list({ sites }: Needs): RouteHandlerMethod {
+export function list({ sites }: SiteServices): RouteHandlerMethod {
   return (request) => {
     const { limit, cursor } = request.query as { limit?: string; cursor?: string }
-    return sites.list(accountOf(request), { limit: Number(limit ?? PAGE), cursor })
+    return sites.list(requireCallerAccount(request), { limit: Number(limit ?? DEFAULT_PAGE_SIZE), cursor })
   }
 }
 
 /** Spec 4.7. */
-export function details({ sites }: Needs): RouteHandlerMethod {
-  return (request) => sites.details(accountOf(request), slugOf(request))
+export function details({ sites }: SiteServices): RouteHandlerMethod {
+  return (request) => sites.details(requireCallerAccount(request), readSlug(request))
 }
 
-export function describe({ sites }: Needs): RouteHandlerMethod {
-  return (request) => sites.describe(accountOf(request), slugOf(request), request.body as MetadataRequest)
+export function describe({ sites }: SiteServices): RouteHandlerMethod {
+  return (request) =>
+    sites.updateMetadata(requireCallerAccount(request), readSlug(request), request.body as MetadataRequest)
 }
 
 /** Spec 4.8. */
-export function duplicate({ sites }: Needs): RouteHandlerMethod {
+export function duplicate({ sites }: SiteServices): RouteHandlerMethod {
   return async (request, reply) => {
     reply.code(201)
-    return sites.duplicate(request.caller, slugOf(request))
+    return sites.duplicate(request.caller, readSlug(request))
   }
 }
 
 /** Spec 4.9. */
-export function remove({ sites }: Needs): RouteHandlerMethod {
-  return (request) => sites.remove(accountOf(request), slugOf(request))
+export function remove({ sites }: SiteServices): RouteHandlerMethod {
+  return (request) => sites.remove(requireCallerAccount(request), readSlug(request))
 }
 
 /** Spec 4.12. */
-export function claim({ sites }: Needs): RouteHandlerMethod {
-  return (request) => sites.claim(accountOf(request), slugOf(request), claimTokenOf(request))
+export function claim({ sites }: SiteServices): RouteHandlerMethod {
+  return (request) => sites.claim(requireCallerAccount(request), readSlug(request), readClaimToken(request))
 }
 
-export function claimPreview({ sites }: Needs): RouteHandlerMethod {
-  return (request) => sites.claimPreview(slugOf(request), claimTokenOf(request))
+export function claimPreview({ sites }: SiteServices): RouteHandlerMethod {
+  return (request) => sites.claimPreview(readSlug(request), readClaimToken(request))
 }
 
-export function slugOf(request: FastifyRequest): string {
+export function readSlug(request: FastifyRequest): string {
   return (request.params as { slug: string }).slug
 }
 
-function claimTokenOf(request: FastifyRequest): string {
+function readClaimToken(request: FastifyRequest): string {
   return (request.body as { claimToken: string }).claimToken
 }

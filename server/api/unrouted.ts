@@ -1,35 +1,40 @@
 import { METHODS } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Failure } from '../failure.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { ApiError } from '../lib/errors.ts'
+import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
+import { linger } from './linger.ts'
 
-/** The methods that a request's path is known with, as `Allow` lists them; undefined for an unknown path. */
+/** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
 type Allowed = (request: FastifyRequest) => string | undefined
 
-const EVERYTHING = '/api/*'
+/** A route, as `Allow` needs it. */
+interface KnownRoute {
+  url: string
+  method: string
+}
+
+const API_PREFIX_PATTERN = '/api/*'
 
 /**
- * Answers what no route of the table takes: 405 with `Allow` where the path is known and the method is not, 404
- * elsewhere, both before a body is read; and preflights from any origin.
+ * Handles requests without a route: 405 with `Allow` when the path is known, otherwise 404, both before a
+ * body is read; and preflights from any origin.
  */
-export function answerUnrouted(
-  app: FastifyInstance,
-  table: readonly { url: string; method: string }[],
-): void {
-  const allowed = allowedIn(table)
+export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[]): void {
+  const allowed = allowedIn([...table, ...table.map(({ url }) => ({ url, method: 'OPTIONS' }))])
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
   }
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'OPTIONS'),
-    url: EVERYTHING,
+    url: API_PREFIX_PATTERN,
     schema: { hide: true },
     config: { auth: 'optional' },
     onRequest: async (request, reply) => {
-      throw refusal(request, reply, allowed(request))
+      throw methodError(request, reply, allowed(request))
     },
     handler: () => undefined,
   })
-  app.options(EVERYTHING, {
+  app.options(API_PREFIX_PATTERN, {
     schema: { hide: true },
     config: { charge: 'none', auth: 'none' },
     onRequest: (request, reply) => preflight(reply, allowed(request)),
@@ -37,11 +42,36 @@ export function answerUnrouted(
   })
 }
 
+/** The methods of the routes that are added to `app` after this call, except those of the API. */
+export function knownMethods(app: FastifyInstance): Allowed {
+  const table: KnownRoute[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    if (!url.startsWith('/api/')) table.push(...[method].flat().map((one) => ({ url, method: one })))
+  })
+  let allowed: Allowed | undefined
+  return (request) => {
+    allowed ??= allowedIn(table)
+    return allowed(request)
+  }
+}
+
+/** Answers requests outside the API that no route takes, without their bodies: 405 with `Allow`, or `notFound`. */
+export function answerUnknown(allowed: Allowed, notFound: RouteHandlerMethod): RouteHandlerMethod {
+  return function (request, reply) {
+    const allow = allowed(request)
+    if (allow !== undefined && !allow.split(', ').includes(request.method)) {
+      throw methodError(request, reply, allow)
+    }
+    linger(request.raw, reply.raw)
+    return notFound.call(this, request, reply)
+  }
+}
+
 /**
- * The address under which a request is routed. One that is not percent-encoded UTF-8 names nothing, and is led to
- * where such addresses are answered like any other: the framework would do it in words of its own.
+ * The URL by which a request is routed. One that is not percent-encoded UTF-8 is rewritten to an unknown
+ * path, so that it gets the 404 of the contract instead of the framework's error.
  */
-export function readableAddress({ url = '/' }: { url?: string | undefined }): string {
+export function readableUrl({ url = '/' }: { url?: string | undefined }): string {
   try {
     decodeURIComponent(url.split('?', 1)[0]!)
     return url
@@ -50,10 +80,10 @@ export function readableAddress({ url = '/' }: { url?: string | undefined }): st
   }
 }
 
-function allowedIn(table: readonly { url: string; method: string }[]): Allowed {
+function allowedIn(table: readonly KnownRoute[]): Allowed {
   const known = [...Map.groupBy(table, (route) => route.url)].map(([url, rows]) => ({
-    pattern: new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}$`),
-    allow: [...rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(
+    pattern: patternOf(url),
+    allow: [...new Set(rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(
       ', ',
     ),
   }))
@@ -63,19 +93,28 @@ function allowedIn(table: readonly { url: string; method: string }[]): Allowed {
   }
 }
 
-function refusal({ method }: FastifyRequest, reply: FastifyReply, allow: string | undefined): Failure {
-  if (allow === undefined) return new Failure('NOT_FOUND', 'There is no such route; /docs lists them all')
+/** A route's `url` as a pattern of paths: `:name` is one segment, `*` everything. */
+function patternOf(url: string): RegExp {
+  const segments = url.split('/').map((segment) => {
+    if (segment === '*') return '.*'
+    return segment.startsWith(':') ? '[^/]+' : segment.replaceAll('.', '\\.')
+  })
+  return new RegExp(`^${segments.join('/')}$`)
+}
+
+function methodError({ method }: FastifyRequest, reply: FastifyReply, allow: string | undefined): ApiError {
+  if (allow === undefined) return new ApiError('NOT_FOUND', 'There is no such route; /docs lists them all')
   reply.header('Allow', allow)
-  return new Failure('METHOD_NOT_ALLOWED', `${method} is not known here; allowed: ${allow}`)
+  return new ApiError('METHOD_NOT_ALLOWED', `${method} is not known here; allowed: ${allow}`)
 }
 
 async function preflight(reply: FastifyReply, allow: string | undefined): Promise<FastifyReply> {
-  if (allow === undefined) throw new Failure('NOT_FOUND', 'There is no such route; /docs lists them all')
+  if (allow === undefined) throw new ApiError('NOT_FOUND', 'There is no such route; /docs lists them all')
   return reply
     .code(204)
     .header('Allow', allow)
     .header('Access-Control-Allow-Methods', allow)
-    .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+    .header('Access-Control-Allow-Headers', `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}`)
     .header('Access-Control-Max-Age', 86_400)
     .send()
 }

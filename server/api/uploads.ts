@@ -1,37 +1,43 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { network } from '../limits/limits.ts'
-import { type Bundle, UPLOAD_PATH, type UploadQuery } from '../upload.ts'
-import type { Rooms } from './rooms.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { type BatchUpload, UPLOAD_PATH, type UploadQuery } from '../publish/signed-uploads.ts'
+import type { ApiServices } from './services.ts'
 
-/** Spec 4.6: the bytes flow from the socket to the blobs; Fastify's parsers leave them alone. */
-export function receive({ publishing, uploads }: Pick<Rooms, 'publishing' | 'uploads'>): RouteHandlerMethod {
+/** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. */
+export function receive({
+  publishService,
+  uploadLimiter,
+}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
   return (request) => {
     const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
     const query = request.query as UploadQuery
-    return uploads.take(network(request.caller.address), () =>
-      publishing.upload(key, query, request.raw, said(request)),
+    return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
+      publishService.upload(key, query, request.raw, readUploadHeaders(request)),
     )
   }
 }
 
-/** Many files at once; for the share of uploads it is one. */
-export function receiveBundle({
-  publishing,
-  uploads,
-}: Pick<Rooms, 'publishing' | 'uploads'>): RouteHandlerMethod {
+/** A batch upload; counts as one upload. */
+export function receiveBatch({
+  publishService,
+  uploadLimiter,
+}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
   return (request) => {
-    const bundle = request.params as Bundle
+    const batch = request.params as BatchUpload
     const query = request.query as UploadQuery
-    return uploads.take(network(request.caller.address), () =>
-      publishing.bundle(bundle, query, request.raw, said(request)),
+    return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
+      publishService.uploadBatch(batch, query, request.raw, readUploadHeaders(request)),
     )
   }
 }
 
-function said({ headers }: FastifyRequest): { contentType: string | undefined; length: number | undefined } {
+function readUploadHeaders({ headers }: FastifyRequest): {
+  contentType: string | undefined
+  contentLength: number | undefined
+} {
   const length = headers['content-length']
   return {
     contentType: headers['content-type'],
-    length: length === undefined ? undefined : Number(length),
+    contentLength: length === undefined ? undefined : Number(length),
   }
 }

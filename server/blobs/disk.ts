@@ -25,71 +25,82 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { ENCODINGS, type Encoding } from '../encodings/encoding.ts'
-import { diskFailed, Failure, storageFailure } from '../failure.ts'
-import type { Blobs, Expected, Received } from './blobs.ts'
-import { inParallel } from './in-parallel.ts'
+import { forEachConcurrent } from '../lib/concurrency.ts'
+import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
+import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import type { Blobs, PutConstraints, StoredBlob } from './blobs.ts'
+import type { DiskReserve } from './disk-reserve.ts'
+import { ENCODINGS, type Encoding } from './encoding.ts'
+import { refuseLonger, refuseOther } from './expected.ts'
 
-/** Bodies up to this many bytes are gathered in memory and written at once. */
-const SMALL = 256 * 1024
+/** Bodies up to this many bytes are buffered in memory and written at once. */
+const MAX_BUFFERED_BODY_BYTES = 256 * 1024
 
-/** Bytes that a reader gets at once: as much as the edge keeps in a piece, so that none holds on to another's. */
-const CHUNK = 128 * 1024
+/** Bytes of a larger body that are gathered before they are written: chunks may be small, and each write takes a thread. */
+const WRITE_BYTES = 32 * 1024
 
-/** As many flushes at once as there are threads for them (`UV_THREADPOOL_SIZE`, see design.md). */
-const PARALLEL = 16
+/**
+ * Chunk size of reads in bytes. The edge caches chunks of the same size, so that no chunk keeps the memory of
+ * another.
+ */
+const READ_CHUNK_BYTES = 128 * 1024
+
+/** Concurrent flushes: the number of threads (`UV_THREADPOOL_SIZE`, see design.md). */
+const MAX_CONCURRENT_FLUSHES = 16
 
 interface DiskOptions {
   /**
-   * Everything lives below this folder, which must be one file system: `staged/<batch>/`, `<first two of hash>/<hash>`
-   * and beside the latter `<hash>.br`.
+   * Root folder, on one file system: `staged/<batch>/`, `<first two of hash>/<hash>` and its encodings
+   * `<hash>.br`.
    */
   folder: string
   /**
-   * Names this run of the service; processes that share it trust each other's staged bytes. Those of an earlier
+   * Identifies this run of the service; its processes trust each other's staged bytes. Those of an earlier
    * run may have been damaged by a power cut before they were flushed, so they are hashed again before use.
    */
-  run: string
+  bootId: string
+  /** Without it the disk may be filled. */
+  reserve?: DiskReserve
 }
 
 /** Blobs in a folder of a local disk. */
-export function diskBlobs({ folder, run }: DiskOptions): Blobs {
-  prepare(folder)
+export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
+  createFolders(folder)
   const staged = join(folder, 'staged')
   const batchFolder = (batch: string) => join(staged, batch)
   const place = (hash: string, encoding?: Encoding) =>
     join(folder, hash.slice(0, 2), encoding ? `${hash}.${encoding}` : hash)
   let flushFailure: unknown
 
-  async function settleOne(batch: string, names: Map<string, string[]>, blob: Received): Promise<boolean> {
+  async function commitOne(batch: string, names: Map<string, string[]>, blob: StoredBlob): Promise<boolean> {
     for (const name of names.get(blob.hash) ?? []) {
-      const trusted = name.startsWith(`${blob.hash}.${run}.`)
-      if (await placed(join(batchFolder(batch), name), blob, trusted)) return true
+      const trusted = name.startsWith(`${blob.hash}.${bootId}.`)
+      if (await promote(join(batchFolder(batch), name), blob, trusted)) return true
     }
-    return isThere(place(blob.hash))
+    return fileExists(place(blob.hash))
   }
 
-  /** False when the staged file is not whole, or was placed meanwhile by another who settles the same batch. */
-  async function placed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
+  /** False when the staged file is incomplete, or was moved by another call that settles the same batch. */
+  async function promote(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
     try {
-      if (!(await flushed(path, blob, trusted))) return false
+      if (!(await flushFile(path, blob, trusted))) return false
       await rename(path, place(blob.hash))
       return true
     } catch (error) {
-      return absent(error as NodeJS.ErrnoException) ?? false
+      return ignoreMissing(error as NodeJS.ErrnoException) ?? false
     }
   }
 
   /**
-   * Flushes a staged file when it is whole: one that a process left behind half-written is too short, and after a
-   * power cut none is trusted. A file that could not be flushed is deleted: its pages may be lost.
+   * Flushes a staged file if it is complete: a file of a crashed process is too short, and after a power cut
+   * none is trusted. A file that could not be flushed is deleted: its pages may be lost.
    */
-  async function flushed(path: string, blob: Received, trusted: boolean): Promise<boolean> {
+  async function flushFile(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
     const handle = await open(path, 'r+')
     try {
-      // The inode is in memory: asking for it at once costs less than a turn of the thread pool.
+      // The inode is cached: a synchronous stat costs less than a round trip to the thread pool.
       const whole =
-        fstatSync(handle.fd).size === blob.size && (trusted || (await hashOf(handle)) === blob.hash)
+        fstatSync(handle.fd).size === blob.size && (trusted || (await hashFile(handle)) === blob.hash)
       if (whole) await flush(handle)
       return whole
     } catch (error) {
@@ -112,7 +123,7 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 
   async function flushFolders(hashes: readonly string[]): Promise<void> {
     const folders = [...new Set(hashes.map((hash) => hash.slice(0, 2)))]
-    await inParallel(PARALLEL, folders, async (name) => {
+    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, folders, async (name) => {
       const handle = await open(join(folder, name))
       try {
         await flush(handle)
@@ -131,40 +142,45 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
     }
   }
 
-  function refuseAfterFailedFlush(): void {
+  async function assertSpace(bytes?: number): Promise<void> {
+    await reserve?.assertSpace(bytes)
+  }
+
+  function assertNoFailedFlush(): void {
     if (flushFailure !== undefined) throw diskFailed(flushFailure)
   }
 
   return {
-    receive: (batch, body, expected) =>
-      reported(async () => {
-        // Asking first, at once, costs less than a turn of the thread pool that ends in an error.
-        if (!existsSync(batchFolder(batch))) await mkdir(batchFolder(batch)).catch(isThereAlready)
-        // A name of its own for every upload: what was flushed under a name is what is put in place.
+    put: (batch, body, expected) =>
+      withStorageErrors(async () => {
+        await assertSpace(expected.size)
+        // A synchronous check costs less than a round trip to the thread pool that ends in an error.
+        if (!existsSync(batchFolder(batch))) await mkdir(batchFolder(batch)).catch(ignoreExisting)
+        // A unique name for every upload: the flushed name is the one that is moved.
         const own = randomUUID()
-        const staged = (hash: string) => join(batchFolder(batch), `${hash}.${run}.${own}`)
-        if ((expected.size ?? Number.POSITIVE_INFINITY) <= SMALL) {
-          const { bytes, ...received } = await gather(body, expected)
-          await orNothing(staged(received.hash), (path) =>
-            writeFile(path, bytes, { flag: 'wx' }).catch(discarded),
+        const staged = (hash: string) => join(batchFolder(batch), `${hash}.${bootId}.${own}`)
+        if ((expected.size ?? Number.POSITIVE_INFINITY) <= MAX_BUFFERED_BODY_BYTES) {
+          const { bytes, ...received } = await bufferBody(body, expected)
+          await removeOnError(staged(received.hash), (path) =>
+            writeFile(path, bytes, { flag: 'wx' }).catch(rethrowDiscarded),
           )
           return received
         }
-        return orNothing(join(batchFolder(batch), `arriving.${own}`), async (path) => {
-          const received = await receiveLarge(path, body, expected)
-          await rename(path, staged(received.hash)).catch(discarded)
+        return removeOnError(join(batchFolder(batch), `arriving.${own}`), async (path) => {
+          const received = await receiveLarge(path, body, expected, assertSpace)
+          await rename(path, staged(received.hash)).catch(rethrowDiscarded)
           return received
         })
       }),
 
-    settle: (batch, blobs) =>
-      reported(async () => {
-        refuseAfterFailedFlush()
-        const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere))
+    commit: (batch, blobs) =>
+      withStorageErrors(async () => {
+        assertNoFailedFlush()
+        const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
         const wanted = new Map(blobs.map((blob) => [blob.hash, blob]))
         const absent = new Set<string>()
-        await inParallel(PARALLEL, [...wanted.values()], async (blob) => {
-          if (!(await settleOne(batch, names, blob))) absent.add(blob.hash)
+        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, [...wanted.values()], async (blob) => {
+          if (!(await commitOne(batch, names, blob))) absent.add(blob.hash)
         })
         await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))
         return blobs.filter((blob) => absent.has(blob.hash))
@@ -172,12 +188,14 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
 
     async discard(batch, kept) {
       if (!kept) return rm(batchFolder(batch), { recursive: true, force: true })
-      const names = byHash(await readdir(batchFolder(batch)).catch(nothingThere))
+      const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
       const surplus = [...kept].flatMap(([hash, most]) => {
-        const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${run}.`))
+        const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${bootId}.`))
         return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
       })
-      await inParallel(PARALLEL, surplus, (name) => rm(join(batchFolder(batch), name), { force: true }))
+      await forEachConcurrent(MAX_CONCURRENT_FLUSHES, surplus, (name) =>
+        rm(join(batchFolder(batch), name), { force: true }),
+      )
     },
 
     async *batches() {
@@ -187,10 +205,11 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
       }
     },
 
-    keepEncoding: (hash, encoding, bytes) =>
-      reported(async () => {
-        refuseAfterFailedFlush()
-        // A batch of its own: what a killed process leaves in it goes with all uploads that nobody waits for.
+    putEncoding: (hash, encoding, bytes) =>
+      withStorageErrors(async () => {
+        assertNoFailedFlush()
+        await assertSpace(bytes.length)
+        // A batch of its own: after a crash it is deleted with all abandoned uploads.
         const batch = batchFolder(`encoding.${randomUUID()}`)
         await mkdir(batch)
         try {
@@ -203,11 +222,11 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
         await flushFolders([hash])
       }),
 
-    bytes: (hash, encoding) => readFile(place(hash, encoding)).catch(absent),
+    bytes: (hash, encoding) => readFile(place(hash, encoding)).catch(ignoreMissing),
 
     async read(hash, { encoding, range } = {}) {
-      const handle = await open(place(hash, encoding)).catch(absent)
-      return handle && createReadStream('', { fd: handle, highWaterMark: CHUNK, ...range })
+      const handle = await open(place(hash, encoding)).catch(ignoreMissing)
+      return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
     },
 
     async remove(hash) {
@@ -222,30 +241,30 @@ export function diskBlobs({ folder, run }: DiskOptions): Blobs {
     },
 
     check: () =>
-      reported(async () => {
-        refuseAfterFailedFlush()
+      withStorageErrors(async () => {
+        assertNoFailedFlush()
         await access(staged, constants.W_OK)
       }),
+
+    assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
   }
 }
 
-/** All bytes of a small body, checked before any of them is written. */
-async function gather(body: Readable, expected: Expected): Promise<Received & { bytes: Buffer }> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of chunksOf(body)) {
-    size += chunk.length
-    refuseLonger(size, expected)
-    chunks.push(chunk)
+/** Buffers a small body and checks it before any of it is written. */
+async function bufferBody(body: Readable, expected: PutConstraints): Promise<StoredBlob & { bytes: Buffer }> {
+  const gathered = new GrowingBuffer()
+  for await (const chunk of iterateBody(body)) {
+    refuseLonger(gathered.length + chunk.length, expected)
+    gathered.append(chunk)
   }
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-  const received = { hash: hashOnce('sha256', bytes), size, bytes }
+  const bytes = gathered.take()
+  const received = { hash: hashOnce('sha256', bytes), size: bytes.length, bytes }
   refuseOther(received, expected)
   return received
 }
 
 /** Leaves no file at `path` when `write` fails. */
-async function orNothing<T>(path: string, write: (path: string) => Promise<T>): Promise<T> {
+async function removeOnError<T>(path: string, write: (path: string) => Promise<T>): Promise<T> {
   try {
     return await write(path)
   } catch (error) {
@@ -254,17 +273,30 @@ async function orNothing<T>(path: string, write: (path: string) => Promise<T>): 
   }
 }
 
-async function receiveLarge(path: string, body: Readable, expected: Expected): Promise<Received> {
-  const handle = await open(path, 'wx').catch(discarded)
+async function receiveLarge(
+  path: string,
+  body: Readable,
+  expected: PutConstraints,
+  assertSpace: (bytes: number) => Promise<void>,
+): Promise<StoredBlob> {
+  const handle = await open(path, 'wx').catch(rethrowDiscarded)
   try {
     const hash = createHash('sha256')
+    const gathered = new GrowingBuffer()
     let size = 0
-    for await (const chunk of chunksOf(body)) {
+    const write = async () => {
+      const bytes = gathered.take()
+      await assertSpace(bytes.length)
+      hash.update(bytes)
+      await writeWhole(handle, bytes)
+    }
+    for await (const chunk of iterateBody(body)) {
       size += chunk.length
       refuseLonger(size, expected)
-      hash.update(chunk)
-      await writeWhole(handle, chunk)
+      gathered.append(chunk)
+      if (gathered.length >= WRITE_BYTES) await write()
     }
+    await write()
     const received = { hash: hash.digest('hex'), size }
     refuseOther(received, expected)
     return received
@@ -273,8 +305,11 @@ async function receiveLarge(path: string, body: Readable, expected: Expected): P
   }
 }
 
-/** The body's bytes; it is left open when they are not wanted to the end, so that its sender can be told why. */
-function chunksOf(body: Readable): AsyncIterable<Buffer> {
+/**
+ * Iterates over the body without destroying it on an early exit, so that the client can still receive the
+ * error.
+ */
+function iterateBody(body: Readable): AsyncIterable<Buffer> {
   return body.iterator({ destroyOnReturn: false })
 }
 
@@ -285,30 +320,9 @@ async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
   }
 }
 
-function refuseLonger(size: number, { size: declared, limit }: Expected): void {
-  if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
-  if (limit !== undefined && size > limit) {
-    throw new Failure('PAYLOAD_TOO_LARGE', `A file may have at most ${limit} bytes`)
-  }
-}
-
-function refuseOther(received: Received, { size, hash }: Expected): void {
-  if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
-  if (hash !== undefined && received.hash !== hash) {
-    throw new Failure(
-      'HASH_MISMATCH',
-      `The manifest says SHA-256 ${hash}, the bytes that came have ${received.hash}`,
-    )
-  }
-}
-
-function wrongSize(declared: number, came: string): Failure {
-  return new Failure('SIZE_MISMATCH', `The manifest says ${declared} bytes, but ${came} came`)
-}
-
-async function hashOf(handle: FileHandle): Promise<string> {
+async function hashFile(handle: FileHandle): Promise<string> {
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(SMALL)
+  const buffer = Buffer.allocUnsafe(MAX_BUFFERED_BODY_BYTES)
   for (let at = 0; ; ) {
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
     if (bytesRead === 0) return hash.digest('hex')
@@ -318,7 +332,7 @@ async function hashOf(handle: FileHandle): Promise<string> {
 }
 
 /** Names of staged files by hash: `<hash>.<run>.<upload>`. */
-function byHash(names: string[]): Map<string, string[]> {
+function groupByHash(names: string[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const name of names) {
     const hash = name.slice(0, 64)
@@ -333,8 +347,8 @@ function shards(): string[] {
   return Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
 }
 
-/** Makes the folders; the flush keeps a power cut from taking a shard away with the blobs in it. */
-function prepare(folder: string): void {
+/** Creates the folders and flushes them, so that a power cut cannot remove a shard with its blobs. */
+function createFolders(folder: string): void {
   mkdirSync(join(folder, 'staged'), { recursive: true })
   for (const shard of shards()) mkdirSync(join(folder, shard), { recursive: true })
   for (const path of [folder, join(folder, '..')]) {
@@ -344,41 +358,41 @@ function prepare(folder: string): void {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(absent)) !== undefined
+async function fileExists(path: string): Promise<boolean> {
+  return (await stat(path).catch(ignoreMissing)) !== undefined
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined
   throw error
 }
 
-/** Bytes whose batch goes away while they come are late. */
-function discarded(error: NodeJS.ErrnoException): never {
+/** The batch was discarded while its bytes arrived. */
+function rethrowDiscarded(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOENT') throw error
-  throw new Failure('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
+  throw new ApiError('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
 }
 
-function isThereAlready(error: NodeJS.ErrnoException): void {
+function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
 
-function nothingThere(error: NodeJS.ErrnoException): string[] {
-  absent(error)
+function emptyIfMissing(error: NodeJS.ErrnoException): string[] {
+  ignoreMissing(error)
   return []
 }
 
-/** Turns what the operating system says into what a caller may know. */
-async function reported<T>(work: () => Promise<T>): Promise<T> {
+/** Translates errors of the operating system into those of the contract. */
+async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Failure) throw error
-    const full = storageFailure(error)
+    if (error instanceof ApiError) throw error
+    const full = toStorageError(error)
     if (full) throw full
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EIO' || code === 'EROFS' || code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE') {
-      throw new Failure('UNAVAILABLE', 'The service cannot keep files at the moment', { cause: error })
+      throw new ApiError('UNAVAILABLE', 'The service cannot keep files at the moment', { cause: error })
     }
     throw error
   }

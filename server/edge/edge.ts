@@ -1,244 +1,283 @@
 import type { IncomingMessage } from 'node:http'
-import type { Addresses } from '../address.ts'
+import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import type { Call } from '../caller-address.ts'
-import { Failure } from '../failure.ts'
-import type { Log } from '../log.ts'
-import type { Budget } from '../memory/kept.ts'
+import type { RequestLike } from '../lib/client-ip.ts'
+import type { MemoryReservation } from '../lib/client-memory.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { MemoryBudget } from '../lib/lru-cache.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
-import type { Bookkeeping } from '../visits/bookkeeping.ts'
-import { type Answer, answerTo, type Content } from './answer.ts'
-import type { Asked } from './asked.ts'
-import { challengeAnswer, isChallenge } from './challenge.ts'
-import { Counting } from './counting.ts'
-import { type Host, Hosts } from './host.ts'
-import { Bodies } from './memory/bodies.ts'
-import type { Pieces } from './memory/pieces.ts'
-import { type Elsewhere, type Https, type Place, Places, type Site } from './memory/places.ts'
-import {
-  BROKEN,
-  EXPIRED,
-  MALFORMED,
-  NO_PAGE,
-  NO_SITE,
-  NO_VERSION,
-  NOT_PUBLISHED,
-  OPTIONS,
-  unavailable,
-} from './pages/pages.ts'
+import { isChallenge, isValidation, respondToChallenge } from './acme-http-challenge.ts'
+import { BodyCache } from './body/body-cache.ts'
+import type { ChunkReader } from './body/chunk-reader.ts'
+import type { ClientTracker } from './client-tracker.ts'
 import { PasswordGate } from './password/password-gate.ts'
-import type { Target } from './target.ts'
-import type { Visitor } from './visitor.ts'
+import type { EdgeRequest } from './request.ts'
+import { type Host, Hosts } from './resolve/host.ts'
+import {
+  type HttpsInfo,
+  type Redirect,
+  type Resolution,
+  type Site,
+  SiteResolver,
+} from './resolve/site-resolver.ts'
+import type { RequestTarget } from './resolve/target.ts'
+import {
+  BAD_REQUEST,
+  INTERNAL_ERROR,
+  OPTIONS_RESPONSE,
+  PAGE_NOT_FOUND,
+  SITE_EXPIRED,
+  SITE_NOT_FOUND,
+  SITE_NOT_PUBLISHED,
+  unavailable,
+  VERSION_NOT_FOUND,
+} from './respond/pages/error-pages.ts'
+import { respond } from './respond/respond.ts'
+import type { BlobSlice, EdgeResponse } from './response.ts'
+import { VisitCounter } from './visit-counter.ts'
 
 interface EdgeOptions {
   store: Store
   blobs: Blobs
-  addresses: Addresses
+  addresses: UrlBuilder
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log
   /** Signs the cookies of sites with a password. */
   secret: string
-  /** The address a visitor calls from, behind whatever proxies are trusted. */
-  addressOf: (call: Call) => string
-  /** What sites and files may take in memory. */
-  budget: Budget
-  /** HTTPS, when this process speaks it. */
-  https?: Https | undefined
-  /** Where visits are counted, when they are. */
-  book?: Bookkeeping | undefined
+  /** The client's address, behind trusted proxies. */
+  clientIp: (call: RequestLike) => string
+  /** Memory budget of sites and files. */
+  budget: MemoryBudget
+  /** The HTTPS server of this process, if enabled. */
+  https?: HttpsInfo | undefined
+  /** Visit statistics, if enabled. */
+  recorder?: VisitRecorder | undefined
 }
 
-/** An answer and the bytes of its body; without them the answer has none. */
-export interface Delivery {
-  answer: Answer
-  body: Buffer | Pieces | undefined
+/** A response with its body, if it has one. */
+export interface ResponseWithBody {
+  response: EdgeResponse
+  body: Buffer | ChunkReader | undefined
 }
 
 /**
- * Door 2, for visitors: host → site → version → path → bytes (contract, "Serving"). What is in memory is answered
- * at once, without the store and without a promise; only what is cold waits. Nothing here throws or rejects: what goes
- * wrong is logged and has an answer too. The lanes beside this file bring the answers to the wire.
+ * Serves visitors: host → site → version → path → bytes (contract, "Serving"). Cached data is served
+ * synchronously, without the store; only cold requests wait. Nothing here throws or rejects: errors are
+ * logged and have responses too. The protocol implementations write the responses.
  */
 export class Edge {
   readonly #store: Store
   readonly #clock: () => number
   readonly #log: Log
   readonly #hosts: Hosts
-  readonly #places: Places
-  readonly #bodies: Bodies
+  readonly #siteResolver: SiteResolver
+  readonly #bodies: BodyCache
   readonly #gate: PasswordGate
-  readonly #counting: Counting | undefined
+  readonly #visitCounter: VisitCounter | undefined
 
-  constructor({ store, blobs, addresses, clock, log, secret, addressOf, budget, https, book }: EdgeOptions) {
+  constructor({
+    store,
+    blobs,
+    addresses,
+    clock,
+    log,
+    secret,
+    clientIp,
+    budget,
+    https,
+    recorder,
+  }: EdgeOptions) {
     this.#store = store
     this.#clock = clock
     this.#log = log
     this.#hosts = new Hosts(addresses)
-    this.#places = new Places({ store, clock, budget, addresses, https })
-    this.#bodies = new Bodies({ blobs, budget })
-    // Behind a proxy that speaks HTTPS nothing comes here that is encrypted.
+    this.#siteResolver = new SiteResolver({ store, clock, budget, addresses, https })
+    this.#bodies = new BodyCache({ blobs, budget })
+    // Behind a TLS-terminating proxy no connection is encrypted here.
     const secure = addresses.base.startsWith('https:') && !https
-    this.#gate = new PasswordGate({ store, clock, secret, secure, addressOf })
+    this.#gate = new PasswordGate({ store, clock, secret, secure, clientIp })
     const siteDomain = addresses.siteDomain.toLowerCase()
-    this.#counting = book && new Counting({ book, addressOf, siteDomain })
+    this.#visitCounter = recorder && new VisitCounter({ recorder, clientIp, siteDomain })
   }
 
   /** Whether a Host header belongs to sites rather than to the API. */
-  knows(host: string | undefined): boolean {
+  servesHost(host: string | undefined): boolean {
     return this.#hosts.read(host).kind !== 'service'
   }
 
   /**
-   * Whether a host name in lower case may have a certificate of its own: the service itself or an active custom domain.
-   * The hosts of sites are covered by one wildcard. UNAVAILABLE when it is not known and the store is away.
+   * Whether a host name in lower case may have a certificate of its own: the service itself or an active
+   * custom domain. Hosts of sites are covered by a wildcard. UNAVAILABLE when it is not cached and the store
+   * is unreachable.
    */
   async mayHaveCertificate(name: string): Promise<boolean> {
     const host = this.#hosts.read(name)
-    if (host.kind === 'service') return this.#hosts.isOwn(name)
+    if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
-    const place = await this.#places.find(host, true)
-    return place.kind === 'elsewhere' || (place.kind === 'site' && !this.#isOver(place))
+    const place = await this.#siteResolver.resolve(host, true)
+    return place.kind === 'elsewhere' || (place.kind === 'site' && !this.#isExpired(place))
   }
 
-  /** These sites or domains changed; undefined when anything may have. For `store.onChange`. */
-  forget(names: readonly string[] | undefined): void {
-    this.#places.forget(names)
+  /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
+  invalidate(names: readonly string[] | undefined): void {
+    this.#siteResolver.invalidate(names)
   }
 
   /**
-   * What a GET or HEAD gets; a promise only when the store has to be asked, undefined when the host is not one of sites.
+   * The response to a GET or HEAD; a promise only when the store is needed, undefined when the host belongs
+   * to no site.
    */
-  answer(asked: Asked): Answer | Promise<Answer> | undefined {
+  respond(asked: EdgeRequest): EdgeResponse | Promise<EdgeResponse> | undefined {
     asked.site = undefined
     try {
-      if (isChallenge(asked.target.path)) return this.#challenged(asked)
+      if (isChallenge(asked.target.path)) return this.#acmeChallenge(asked)
       const host = this.#hosts.read(asked.host)
       if (host.kind === 'service') return undefined
-      const place = this.#places.warm(host, asked.secure)
-      return place ? this.#at(place, asked) : this.#visit(host, asked)
+      const place = this.#siteResolver.peek(host, asked.isSecure)
+      return place ? this.#respondFor(host, place, asked) : this.#serve(host, asked)
     } catch (error) {
-      return this.#failed(asked, error)
+      return this.#failure(asked, error)
     }
   }
 
-  /** Counts what is sent to `visitor`, if it is a visit of a site. */
-  count(asked: Asked, answer: Answer, visitor: Visitor): void {
+  /** Counts a response to `visitor` if it is a visit of a site. */
+  count(asked: EdgeRequest, answer: EdgeResponse, visitor: ClientTracker): void {
     if (asked.site === undefined) return
-    this.#counting!.count(asked, answer, visitor)
+    this.#visitCounter!.count(asked, answer, visitor)
     asked.site = undefined
   }
 
-  /** What a posted password gets. */
-  async guess(asked: Asked, request: IncomingMessage): Promise<Answer> {
+  /** The response to a posted password. */
+  async submitPassword(asked: EdgeRequest, request: IncomingMessage): Promise<EdgeResponse> {
     try {
-      const place = await this.#places.find(this.#hosts.read(asked.host), asked.secure)
-      return this.#absent(place, asked) ?? (await this.#gate.guess(request, place as Site, asked.secure))
+      const place = await this.#siteResolver.resolve(this.#hosts.read(asked.host), asked.isSecure)
+      return (
+        this.#notServable(place, asked) ?? (await this.#gate.submit(request, place as Site, asked.isSecure))
+      )
     } catch (error) {
-      // Who went away before the form had come gets nothing, and nothing is wrong.
-      if (request.destroyed && !request.complete) return MALFORMED
-      return this.#failed(asked, error)
+      // A client that disconnects before the form is complete is not an error.
+      if (request.destroyed && !request.complete) return BAD_REQUEST
+      return this.#failure(asked, error)
     }
   }
 
-  /** What an OPTIONS gets, whatever the path: what the site's `_headers` say is what a preflight asks for. */
-  async options(asked: Asked): Promise<Answer> {
+  /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
+  async options(asked: EdgeRequest): Promise<EdgeResponse> {
     try {
-      const place = await this.#places.find(this.#hosts.read(asked.host), asked.secure)
-      const isOpen = place.kind === 'site' && !this.#isOver(place) && place.passwordHash === null
-      return (isOpen && place.table?.headers?.on(OPTIONS, asked)) || OPTIONS
+      const place = await this.#siteResolver.resolve(this.#hosts.read(asked.host), asked.isSecure)
+      const isOpen = place.kind === 'site' && !this.#isExpired(place) && place.passwordHash === null
+      return (isOpen && place.table?.headers?.apply(OPTIONS_RESPONSE, asked)) || OPTIONS_RESPONSE
     } catch (error) {
-      return this.#failed(asked, error)
+      return this.#failure(asked, error)
     }
   }
 
-  /** The bytes when they are in memory. */
-  warm(content: Content): Buffer | undefined {
-    return this.#bodies.warm(content)
+  /** The bytes when they are cached. */
+  peek(content: BlobSlice): Buffer | undefined {
+    return this.#bodies.peek(content)
   }
 
-  /** An answer with its bytes, or another answer when they cannot be had. The caller has to close pieces. */
-  async deliver(asked: Asked, answer: Answer): Promise<Delivery> {
-    const { content } = answer
-    if (!content) return { answer, body: answer.body }
+  /**
+   * An answer with its bytes, or another answer when they cannot be had. The caller has to close pieces, which count against
+   * `memory`.
+   */
+  async withBody(
+    asked: EdgeRequest,
+    response: EdgeResponse,
+    memory?: MemoryReservation,
+  ): Promise<ResponseWithBody> {
+    const { content } = response
+    if (!content) return { response, body: response.body }
     try {
-      const body = await this.#bodies.open(content)
-      if (body !== undefined) return { answer, body }
+      const body = await this.#bodies.open(content, memory)
+      if (body !== undefined) return { response, body }
     } catch (error) {
-      return whole(this.#failed(asked, error))
+      return inline(this.#failure(asked, error))
     }
-    this.damaged(asked, content, new Error('the blob is missing or has another length'))
-    return content.encoding ? this.#plainly(asked) : whole(BROKEN)
+    this.reportCorruptBlob(asked, content, new Error('the blob is missing or has another length'))
+    return content.encoding ? this.#identityFallback(asked, memory) : inline(INTERNAL_ERROR)
   }
 
-  /** A published file could not be read to its end. */
-  damaged({ host }: Asked, { path, hash, encoding }: Content, error: unknown): void {
-    this.#log.error('a published file cannot be read', { host, path, hash, encoding, error })
+  /** Logs that a published file could not be read to its end. */
+  reportCorruptBlob({ host }: EdgeRequest, { path, hash, encoding }: BlobSlice, error: unknown): void {
+    this.#log.error('cannot read a published file', { host, path, hash, encoding, error })
   }
 
-  #visit(host: Host, asked: Asked): Promise<Answer> {
-    return this.#places
-      .find(host, asked.secure)
-      .then((found) => this.#at(found, asked))
-      .catch((error: unknown) => this.#failed(asked, error))
+  #serve(host: Host, asked: EdgeRequest): Promise<EdgeResponse> {
+    return this.#siteResolver
+      .resolve(host, asked.isSecure)
+      .then((found) => this.#respondFor(host, found, asked))
+      .catch((error: unknown) => this.#failure(asked, error))
   }
 
-  /** What a CA looks for (RFC 8555, 8.3), on whatever host; without that, the site's own file; nobody is sent elsewhere. */
-  async #challenged(asked: Asked): Promise<Answer> {
+  /**
+   * The response to an ACME validation (RFC 8555, 8.3) on any host; otherwise the site's own file, without
+   * redirects.
+   */
+  async #acmeChallenge(asked: EdgeRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(asked.host)
     try {
-      const body = await challengeAnswer(this.#store, asked, this.#clock())
+      const body = await respondToChallenge(this.#store, asked, this.#clock())
       if (body) return body
     } catch (error) {
-      this.#failed(asked, error)
+      this.#failure(asked, error)
     }
-    return host.kind === 'service' ? NO_PAGE : this.#visit(host, { ...asked, secure: true })
+    return host.kind === 'service' ? PAGE_NOT_FOUND : this.#serve(host, { ...asked, isSecure: true })
   }
 
-  #at(place: Place, asked: Asked): Answer {
-    const absent = this.#absent(place, asked)
-    if (absent) return absent
+  #respondFor(host: Host, place: Resolution, asked: EdgeRequest): EdgeResponse {
+    const notServable = this.#notServable(place, asked)
+    if (notServable) return notServable
+    if (host.kind !== 'domain' && isValidation(asked.target.path)) return PAGE_NOT_FOUND
     const site = place as Site
-    if (!this.#gate.admits(site, asked.headers.cookie)) return this.#gate.ask(asked.target)
-    if (!site.table) return site.preview ? NO_VERSION : NOT_PUBLISHED
+    if (!this.#gate.isAuthorized(site, asked.headers.cookie))
+      return this.#gate.showForm(asked.target, asked.isSecure)
+    if (!site.table) return site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED
     const now = this.#clock()
-    if (this.#counting && !site.preview) this.#counting.attend(asked, site, now)
-    return answerTo(site.table, asked, now)
+    if (this.#visitCounter && !site.preview) this.#visitCounter.begin(asked, site, now)
+    return respond(site.table, asked, now)
   }
 
-  #absent(place: Place, { target }: Asked): Answer | undefined {
-    if (place.kind === 'nothing') return NO_SITE
-    if (place.kind === 'elsewhere') return isChallenge(target.path) ? NO_PAGE : sentTo(place, target)
-    return place.kind === 'gone' || this.#isOver(place) ? EXPIRED : undefined
+  #notServable(place: Resolution, { target }: EdgeRequest): EdgeResponse | undefined {
+    if (place.kind === 'nothing') return SITE_NOT_FOUND
+    if (place.kind === 'elsewhere')
+      return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(place, target)
+    return place.kind === 'gone' || this.#isExpired(place) ? SITE_EXPIRED : undefined
   }
 
-  #isOver({ expiresAt }: Site): boolean {
+  #isExpired({ expiresAt }: Site): boolean {
     return expiresAt !== null && this.#clock() >= expiresAt
   }
 
-  /** An encoding that is lost is not missed: the file itself is there. */
-  async #plainly({ host, secure, target, headers }: Asked): Promise<Delivery> {
-    const asked = { host, secure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
-    return this.deliver(asked, (await this.answer(asked)) ?? NO_SITE)
+  /** Falls back to the file itself when an encoding is lost. */
+  async #identityFallback(
+    { host, isSecure, target, headers }: EdgeRequest,
+    memory?: MemoryReservation,
+  ): Promise<ResponseWithBody> {
+    const identityRequest = { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
+    return this.withBody(identityRequest, (await this.respond(identityRequest)) ?? SITE_NOT_FOUND, memory)
   }
 
-  #failed({ host, target }: Asked, error: unknown): Answer {
-    const away = error instanceof Failure
+  #failure({ host, target }: EdgeRequest, error: unknown): EdgeResponse {
+    const away = error instanceof ApiError
     this.#log[away ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
-    return away ? unavailable(error.retryAfterSeconds ?? 5) : BROKEN
+    return away ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR
   }
 }
 
-function whole(answer: Answer): Delivery {
-  return { answer, body: answer.body }
+function inline(response: EdgeResponse): ResponseWithBody {
+  return { response, body: response.body }
 }
 
 /**
- * The same path elsewhere. Browsers may remember for a while what leads to HTTPS; a redirect to another name that they
- * remembered could lead in a circle with one the other way round.
+ * A redirect of the same path to another origin. Browsers may cache a redirect to HTTPS for a while; a cached
+ * redirect to another name could form a loop with a later one in the other direction.
  */
-function sentTo({ origin, sameName }: Elsewhere, { path, query }: Target): Answer {
+function redirectTo({ origin, isSameName }: Redirect, { path, query }: RequestTarget): EdgeResponse {
   const location = `${origin}${path}${query}`
-  const kept = sameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
+  const kept = isSameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
   return { status: 308, headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', kept] }
 }

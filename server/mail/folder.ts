@@ -1,10 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { storageFailure } from '../failure.ts'
-import type { Log } from '../log.ts'
+import { toStorageError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import type { Mail } from './mail.ts'
 
-/** Mail that becomes an `.eml` file for each letter, with its code in the log: for machines without a mail server. */
+/**
+ * Stores each message as an `.eml` file and prints its code in the log: for machines without a mail server.
+ */
 export function folderMail(options: { folder: string; from: string; log: Log; clock: () => number }): Mail {
   let letters = 0
   return {
@@ -18,9 +20,9 @@ export function folderMail(options: { folder: string; from: string; log: Log; cl
         await mkdir(options.folder, { recursive: true, mode: 0o700 })
         await writeFile(file, message as Buffer, { mode: 0o600 })
       } catch (error) {
-        throw storageFailure(error) ?? error
+        throw toStorageError(error) ?? error
       }
-      options.log.info('a letter was written to a file', { to: letter.to, ...(code ? { code } : {}), file })
+      options.log.info('message written to a file', { to: letter.to, ...(code ? { code } : {}), file })
     },
   }
 }

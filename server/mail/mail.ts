@@ -2,15 +2,15 @@ export interface Letter {
   to: string
   subject: string
   text: string
-  /** The secret in the letter; shown in the log only where letters go to files instead of people. */
+  /** The secret in the message; logged only where messages are stored as files. */
   code?: string
 }
 
 /**
- * Sends letters.
+ * Sends messages.
  *
- * `send` resolves once somebody else has taken the letter over: a mail server, or a file that was written.
- * It gives up after 15 seconds. UNAVAILABLE when the letter was not taken over; it may be sent again.
+ * `send` resolves when a mail server has accepted the message or a file was written. It times out after 15
+ * seconds. UNAVAILABLE when the message was not accepted; it may be sent again.
  */
 export interface Mail {
   send(letter: Letter): Promise<void>

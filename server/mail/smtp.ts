@@ -1,11 +1,11 @@
-import { Failure } from '../failure.ts'
-import type { Log } from '../log.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import type { Mail } from './mail.ts'
 
-const TRIES = 2
+const MAX_ATTEMPTS = 2
 
-/** Milliseconds for each step of a delivery; all tries together stay under the contract's 15 seconds. */
-const STEP = 3500
+/** Milliseconds for each step of a delivery; all attempts together stay below the contract's 15 seconds. */
+const STEP_TIMEOUT_MS = 3500
 
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
 export function smtpMail(options: { url: string; from: string; log: Log }): Mail {
@@ -14,18 +14,18 @@ export function smtpMail(options: { url: string; from: string; log: Log }): Mail
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({
         url: options.url,
-        connectionTimeout: STEP,
-        greetingTimeout: STEP,
-        socketTimeout: STEP,
+        connectionTimeout: STEP_TIMEOUT_MS,
+        greetingTimeout: STEP_TIMEOUT_MS,
+        socketTimeout: STEP_TIMEOUT_MS,
       })
       for (let attempt = 1; ; attempt++) {
         try {
           await transport.sendMail({ from: options.from, ...letter })
           return
         } catch (error) {
-          options.log.warn('a letter was not taken by the mail server', { to: letter.to, attempt, error })
-          if (attempt === TRIES || isFinal(error)) {
-            throw new Failure(
+          options.log.warn('mail server rejected a message', { to: letter.to, attempt, error })
+          if (attempt === MAX_ATTEMPTS || isFinal(error)) {
+            throw new ApiError(
               'UNAVAILABLE',
               'The letter could not be sent; check the address and try again',
               {
@@ -40,7 +40,7 @@ export function smtpMail(options: { url: string; from: string; log: Log }): Mail
   }
 }
 
-/** RFC 5321, 4.2.1: a reply of 5xx stays the same however often it is asked for. */
+/** RFC 5321, 4.2.1: a 5xx reply is permanent. */
 function isFinal(error: unknown): boolean {
   return ((error as { responseCode?: number }).responseCode ?? 0) >= 500
 }

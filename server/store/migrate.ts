@@ -1,17 +1,21 @@
 import type { Kysely } from 'kysely'
-import { Failure } from '../failure.ts'
+import { ApiError } from '../lib/errors.ts'
 import * as foundation from './migrations/001-foundation.ts'
 import * as serving from './migrations/002-serving.ts'
 import * as domains from './migrations/003-domains.ts'
 import * as webFace from './migrations/004-web-face.ts'
+import * as ticketKeys from './migrations/005-ticket-keys.ts'
+import * as attemptsAndShares from './migrations/006-attempts-and-shares.ts'
 import type { Schema } from './schema.ts'
 
-/** In order; a migration that was released is never changed, only followed. */
+/** In order. A released migration never changes. */
 const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<void> }[] = [
   { name: '001-foundation', up: foundation.up },
   { name: '002-serving', up: serving.up },
   { name: '003-domains', up: domains.up },
   { name: '004-web-face', up: webFace.up },
+  { name: '005-ticket-keys', up: ticketKeys.up },
+  { name: '006-attempts-and-shares', up: attemptsAndShares.up },
 ]
 
 interface Applied {
@@ -19,8 +23,8 @@ interface Applied {
 }
 
 /**
- * Brings the tables up to date, forward only and all or nothing. Safe when several processes start at once:
- * the transaction takes the write lock first, so the second finds nothing left to do.
+ * Applies pending migrations, forward only and all or nothing. Safe when several processes start at once: the
+ * transaction takes the write lock first, so the second process finds nothing to do.
  */
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -37,7 +41,7 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
     const newer = [...applied].find((name) => !known.has(name))
     if (newer) {
       const sentence = `The data was written by a newer Slipway (migration ${newer}); start that version instead`
-      throw new Failure('UNAVAILABLE', sentence)
+      throw new ApiError('UNAVAILABLE', sentence)
     }
     for (const { name, up } of migrations) {
       if (applied.has(name)) continue

@@ -1,33 +1,35 @@
 import type { Kysely } from 'kysely'
-import { accountsOver } from './queries/accounts.ts'
-import { authoritiesOver } from './queries/authorities.ts'
-import { blobNamesOver } from './queries/blob-names.ts'
-import { certificatesOver } from './queries/certificates.ts'
-import { countersOver } from './queries/counters.ts'
-import { domainsOver } from './queries/domains.ts'
-import { encodingsOver } from './queries/encodings.ts'
-import { leasesOver } from './queries/leases.ts'
-import { signInsOver } from './queries/sign-ins.ts'
-import { sitesOver } from './queries/sites.ts'
-import { versionsOver } from './queries/versions.ts'
-import { visitsOver } from './queries/visits.ts'
+import { accountQueries } from './queries/accounts.ts'
+import { acmeQueries } from './queries/authorities.ts'
+import { blobReferenceQueries } from './queries/blob-names.ts'
+import { certificateQueries } from './queries/certificates.ts'
+import { counterQueries } from './queries/counters.ts'
+import { domainQueries } from './queries/domains.ts'
+import { encodingQueries } from './queries/encodings.ts'
+import { leaseQueries } from './queries/leases.ts'
+import { signInQueries } from './queries/sign-ins.ts'
+import { siteQueries } from './queries/sites.ts'
+import { ticketKeysOver } from './queries/ticket-keys.ts'
+import { versionQueries } from './queries/versions.ts'
+import { visitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
 import type { Queries } from './store.ts'
 
-/** The queries, written once for every SQL engine, over a connection or a transaction. */
-export function queriesOver(db: Kysely<Schema>): Queries {
+/** The queries for every SQL engine, over a connection or a transaction. */
+export function createQueries(db: Kysely<Schema>): Queries {
   return {
-    accounts: accountsOver(db),
-    signIns: signInsOver(db),
-    sites: sitesOver(db),
-    versions: versionsOver(db),
-    blobNames: blobNamesOver(db),
-    encodings: encodingsOver(db),
-    domains: domainsOver(db),
-    certificates: certificatesOver(db),
-    authorities: authoritiesOver(db),
-    counters: countersOver(db),
-    leases: leasesOver(db),
-    visits: visitsOver(db),
+    accounts: accountQueries(db),
+    signIns: signInQueries(db),
+    sites: siteQueries(db),
+    versions: versionQueries(db),
+    blobReferences: blobReferenceQueries(db),
+    encodings: encodingQueries(db),
+    domains: domainQueries(db),
+    certificates: certificateQueries(db),
+    acme: acmeQueries(db),
+    counters: counterQueries(db),
+    leases: leaseQueries(db),
+    visits: visitQueries(db),
+    ticketKeys: ticketKeysOver(db),
   }
 }

@@ -2,13 +2,13 @@ import type { Generated } from 'kysely'
 import type { Plan, PublishedWith } from '../../client/wire.ts'
 
 /**
- * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex.
- * Only what every SQL engine has: text and integers.
+ * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex. Only
+ * types that every SQL engine has: text and integers.
  */
 export interface Schema {
   accounts: AccountRow
-  codes: CodeRow
-  sign_in_failures: SignInFailuresRow
+  sign_in_codes: SignInCodeRow
+  sign_in_sources: SignInSourceRow
   sessions: SessionRow
   sites: SiteRow
   versions: VersionRow
@@ -29,6 +29,7 @@ export interface Schema {
   visit_names: VisitNameRow
   visitors: VisitorRow
   visit_salts: VisitSaltRow
+  ticket_keys: TicketKeyRow
 }
 
 export interface AccountRow {
@@ -37,23 +38,34 @@ export interface AccountRow {
   plan: Plan
   key_hash: string | null
   created_at: number
-  /** Since when its owner is leaving: by then nobody can sign in to it, and what it has is being deleted; null usually. */
+  /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
 }
 
-/** The one code that an address can sign in with. */
-export interface CodeRow {
+/** A mailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
+export interface SignInCodeRow {
+  attempt_hash: string
   email: string
+  /** The network that requested it, as a keyed hash. */
+  network: string
   code_hash: string
-  wrong_tries: number
+  /** Wrong tries that sent the attempt: they end the code. */
+  attempt_tries: number
+  /** Wrong tries of the same network without the attempt: they end the code for callers that do not send the attempt. */
+  open_tries: number
   expires_at: number
 }
 
-/** Wrong tries in a row for an address, over all codes and callers. */
-export interface SignInFailuresRow {
+/** A network or browser that signs in to an address, as a keyed hash; `''` stands for all that never did successfully. */
+export interface SignInSourceRow {
   email: string
+  source: string
+  /** The last successful sign-in; null before the first one. */
+  signed_in_at: number | null
+  /** Wrong tries in a row. */
   wrong_tries: number
   locked_until: number | null
+  changed_at: number
 }
 
 export interface SessionRow {
@@ -61,13 +73,13 @@ export interface SessionRow {
   account_id: string
   created_at: number
   expires_at: number
-  /** What signed in, in words; null when its User-Agent says nothing. */
+  /** Description of the client; null when its User-Agent says nothing. */
   browser: string | null
 }
 
 /**
- * A site. A row is never deleted, so that its slug is never given out again: `gone_at` says since when it is
- * gone, and by then it has no versions.
+ * A site. A row is never deleted, so that its slug is never reused: `gone_at` is the time of its deletion,
+ * after which it has no versions.
  */
 export interface SiteRow {
   slug: string
@@ -88,7 +100,7 @@ export interface SiteRow {
   gone_reason: 'deleted' | 'expired' | 'abandoned' | null
 }
 
-/** A version of a site with its whole manifest; `files` is written at stage and once more at finalize. */
+/** A version of a site with its whole manifest; `files` is written at staging and again at finalize. */
 export interface VersionRow {
   id: string
   slug: string
@@ -97,27 +109,33 @@ export interface VersionRow {
   files: string
   file_count: number
   total_bytes: number
-  /** JSON of what the publish says about the site; applied when the version first goes live. */
+  /** JSON of the metadata in the publish request; applied when the version first goes live. */
   viewer: string
   base_version_id: string | null
   created_at: number
   published_at: number | null
-  /** JSON of `SiteRules`: what finalize read in `_redirects` and `_headers`; null when the version has neither. */
+  /** JSON of `SiteRules`: the parsed `_redirects` and `_headers`; null when the version has neither. */
   rules: string | null
-  /** JSON of `PublishWarning[]`: what finalize found odd; null when nothing was. */
+  /** JSON of `PublishWarning[]`; null when there are none. */
   warnings: string | null
-  /** JSON of `Front`: the root document with the site's metadata in its head; null when it is served as published. */
+  /**
+   * JSON of `RenderedIndex`: the root document with the site's metadata in its head; null when it is served as
+   * published.
+   */
   front: string | null
-  /** 1 once the encodings of all its files were prepared. */
+  /** 1 when the encodings of all its files are complete. */
   encoded: 0 | 1
-  /** The account that staged it, and with what; null for versions from before these were noted. */
+  /** The account that staged it and its credential; null for versions from before this was recorded. */
   published_by: string | null
   published_with: PublishedWith | null
-  /** JSON of `Look`: what lists of sites show of it; null before it is finalized, and for versions from before there was one. */
+  /**
+   * JSON of `Look`: what lists of sites show; null before finalize and for versions from before this was
+   * recorded.
+   */
   look: string | null
 }
 
-/** A file of a pending version whose bytes have come. */
+/** A received file of a pending version. */
 export interface ArrivalRow {
   version_id: string
   file_number: number
@@ -125,21 +143,21 @@ export interface ArrivalRow {
   size: number
 }
 
-/** A site names a blob in a finalized version. What pending ones wait to name are their arrivals. */
+/** A reference from a site to a blob of a finalized version. Those of pending versions are in `arrivals`. */
 export interface BlobNameRow {
   hash: string
   slug: string
 }
 
-/** A blob that nobody named at that time; deleted after a grace time if that is still so. */
+/** A blob that had no reference at that time; deleted after a grace period if that is still so. */
 export interface CondemnedBlobRow {
   hash: string
   since: number
 }
 
 /**
- * The encodings of a blob that are kept beside it, by their size in bytes; null where it would not have shrunk. A blob
- * without a row was not tried yet, or is of a type that does not shrink.
+ * Sizes in bytes of a blob's stored encodings; null where encoding would not have reduced the size. A blob
+ * without a row was not tried yet or is not compressible.
  */
 export interface EncodingRow {
   hash: string
@@ -148,36 +166,41 @@ export interface EncodingRow {
   gzip: number | null
 }
 
-/** A name that an account wants for a site, or has: each account may wait for one, one account has it. */
+/**
+ * A name that an account has or has requested for a site: several accounts may have it pending, one active.
+ */
 export interface DomainRow {
   domain: string
   account_id: string
   slug: string
   status: 'pending' | 'active'
-  /** What the TXT record has to say; random for each account and domain. */
+  /** Required value of the TXT record; random for each account and domain. */
   proof: string
-  /** Why it is pending, or what is wrong with it, in words. */
+  /** Why it is pending, or its current problem, as a message. */
   reason: string | null
   created_at: number
   verified_at: number | null
   checked_at: number | null
-  /** Since when it waits for its proofs: how often they are looked up depends on it; null when it is active. */
+  /** Start of the pending time, which determines the check interval; null when it is active. */
   pending_since: number | null
-  /** The `www` of this root, or the root of this `www`, that visitors are sent to; null for a name that shows the site. */
+  /**
+   * The `www` of this root domain, or the root domain of this `www`, to which visitors are redirected; null
+   * for a name that serves the site.
+   */
   primary_domain: string | null
-  /** JSON of `Found`: what DNS answered at the last look. */
+  /** JSON of `Found`: what DNS returned at the last check. */
   found: string | null
-  /** Since when each look has seen both proofs; null when the last one did not. */
+  /** Since when all checks have found both records; null when the last one did not. */
   proven_since: number | null
-  /** Since when no look has seen an active name point here; null when the last one did. */
+  /** Since when an active name does not point here; null when the last check found that it does. */
   failing_since: number | null
-  /** When it is looked up again; null when only its owner's asking makes that happen. */
+  /** Time of the next check; null when only the owner can trigger it. */
   next_check_at: number | null
-  /** 1 when the last look took long: such names must not be in the way of others. */
+  /** 1 when the last check took long: such names must not delay others. */
   slow: 0 | 1
 }
 
-/** An active name that was deleted: until then only that account can have it again, with the same proof. */
+/** A deleted active name: until then only that account can add it again, with the same token. */
 export interface HeldDomainRow {
   domain: string
   account_id: string
@@ -186,8 +209,8 @@ export interface HeldDomainRow {
 }
 
 /**
- * The certificate of a name and what is to be done about it. What was issued stays until the next one takes its place in
- * the same write. Keys are PKCS#8 in PEM, sealed with the service's secret.
+ * A certificate and its schedule. An issued chain stays until the next one replaces it in one write. Keys are
+ * PKCS#8 in PEM, encrypted with the service's secret.
  */
 export interface CertificateRow {
   /** A custom domain, the service's own host, or `*.{site_domain}`. */
@@ -198,39 +221,45 @@ export interface CertificateRow {
   not_before: number | null
   not_after: number | null
   issued_at: number | null
-  /** What the CA calls it when it is asked about it (RFC 9773, 4.1). */
+  /** The ARI identifier (RFC 9773, 4.1). */
   certificate_id: string | null
-  /** 1 once the CA has said when it wants it renewed: it knows it, so that an order may say what it replaces. */
+  /** 1 when the CA has sent renewal information: an order may then name the certificate it replaces. */
   informed: 0 | 1
-  /** When it is to be renewed, as the CA suggests or by the rule without a suggestion. */
+  /** Time of the renewal, as the CA suggests or by the default rule. */
   renew_at: number | null
-  /** When the CA is asked for its suggestion again (RFC 9773). */
+  /** Time of the next request for renewal information (RFC 9773). */
   information_at: number | null
-  /** The order under way and the key it is for, kept before the CA is asked to issue; null when none is. */
+  /** The pending order and its key, stored before the certificate is requested; null without an order. */
   order_url: string | null
   order_key: string | null
-  /** How it is proven first: as it was last time, or in another way when the CA has looked in vain; null at first. */
+  /**
+   * The preferred challenge type: that of the last success, or another one after a failed validation; null at
+   * first.
+   */
   proof_type: 'http-01' | 'tls-alpn-01' | 'dns-01' | null
-  /** In a row, since the last certificate. */
+  /** Consecutive failures since the last certificate. */
   failures: number
-  /** What went wrong last, in words; null after a success. */
+  /** The last error as a message; null after a success. */
   problem: string | null
-  /** When something is to be done next; null when nothing is until somebody wants it again. */
+  /** Time of the next step; null when nothing is scheduled. */
   due_at: number | null
-  /** Since when nobody wants a certificate of that name; null while somebody does. */
+  /** Since when the certificate is no longer requested; null while it is. */
   unused_since: number | null
 }
 
-/** The service's account at a CA (RFC 8555, 7.3): its key is kept before it is made, so that there is never a second one. */
+/**
+ * The service's account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is
+ * never a second one.
+ */
 export interface AcmeAccountRow {
   directory: string
-  /** PKCS#8 in PEM, sealed. */
+  /** PKCS#8 in PEM, encrypted. */
   key: string
   url: string | null
   created_at: number
 }
 
-/** What any node answers when the CA looks at a name (RFC 8555, 8.3; RFC 8737). */
+/** A challenge that any node answers (RFC 8555, 8.3; RFC 8737). */
 export interface AcmeChallengeRow {
   type: 'http-01' | 'tls-alpn-01'
   name: string
@@ -240,16 +269,19 @@ export interface AcmeChallengeRow {
 }
 
 /**
- * What counts against the limits of the CA: orders, those among them that renew as the CA suggests and so do not count
- * there (`renewal`), certificates for the same names, validations of a name that failed; and until when the CA wants to be
- * left alone (`pause`, by its end).
+ * Requests that count against the limits of the CA: orders, ARI renewals, which do not count there
+ * (`renewal`), certificates for the same names, failed validations; and the end of a requested pause
+ * (`pause`).
  */
 export interface AcmeRequestRow {
   id: string
   kind: 'order' | 'renewal' | 'certificate' | 'failure' | 'pause'
-  /** Sorted, by commas. */
+  /** Sorted, separated by commas. */
   names: string
   at: number
+  /** Of an order: the account that has the name, and the registrable domain; null for the service's own names. */
+  account_id: string | null
+  root: string | null
 }
 
 /** Requests of a caller within one window. */
@@ -259,7 +291,10 @@ export interface CounterRow {
   requests: number
 }
 
-/** What other processes have to forget: everything about a site (its slug) or a domain (its name, which has a dot). */
+/**
+ * An invalidation for other processes: everything about a site (its slug) or a domain (its name, which has a
+ * dot).
+ */
 export interface ChangeRow {
   seq: Generated<number>
   slug: string
@@ -279,11 +314,14 @@ export interface VisitHourRow {
   hour: number
   requests: number
   bytes: number
-  /** Who came in that hour for the first time on its day. */
+  /** Visitors whose first visit of the day was in that hour. */
   visitors: number
 }
 
-/** How often a path was found or missing, or another host led to a site, on one day (`day`: its start, UTC). */
+/**
+ * How often a path was found or missing, or another host referred to a site, on one day (`day`: its start,
+ * UTC).
+ */
 export interface VisitNameRow {
   slug: string
   day: number
@@ -292,15 +330,24 @@ export interface VisitNameRow {
   requests: number
 }
 
-/** Who came to a site on a day, as a hash that nobody can make again once the day's salt is gone; deleted with it. */
+/**
+ * A visitor of a site on a day, as a hash that cannot be computed again after the day's salt is deleted;
+ * deleted with it.
+ */
 export interface VisitorRow {
   slug: string
   day: number
   visitor: string
 }
 
-/** What a day's visitors are hashed with, on every node; deleted after that day. */
+/** The salt for the hashes of a day's visitors, shared by all nodes; deleted after that day. */
 export interface VisitSaltRow {
   day: number
   salt: string
+}
+
+/** The key of TLS session tickets of one period, by its number since 1970; sealed. */
+export interface TicketKeyRow {
+  period: number
+  key: string
 }

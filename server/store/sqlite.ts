@@ -3,73 +3,76 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
-import { diskFailed, diskFull, Failure } from '../failure.ts'
+import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import { migrate } from './migrate.ts'
-import { queriesOver } from './queries.ts'
+import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
-import type { Durability, Forget, Store, Writing } from './store.ts'
+import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 
 interface SqliteOptions {
   file: string
   /** Milliseconds since 1970. */
   clock: () => number
-  /** How often changes of other processes are looked for; the contract allows a second. */
+  /** Interval of the polls for changes of other processes; the contract allows a second. */
   pollMilliseconds?: number
-  /** How long a write waits for those of other processes before the store counts as too busy. */
+  /** How long a write waits for those of other processes before the store counts as overloaded. */
   busyMilliseconds?: number
 }
 
-const BUSY_MILLISECONDS = 5000
+const BUSY_TIMEOUT_MS = 5000
 
-/** The longest pause between two tries for the write lock. */
-const LONGEST_PAUSE = 16
+/** Maximum pause between two attempts to take the write lock. */
+const MAX_RETRY_DELAY_MS = 16
 
-const CHANGES_KEPT_MILLISECONDS = 10 * 60_000
+const CHANGES_RETENTION_MS = 10 * 60_000
 
 /**
  * The store in one SQLite file. One connection writes, one transaction after another; a second one reads, so
- * that a read never sees a write half done and never waits for it. Processes on the same file hear of each
+ * that a read never sees a partial write and never waits for one. Processes on the same file notice each
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, pollMilliseconds = 200, busyMilliseconds = BUSY_MILLISECONDS } = options
-  const patience = () => performance.now() + busyMilliseconds
-  const { writer, reader } = await open(file, patience())
-  // A reader meets a lock only while another process mends what a killed one left, which takes milliseconds.
+  const { file, clock, pollMilliseconds = 200, busyMilliseconds = BUSY_TIMEOUT_MS } = options
+  const busyTimeoutMs = () => performance.now() + busyMilliseconds
+  const { writer, reader } = await openConnections(file, busyTimeoutMs())
+  // A reader meets a lock only while another process recovers the log of a crashed one, which takes
+  // milliseconds.
   reader.exec(`PRAGMA busy_timeout = ${busyMilliseconds}`)
-  const writing = kyselyOver(writer)
-  const reading = kyselyOver(reader, explained)
+  const writing = createKysely(writer)
+  const reading = createKysely(reader, withTranslatedErrors)
 
-  const listeners = new Set<Forget>()
-  const tell = async (slugs: readonly string[] | undefined, own: boolean) => {
+  const listeners = new Set<ChangeListener>()
+  const notifyListeners = async (slugs: readonly string[] | undefined, own: boolean) => {
     if (slugs?.length === 0) return
     await Promise.all([...listeners].map((listener) => listener(slugs, own)))
   }
-  let seen = newestChange(reader)
-  /** Changes of this process that `catchUp` has yet to come past: they were told when they were made. */
+  let seen = getNewestChange(reader)
+  /**
+   * Changes of this process that `pollChanges` has not reached yet: listeners were notified when they were made.
+   */
   const own = new Set<number>()
-  let dataVersion = dataVersionOf(reader)
+  let dataVersion = getDataVersion(reader)
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
   let flushFailure: unknown
 
   async function transaction<T>(
     wanted: Durability,
-    work: (tx: Writing) => Promise<T>,
+    work: (tx: WriteTransaction) => Promise<T>,
     until: number,
   ): Promise<[T, string[]]> {
-    refuseAfterFailedFlush()
+    assertNoFailedFlush()
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
     }
-    await lock(writer, until)
+    await beginImmediate(writer, until)
     const changed = new Set<string>()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
       const result = await work({
-        ...queriesOver(trx),
-        changed: async (slug) => {
+        ...createQueries(trx),
+        notifyChanged: async (slug) => {
           changed.add(slug)
         },
       })
@@ -85,7 +88,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       if (changed.size > 0) {
         await trx
           .deleteFrom('changes')
-          .where('at', '<', at - CHANGES_KEPT_MILLISECONDS)
+          .where('at', '<', at - CHANGES_RETENTION_MS)
           .execute()
       }
       return result
@@ -94,13 +97,13 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     return [result, [...changed]]
   }
 
-  /** What was written before a failed flush may be lost although it reads well, so nothing may be built upon it. */
-  function refuseAfterFailedFlush(): void {
+  /** Writes before a failed flush may be lost although they can be read, so nothing may depend on them. */
+  function assertNoFailedFlush(): void {
     if (flushFailure !== undefined) throw diskFailed(flushFailure)
   }
 
-  async function catchUp(): Promise<void> {
-    const version = dataVersionOf(reader)
+  async function pollChanges(): Promise<void> {
+    const version = getDataVersion(reader)
     if (version === dataVersion) return
     dataVersion = version
     const { oldest, newest } = reader
@@ -117,32 +120,35 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }[]
     seen = newest
     const others = rows.filter((row) => !own.delete(row.seq)).map((row) => row.slug)
-    await tell(missed ? undefined : [...new Set(others)], false)
+    await notifyListeners(missed ? undefined : [...new Set(others)], false)
   }
 
-  const poll = setInterval(() => void catchUp().catch(() => tell(undefined, false)), pollMilliseconds)
+  const poll = setInterval(
+    () => void pollChanges().catch(() => notifyListeners(undefined, false)),
+    pollMilliseconds,
+  )
   poll.unref()
 
   return {
-    read: queriesOver(reading),
+    read: createQueries(reading),
 
     async write(wanted, work) {
-      const until = patience()
-      const turn = last.then(() => transaction(wanted, work, until))
-      last = turn.catch((error: unknown) => {
+      const until = busyTimeoutMs()
+      const queue = last.then(() => transaction(wanted, work, until))
+      last = queue.catch((error: unknown) => {
         if (isFailedFlush(error)) flushFailure = error
       })
-      const [result, changed] = await turn.catch(explain)
-      await tell(changed, true)
+      const [result, changed] = await queue.catch(translateError)
+      await notifyListeners(changed, true)
       return result
     },
 
     onChange: (forget) => void listeners.add(forget),
 
-    catchUp,
+    pollChanges,
 
     async check() {
-      refuseAfterFailedFlush()
+      assertNoFailedFlush()
       try {
         reader.prepare('SELECT 1 FROM accounts LIMIT 1').get()
       } catch (error) {
@@ -158,29 +164,32 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-/** Pages of 4 KiB that gather in the log before they are copied to the file: 16 MiB. */
+/** Pages of 4 KiB in the log before a checkpoint: 16 MiB. */
 const CHECKPOINT_PAGES = 4096
 
-/** Two connections to tables that are up to date. */
-async function open(file: string, until: number): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
+/** Opens two connections and applies migrations. */
+async function openConnections(
+  file: string,
+  until: number,
+): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
   try {
     mkdirSync(dirname(file), { recursive: true })
-    const writer = await connect(file, until)
-    await lock(writer, until)
-    await migrate(kyselyOver(writer))
-    return { writer, reader: await connect(file, until) }
+    const writer = await openConnection(file, until)
+    await beginImmediate(writer, until)
+    await migrate(createKysely(writer))
+    return { writer, reader: await openConnection(file, until) }
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
+    if (error instanceof ApiError) throw error
+    throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
       cause: error,
     })
   }
 }
 
-/** What is deleted is overwritten where it stood, for a secret that is over must not be left in the file. */
-async function connect(file: string, until: number): Promise<DatabaseSync> {
+/** `secure_delete` overwrites deleted rows: an expired secret must not remain in the file. */
+async function openConnection(file: string, until: number): Promise<DatabaseSync> {
   const db = new DatabaseSync(file, { timeout: 0 })
-  await whenFree(until, () =>
+  await retryWhileBusy(until, () =>
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA secure_delete = FAST`,
@@ -189,17 +198,14 @@ async function connect(file: string, until: number): Promise<DatabaseSync> {
   return db
 }
 
-/** Begins a transaction with the write lock, so that it cannot fail for want of it later. */
-function lock(writer: DatabaseSync, until: number): Promise<void> {
-  return whenFree(until, () => writer.exec('begin immediate'))
+/** Begins a transaction with the write lock, so that it cannot fail for lack of it later. */
+function beginImmediate(writer: DatabaseSync, until: number): Promise<void> {
+  return retryWhileBusy(until, () => writer.exec('begin immediate'))
 }
 
-/**
- * Does something as soon as no other process has what it needs. Meanwhile this one goes on with everything else:
- * visitors do not wait for writers.
- */
-async function whenFree(until: number, work: () => void): Promise<void> {
-  for (let milliseconds = 1; ; milliseconds = Math.min(2 * milliseconds, LONGEST_PAUSE)) {
+/** Retries while another process holds the lock, without blocking the event loop. */
+async function retryWhileBusy(until: number, work: () => void): Promise<void> {
+  for (let milliseconds = 1; ; milliseconds = Math.min(2 * milliseconds, MAX_RETRY_DELAY_MS)) {
     try {
       return work()
     } catch (error) {
@@ -209,8 +215,8 @@ async function whenFree(until: number, work: () => void): Promise<void> {
   }
 }
 
-/** Kysely's own dialect over `node:sqlite`; `call` surrounds every call of the latter. */
-function kyselyOver(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
+/** Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. */
+function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = statements.get(sql)
@@ -227,7 +233,7 @@ function kyselyOver(db: DatabaseSync, call = <T>(work: () => T): T => work()): K
       database: {
         close: () => undefined,
         prepare(sql) {
-          if (sql === (db.isTransaction ? 'begin' : 'rollback')) return DONE_ALREADY
+          if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
           const statement = prepare(sql)
           const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
           return {
@@ -242,44 +248,47 @@ function kyselyOver(db: DatabaseSync, call = <T>(work: () => T): T => work()): K
   })
 }
 
-/** A transaction that was begun with its lock, or that SQLite itself took back after an error. */
-const DONE_ALREADY: SqliteStatement = {
+/** The transaction has begun already, or SQLite rolled it back after an error. */
+const NOOP_STATEMENT: SqliteStatement = {
   reader: false,
   all: () => [],
   run: () => ({ changes: 0, lastInsertRowid: 0 }),
   iterate: () => [][Symbol.iterator](),
 }
 
-function dataVersionOf(db: DatabaseSync): number {
+function getDataVersion(db: DatabaseSync): number {
   return (db.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
 }
 
-function newestChange(db: DatabaseSync): number {
+function getNewestChange(db: DatabaseSync): number {
   return (db.prepare('SELECT coalesce(max(seq), 0) AS seq FROM changes').get() as { seq: number }).seq
 }
 
 const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
-/** Busy, locked, read-only, I/O error, corrupt (what could not be read may look so), cannot open, not a database. */
-const AWAY = new Set([5, 6, 8, 10, 11, 14, 26])
+/**
+ * Busy, locked, read-only, I/O error, corrupt (a failed read may be reported as such), cannot open, not a
+ * database.
+ */
+const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 11, 14, 26])
 
-function explained<T>(work: () => T): T {
+function withTranslatedErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    explain(error)
+    translateError(error)
   }
 }
 
-/** Throws SQLite's result codes in the words of the contract. */
-function explain(error: unknown): never {
+/** Translates SQLite's result codes into errors of the contract. */
+function translateError(error: unknown): never {
   const code = resultCode(error)
   if (code === SQLITE_FULL) throw diskFull(error)
-  throw code !== undefined && AWAY.has(code) ? unavailable(error) : error
+  throw code !== undefined && UNAVAILABLE_CODES.has(code) ? unavailable(error) : error
 }
 
-function unavailable(cause: unknown): Failure {
-  return new Failure('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
+function unavailable(cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
     cause,
     retryAfterSeconds: 5,
   })
@@ -291,7 +300,7 @@ function isFailedFlush(error: unknown): boolean {
   return errcode === 1034 || errcode === 1290
 }
 
-/** SQLite's primary result code behind an error, if it is one of SQLite's. */
+/** SQLite's primary result code of an error, if it is one of SQLite's. */
 function resultCode(error: unknown): number | undefined {
   const extended = (error as { errcode?: number } | undefined)?.errcode
   return extended === undefined ? undefined : extended & 0xff

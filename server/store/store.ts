@@ -1,71 +1,75 @@
-import type { Accounts } from './queries/accounts.ts'
-import type { Authorities } from './queries/authorities.ts'
-import type { BlobNames } from './queries/blob-names.ts'
-import type { Certificates } from './queries/certificates.ts'
-import type { Counters } from './queries/counters.ts'
-import type { Domains } from './queries/domains.ts'
-import type { Encodings } from './queries/encodings.ts'
-import type { Leases } from './queries/leases.ts'
-import type { SignIns } from './queries/sign-ins.ts'
-import type { Sites } from './queries/sites.ts'
-import type { Versions } from './queries/versions.ts'
-import type { Visits } from './queries/visits.ts'
+import type { AccountQueries } from './queries/accounts.ts'
+import type { AcmeQueries } from './queries/authorities.ts'
+import type { BlobReferenceQueries } from './queries/blob-names.ts'
+import type { CertificateQueries } from './queries/certificates.ts'
+import type { CounterQueries } from './queries/counters.ts'
+import type { DomainQueries } from './queries/domains.ts'
+import type { EncodingQueries } from './queries/encodings.ts'
+import type { LeaseQueries } from './queries/leases.ts'
+import type { SignInQueries } from './queries/sign-ins.ts'
+import type { SiteQueries } from './queries/sites.ts'
+import type { TicketKeyQueries } from './queries/ticket-keys.ts'
+import type { VersionQueries } from './queries/versions.ts'
+import type { VisitQueries } from './queries/visits.ts'
 
-/** Every question and change that the rules need, by what they are about. */
+/** All queries and changes, by table group. */
 export interface Queries {
-  accounts: Accounts
-  signIns: SignIns
-  sites: Sites
-  versions: Versions
-  blobNames: BlobNames
-  encodings: Encodings
-  domains: Domains
-  certificates: Certificates
-  authorities: Authorities
-  counters: Counters
-  leases: Leases
-  visits: Visits
+  accounts: AccountQueries
+  signIns: SignInQueries
+  sites: SiteQueries
+  versions: VersionQueries
+  blobReferences: BlobReferenceQueries
+  encodings: EncodingQueries
+  domains: DomainQueries
+  certificates: CertificateQueries
+  acme: AcmeQueries
+  counters: CounterQueries
+  leases: LeaseQueries
+  visits: VisitQueries
+  ticketKeys: TicketKeyQueries
 }
 
-/** Within `Store.write`: the same, and a way to say what others have to forget. */
-export interface Writing extends Queries {
-  /** After the commit every process drops what it knows of this site (a slug) or domain (a name with a dot). */
-  changed(name: string): Promise<void>
+/** Within `Store.write`: the queries, and invalidation. */
+export interface WriteTransaction extends Queries {
+  /**
+   * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot).
+   */
+  notifyChanged(name: string): Promise<void>
 }
 
 /**
- * How sure a write must be before it is answered. `durable` survives a power cut in the next millisecond;
- * `soft` survives the death of the process and is never lost before a durable write that came later.
+ * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
+ * `soft` survives a crash of the process and is never lost before a later durable write.
  */
 export type Durability = 'durable' | 'soft'
 
-export type Forget = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
+export type ChangeListener = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
 
 /**
  * The metadata of the service.
  *
- * - Atomic: all of a `write` or nothing. Writes follow one another, over all processes: what a write has read
- *   cannot change before it commits. Any error thrown in `work` undoes it and is thrown on.
+ * - Atomic: all of a `write` or nothing. Writes are serialized over all processes: what a write has read
+ *   cannot change before it commits. An error thrown in `work` rolls it back and is rethrown.
  * - Reads outside a write see committed data only, and nothing older than this process's last write.
- * - Not found is `undefined`, never an error. A write that breaks a unique rule rejects.
+ * - Absence is `undefined`, never an error. A write that violates a unique constraint rejects.
  * - A write must not wait for the network or for another write; it may delete blobs.
- * - `UNAVAILABLE` when the engine is away or too busy, `INSUFFICIENT_STORAGE` when its disk is full.
+ * - `UNAVAILABLE` when the engine is unreachable or overloaded, `INSUFFICIENT_STORAGE` when its disk is full.
  */
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
-  write<T>(durability: Durability, work: (tx: Writing) => Promise<T>): Promise<T>
+  write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
 
   /**
-   * Calls `forget` with the slugs and domains that changed: for changes of this process (`own`) before `write` answers, and
-   * waits for what it returns; for those of others within a second. Undefined stands for everything, when the
-   * engine cannot tell what was missed.
+   * Calls `forget` with the changed slugs and domains: for changes of this process (`own`) before `write`
+   * returns, and waits for its result; for those of other processes within a second. Undefined means
+   * everything, when changes may have been missed.
    */
-  onChange(forget: Forget): void
+  onChange(forget: ChangeListener): void
 
-  /** Looks for changes of other processes now. */
-  catchUp(): Promise<void>
+  /** Polls for changes of other processes now. */
+  pollChanges(): Promise<void>
 
-  /** Rejects with UNAVAILABLE when the store cannot do its work. */
+  /** Rejects with UNAVAILABLE when the store cannot work. */
   check(): Promise<void>
 }

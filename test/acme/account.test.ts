@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { NoncePool } from '../../server/certificates/acme/nonces.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
-import { Nonces } from '../../server/tls/acme/nonces.ts'
-import { Seal } from '../../server/tls/seal.ts'
-import { CaDouble } from './ca-double.ts'
+import { FakeCa } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
 const NAMES = ['www.example.test']
 
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 beforeEach(async () => {
-  ca = await CaDouble.start()
+  ca = await FakeCa.start()
   service = await serviceAtCa(ca)
 })
 
@@ -24,17 +24,17 @@ afterEach(async () => {
 
 describe('nonces', () => {
   test('are asked for once, and then are those of the answers', async () => {
-    await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01') })
+    await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     assert.equal(ca.count('nonce'), 1)
   })
 
   test('are kept up to a number, the newest, when they are some', () => {
-    const nonces = new Nonces()
+    const nonces = new NoncePool()
     const reply = { url: '', status: 200, body: '' }
     for (let number = 0; number < 1000; number++)
-      nonces.keep({ ...reply, headers: { 'replay-nonce': `nonce-${number}` } })
-    nonces.keep({ ...reply, headers: { 'replay-nonce': 'no nonce' } })
-    nonces.keep({ ...reply, headers: {} })
+      nonces.add({ ...reply, headers: { 'replay-nonce': `nonce-${number}` } })
+    nonces.add({ ...reply, headers: { 'replay-nonce': 'no nonce' } })
+    nonces.add({ ...reply, headers: {} })
     const kept = Array.from({ length: 1000 }, () => nonces.take()).filter((nonce) => nonce !== undefined)
     assert.deepEqual(
       kept,
@@ -67,9 +67,9 @@ describe('the account', () => {
 
   test('is that of the process which was first when two have found none', async () => {
     const { store } = service
-    const late = { ...store.read.authorities, account: async () => undefined }
+    const late = { ...store.read.acme, account: async () => undefined }
     const write = store.write.bind(store)
-    const behind = { read: { ...store.read, authorities: late }, write } as unknown as Store
+    const behind = { read: { ...store.read, acme: late }, write } as unknown as Store
     await service.acme.order(NAMES)
     await service.again({ store: behind }).order(NAMES)
     assert.equal(ca.accounts.size, 1)
@@ -81,7 +81,7 @@ describe('the account', () => {
       await ordinary()
       return (request) => request.socket.destroy()
     }
-    await assert.rejects(service.acme.order(NAMES), { trouble: 'away' })
+    await assert.rejects(service.acme.order(NAMES), { kind: 'away' })
     ca.instead = () => undefined
     await service.again().order(NAMES)
     assert.equal(ca.accounts.size, 1)
@@ -90,12 +90,15 @@ describe('the account', () => {
   test('has its key kept before the CA hears of it, sealed', async () => {
     let row: { key: string; url: string | null } | undefined
     ca.instead = async ({ place }) => {
-      if (place === 'new-account') row = await service.store.read.authorities.account(ca.directory)
+      if (place === 'new-account') row = await service.store.read.acme.account(ca.directory)
       return undefined
     }
     await service.acme.order(NAMES)
     assert.equal(row?.url, null)
-    assert.match(new Seal('secret').open(row!.key, `acme account ${ca.directory}`)!, /BEGIN PRIVATE KEY/)
+    assert.match(
+      new SecretBox('secret').decrypt(row!.key, `acme account ${ca.directory}`)!,
+      /BEGIN PRIVATE KEY/,
+    )
   })
 
   test('that the CA has forgotten is made again, with the same key', async () => {
@@ -111,14 +114,14 @@ describe('the account', () => {
 
   test('is not made a second time when its key cannot be opened, and the setting is named', async () => {
     await service.acme.order(NAMES)
-    const stranger = service.again({ seal: new Seal('another secret') })
-    await assert.rejects(stranger.order(NAMES), { trouble: 'refused', message: /SLIPWAY_SECRET/ })
+    const stranger = service.again({ seal: new SecretBox('another secret') })
+    await assert.rejects(stranger.order(NAMES), { kind: 'refused', message: /SLIPWAY_SECRET/ })
     assert.equal(ca.accounts.size, 1)
   })
 
   test('is opened again after the CA was away', async () => {
     ca.instead = ({ place }) => (place === 'new-account' ? { status: 503 } : undefined)
-    await assert.rejects(service.acme.order(NAMES), { trouble: 'away' })
+    await assert.rejects(service.acme.order(NAMES), { kind: 'away' })
     ca.instead = () => undefined
     await service.acme.order(NAMES)
   })

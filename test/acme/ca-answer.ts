@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** An answer of a CA: what is no text goes as JSON. A function answers by itself, or does not. */
-export type CaAnswer =
+export type CaResponse =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | ((request: IncomingMessage, response: ServerResponse) => void)
 
@@ -11,7 +11,7 @@ export function problem(
   type: string,
   detail: string,
   headers: Record<string, string> = {},
-): CaAnswer {
+): CaResponse {
   return {
     status,
     headers: { 'content-type': 'application/problem+json', ...headers },
@@ -21,7 +21,7 @@ export function problem(
 
 /** Headers of the answer go before the `ordinary` ones. */
 export function send(
-  answer: CaAnswer,
+  answer: CaResponse,
   request: IncomingMessage,
   response: ServerResponse,
   ordinary: Record<string, string>,

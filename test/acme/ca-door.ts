@@ -5,21 +5,21 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CaAnswer, send } from './ca-answer.ts'
+import { type CaResponse, send } from './ca-answer.ts'
 import { FOREVER, Issuer } from './issuer.ts'
 
 /** HTTPS on a port that was free, with a certificate of its own issuer. */
-export interface CaDoor {
+export interface FakeCaHttpServer {
   origin: string
   issuer: Issuer
   /** PEM of the issuer's root. */
   caFile: string
   owned: AsyncDisposableStack
   /** Set by whoever opened it. `headers` stand on every answer. */
-  answer: (request: IncomingMessage) => Promise<{ answer: CaAnswer; headers: Record<string, string> }>
+  answer: (request: IncomingMessage) => Promise<{ answer: CaResponse; headers: Record<string, string> }>
 }
 
-export async function openCaDoor(): Promise<CaDoor> {
+export async function openCaDoor(): Promise<FakeCaHttpServer> {
   await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'slipway-ca-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
@@ -39,6 +39,6 @@ export async function openCaDoor(): Promise<CaDoor> {
   })
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const notYet = () => Promise.reject(new Error('nobody answers yet'))
-  const door: CaDoor = { origin, issuer, caFile, owned: opened.move(), answer: notYet }
+  const door: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: notYet }
   return door
 }

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
-import { certificateId } from '../../server/tls/acme/certificate-id.ts'
-import { type CaAnswer, problem } from './ca-answer.ts'
-import { type CaDoor, openCaDoor } from './ca-door.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
+import { type CaResponse, problem } from './ca-answer.ts'
+import { type FakeCaHttpServer, openCaDoor } from './ca-door.ts'
 import { type CaAuthorization, type CaChallenge, type CaOrder, CaOrders } from './ca-orders.ts'
 import { type Issuer, requestedNames } from './issuer.ts'
 import { PublishedLimits } from './published-limits.ts'
-import { readSignedRequest, type SignedRequest, thumbprintOf } from './signed-request.ts'
+import { jwkThumbprint, readSignedRequest, type SignedRequest } from './signed-request.ts'
 
-export interface CaDoubleOptions {
+export interface FakeCaOptions {
   /** Milliseconds since 1970: for the lives of certificates and for the limits. */
   clock?: () => number
   /** How long certificates last, in milliseconds; 90 days. */
@@ -63,13 +63,13 @@ export interface Issued {
   profile: string | undefined
 }
 
-type Ordinary = () => Promise<CaAnswer>
+type Ordinary = () => Promise<CaResponse>
 
 /**
  * A CA of ours that speaks ACME over HTTPS, with renewal information, profiles and the published limits, and that
  * misbehaves as a test wants: everything that is not readonly may be changed at any time.
  */
-export class CaDouble implements AsyncDisposable {
+export class FakeCa implements AsyncDisposable {
   readonly limits: PublishedLimits
   /** All that was asked, in order. */
   readonly asked: Asked[] = []
@@ -90,8 +90,8 @@ export class CaDouble implements AsyncDisposable {
   /** Looks at a name: what it did not like, undefined when it is proven, which is what it finds when nothing is set. */
   look: (sought: Sought) => string | undefined | Promise<string | undefined> = () => undefined
   /** Answers in place of the CA; undefined for its ordinary answer. */
-  instead: (asked: Asked, ordinary: Ordinary) => CaAnswer | undefined | Promise<CaAnswer | undefined> = () =>
-    undefined
+  instead: (asked: Asked, ordinary: Ordinary) => CaResponse | undefined | Promise<CaResponse | undefined> =
+    () => undefined
   /** When it wants a certificate renewed: two thirds into its life when nothing else is set. */
   window: (issued: Issued) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
     start: notBefore + ((notAfter - notBefore) * 2) / 3,
@@ -103,7 +103,7 @@ export class CaDouble implements AsyncDisposable {
   readonly #clock: () => number
   readonly #owned: AsyncDisposableStack
 
-  private constructor(options: CaDoubleOptions, door: CaDoor) {
+  private constructor(options: FakeCaOptions, door: FakeCaHttpServer) {
     this.#clock = options.clock ?? Date.now
     this.limits = new PublishedLimits(this.#clock)
     this.issuer = door.issuer
@@ -116,9 +116,9 @@ export class CaDouble implements AsyncDisposable {
     this.reuse = options.reuse ?? false
   }
 
-  static async start(options: CaDoubleOptions = {}): Promise<CaDouble> {
+  static async start(options: FakeCaOptions = {}): Promise<FakeCa> {
     const door = await openCaDoor()
-    const ca = new CaDouble(options, door)
+    const ca = new FakeCa(options, door)
     door.answer = (request) => ca.#answer(request)
     return ca
   }
@@ -137,7 +137,7 @@ export class CaDouble implements AsyncDisposable {
     return this.asked.filter((asked) => asked.place === place).length
   }
 
-  async #answer(request: IncomingMessage): Promise<{ answer: CaAnswer; headers: Record<string, string> }> {
+  async #answer(request: IncomingMessage): Promise<{ answer: CaResponse; headers: Record<string, string> }> {
     const [, place, id = ''] = request.url!.split('/') as [string, Place, string?]
     const body = await text(request)
     const asked: Asked = {
@@ -177,7 +177,7 @@ export class CaDouble implements AsyncDisposable {
     }
   }
 
-  #open({ place, id }: Asked): CaAnswer {
+  #open({ place, id }: Asked): CaResponse {
     if (place === 'nonce') return { status: 200 }
     if (place === 'directory') return { status: 200, body: this.#directory() }
     if (place === 'renewal-information') return this.#renewalInformation(id)
@@ -195,7 +195,7 @@ export class CaDouble implements AsyncDisposable {
     }
   }
 
-  #renewalInformation(id: string): CaAnswer {
+  #renewalInformation(id: string): CaResponse {
     const issued = this.issued.find((one) => one.id === id)
     if (!issued || !this.renewalInformation) return problem(404, 'malformed', 'There is no such certificate')
     const { start, end } = this.window(issued)
@@ -203,7 +203,7 @@ export class CaDouble implements AsyncDisposable {
     return { status: 200, headers: { 'retry-after': '21600' }, body: { suggestedWindow } }
   }
 
-  #newAccount({ jwk, payload }: SignedRequest): CaAnswer {
+  #newAccount({ jwk, payload }: SignedRequest): CaResponse {
     if (!jwk) return problem(400, 'malformed', 'Show your key')
     const known = this.#accountOf(jwk)
     if (!known && payload?.onlyReturnExisting) return problem(400, 'accountDoesNotExist', 'There is none')
@@ -214,7 +214,7 @@ export class CaDouble implements AsyncDisposable {
     return { status: known ? 200 : 201, headers: { location: url }, body: { status: 'valid' } }
   }
 
-  async #own({ place, id, account, payload }: Asked): Promise<CaAnswer> {
+  async #own({ place, id, account, payload }: Asked): Promise<CaResponse> {
     if (place === 'new-order') return this.#newOrder(account!, payload ?? {})
     const order = this.#orders.orders.get(id)
     if (order?.account === account) {
@@ -231,7 +231,7 @@ export class CaDouble implements AsyncDisposable {
     return problem(404, 'malformed', 'There is nothing of yours here')
   }
 
-  #newOrder(account: string, payload: Record<string, unknown>): CaAnswer {
+  #newOrder(account: string, payload: Record<string, unknown>): CaResponse {
     const identifiers = payload.identifiers as { value: string }[]
     const names = identifiers.map(({ value }) => value)
     const { replaces, profile } = payload as { replaces?: string; profile?: string }
@@ -271,7 +271,7 @@ export class CaDouble implements AsyncDisposable {
     }
   }
 
-  #authorization({ name, wildcard, status, challenges }: CaAuthorization): CaAnswer {
+  #authorization({ name, wildcard, status, challenges }: CaAuthorization): CaResponse {
     return {
       status: 200,
       headers: { 'retry-after': '1' },
@@ -288,11 +288,11 @@ export class CaDouble implements AsyncDisposable {
     return { type, token, status, url: `${this.#origin}/challenge/${id}`, ...(error ? { error } : {}) }
   }
 
-  async #challenge(authorization: CaAuthorization, challenge: CaChallenge): Promise<CaAnswer> {
+  async #challenge(authorization: CaAuthorization, challenge: CaChallenge): Promise<CaResponse> {
     if (authorization.status === 'pending' && challenge.status === 'pending') {
       challenge.status = 'processing'
       const { name, account } = authorization
-      const thumbprint = thumbprintOf(this.accounts.get(account)!)
+      const thumbprint = jwkThumbprint(this.accounts.get(account)!)
       const keyAuthorization = `${challenge.token}.${thumbprint}`
       const detail = await this.look({ type: challenge.type, name, token: challenge.token, keyAuthorization })
       if (detail !== undefined) this.limits.failed(name)
@@ -302,7 +302,7 @@ export class CaDouble implements AsyncDisposable {
     return { status: 200, body: this.#challengeBody(challenge) }
   }
 
-  async #finalize(order: CaOrder, payload: Record<string, unknown>): Promise<CaAnswer> {
+  async #finalize(order: CaOrder, payload: Record<string, unknown>): Promise<CaResponse> {
     if (order.status !== 'ready') return problem(403, 'orderNotReady', `The order is ${order.status}`)
     const csr = new Uint8Array(Buffer.from(payload.csr as string, 'base64url'))
     if (requestedNames(csr).toSorted().join() !== order.names.toSorted().join())
@@ -324,12 +324,12 @@ export class CaDouble implements AsyncDisposable {
     order.status = 'valid'
   }
 
-  #certificate(chain: string): CaAnswer {
+  #certificate(chain: string): CaResponse {
     return { status: 200, headers: { 'content-type': 'application/pem-certificate-chain' }, body: chain }
   }
 
   #accountOf(key: JsonWebKey): string | undefined {
-    return this.accounts.entries().find(([, known]) => thumbprintOf(known) === thumbprintOf(key))?.[0]
+    return this.accounts.entries().find(([, known]) => jwkThumbprint(known) === jwkThumbprint(key))?.[0]
   }
 
   #nonce(): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 
 export interface CaOrder {
   id: string

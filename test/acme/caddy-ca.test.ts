@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomInt, X509Certificate } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { ChallengeType, Proofs } from '../../server/tls/acme/acme.ts'
+import type { ChallengeSolver, ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { type CaddyCa, startCaddyCa } from '../tools/caddy-ca.ts'
-import { needs } from '../tools/part.ts'
-import { Responder } from './responder.ts'
+import { requires } from '../tools/part.ts'
+import { ChallengeServer } from './responder.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const CASES: [ChallengeType, string][] = [
@@ -16,14 +16,14 @@ const LIED = 'lied.caddy.slipway.test'
 /** Where nobody listens. */
 const GONE = 'gone.caddy.slipway.test'
 
-describe("Caddy's CA", needs('caddy-ca'), () => {
-  let responder: Responder
+describe("Caddy's CA", requires('caddy-ca'), () => {
+  let responder: ChallengeServer
   let ca: CaddyCa
   let service: ServiceAtCa
 
   before(async () => {
     const [address, nowhere] = [randomAddress(), randomAddress()]
-    responder = await Responder.start({ address, httpPort: 80, tlsPort: 443 })
+    responder = await ChallengeServer.start({ address, httpPort: 80, tlsPort: 443 })
     const names = [LIED, ...CASES.map(([, name]) => name)]
     const addresses = Object.fromEntries(names.map((name) => [name, address]))
     ca = await startCaddyCa({ ...addresses, [GONE]: nowhere })
@@ -52,14 +52,14 @@ describe("Caddy's CA", needs('caddy-ca'), () => {
   }
 
   test('says why it does not', async () => {
-    const liar: Proofs = {
+    const liar: ChallengeSolver = {
       types: () => ['http-01'],
       present: (proof) => responder.present({ ...proof, keyAuthorization: 'something else' }),
       remove: (proof) => responder.remove(proof),
     }
     const order = await service.acme.order([LIED])
     await assert.rejects(service.acme.prove(order, liar), {
-      trouble: 'failed',
+      kind: 'failed',
       message: /did not find the proof for lied\.caddy\.slipway\.test: The server will not issue/,
     })
     assert.deepEqual(responder.shown, [])
@@ -69,7 +69,7 @@ describe("Caddy's CA", needs('caddy-ca'), () => {
     responder.wanted = ['http-01']
     const order = await service.acme.order([GONE])
     await assert.rejects(service.acme.prove(order, responder), {
-      trouble: 'failed',
+      kind: 'failed',
       message: /did not find the proof for gone\.caddy\.slipway\.test: \w/,
     })
     assert.deepEqual(responder.shown, [])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificateId } from '../../server/tls/acme/certificate-id.ts'
+import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
 
 /** RFC 9773, appendix A. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----

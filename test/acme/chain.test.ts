@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { certificateRequest, newKey } from '../../server/tls/acme/certificate-request.ts'
-import { checkChain } from '../../server/tls/acme/chain.ts'
+import { certificateRequest, newKey } from '../../server/certificates/acme/certificate-request.ts'
+import { checkChain } from '../../server/certificates/acme/chain.ts'
 import { Issuer, requestedNames } from './issuer.ts'
 
 const NOW = Date.UTC(2031, 4, 5)
-const DAY = 86_400_000
-const LIFE = { notBefore: NOW - 3_600_000, notAfter: NOW + 90 * DAY }
+const DAY_MS = 86_400_000
+const LIFE = { notBefore: NOW - 3_600_000, notAfter: NOW + 90 * DAY_MS }
 const NAMES = ['www.example.test', 'example.test']
 
 const issuer = await Issuer.create()
@@ -44,12 +44,12 @@ const wrong: [string, string, RegExp][] = [
   ['that has ended', await issue({ names: NAMES, notBefore: 0, notAfter: NOW }), /ended on 2031-05-05; or/],
   [
     'that has not begun',
-    await issue({ names: NAMES, notBefore: NOW + 2 * DAY, notAfter: NOW + 9 * DAY }),
+    await issue({ names: NAMES, notBefore: NOW + 2 * DAY_MS, notAfter: NOW + 9 * DAY_MS }),
     /begins on 2031-05-07; or this server's clock is wrong/,
   ],
   [
     'that ends before it begins',
-    await issue({ names: NAMES, notBefore: NOW + DAY, notAfter: NOW + 1000 }),
+    await issue({ names: NAMES, notBefore: NOW + DAY_MS, notAfter: NOW + 1000 }),
     /ends before it begins/,
   ],
   ['of nothing', '', /holds no certificate/],

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { certificateId } from '../../server/tls/acme/certificate-id.ts'
+import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
 import { problem } from './ca-answer.ts'
-import { type Asked, CaDouble } from './ca-double.ts'
+import { type Asked, FakeCa } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
 const NAMES = ['www.example.test']
 
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 beforeEach(async () => {
-  ca = await CaDouble.start()
+  ca = await FakeCa.start()
   service = await serviceAtCa(ca)
 })
 
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 describe('an order', () => {
   test('ends with a certificate, and nothing is left to be shown', async () => {
-    const proofs = new UnseenProofs('http-01')
+    const proofs = new NullSolver('http-01')
     const { chain, order } = await obtain(service.acme, NAMES, { proofs })
     assert.equal(new X509Certificate(chain).subjectAltName, 'DNS:www.example.test')
     assert.deepEqual(order.names, NAMES)
@@ -39,9 +39,9 @@ describe('an order', () => {
   })
 
   test('says which certificate it replaces', async () => {
-    const first = await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01') })
+    const first = await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     const replaces = (await certificateId(first.chain))!
-    await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01'), replaces })
+    await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01'), replaces })
     assert.deepEqual(
       ca.issued.map((issued) => issued.replaces),
       [undefined, replaces],
@@ -70,14 +70,14 @@ describe('an order', () => {
 
   test('asks for the profile that was set', async () => {
     ca.profiles = { classic: 'as ever', shortlived: 'six days' }
-    await obtain(service.again({ profile: 'shortlived' }), NAMES, { proofs: new UnseenProofs('http-01') })
+    await obtain(service.again({ profile: 'shortlived' }), NAMES, { proofs: new NullSolver('http-01') })
     assert.equal(ca.issued[0]?.profile, 'shortlived')
   })
 
   test('is not made by another profile than the one that was set, and the setting is named', async () => {
     ca.profiles = { classic: 'as ever' }
     await assert.rejects(service.again({ profile: 'shortlived' }).order(NAMES), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /no profile shortlived \(SLIPWAY_ACME_PROFILE\); it has classic/,
     })
     assert.equal(ca.count('new-order'), 0)

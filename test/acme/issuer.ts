@@ -13,7 +13,7 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import { cryptoKeys, ES256, newKey } from '../../server/tls/acme/certificate-request.ts'
+import { cryptoKeys, ES256, newKey } from '../../server/certificates/acme/certificate-request.ts'
 
 /** A life for certificates that are not to end while a test runs, whatever its clock says. */
 export const FOREVER = { notBefore: Date.UTC(2000), notAfter: Date.UTC(2100) }
@@ -63,7 +63,7 @@ export class Issuer {
       signingAlgorithm: ES256,
       extensions: await authorityExtensions(keys.publicKey, rootKeys.publicKey),
     })
-    return new Issuer(pemOf(root), pemOf(intermediate), keys)
+    return new Issuer(toPem(root), toPem(intermediate), keys)
   }
 
   /** The chain for what a request holds, whatever names it asks for: PEM, leaf first. `csr` is DER. */
@@ -98,7 +98,7 @@ export class Issuer {
         await AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
       ],
     })
-    return pemOf(certificate) + this.#intermediate
+    return toPem(certificate) + this.#intermediate
   }
 }
 
@@ -121,6 +121,6 @@ async function authorityExtensions(key: CryptoKey, signer: CryptoKey): Promise<E
   ]
 }
 
-function pemOf(certificate: { toString(format: 'pem'): string }): string {
+function toPem(certificate: { toString(format: 'pem'): string }): string {
   return `${certificate.toString('pem')}\n`
 }

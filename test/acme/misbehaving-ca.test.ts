@@ -3,22 +3,22 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { AcmeTrouble } from '../../server/tls/acme/acme.ts'
-import { type CaAnswer, problem } from './ca-answer.ts'
-import { type Asked, CaDouble, type Place } from './ca-double.ts'
+import type { AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
+import { type CaResponse, problem } from './ca-answer.ts'
+import { type Asked, FakeCa, type Place } from './ca-double.ts'
 import { type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
 const NAMES = ['www.example.test']
 
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 beforeEach(async () => {
-  ca = await CaDouble.start({ clock: () => NOW })
-  service = await serviceAtCa(ca, { clock: () => NOW, requestTime: 300, pause: soon })
+  ca = await FakeCa.start({ clock: () => NOW })
+  service = await serviceAtCa(ca, { clock: () => NOW, requestTimeoutMs: 300, pause: soon })
 })
 
 afterEach(async () => {
@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 
 interface Expected {
-  trouble: AcmeTrouble
+  kind: AcmeErrorKind
   notBefore?: number
   words?: RegExp
   /** How often the place was asked: once. */
@@ -37,23 +37,23 @@ interface Expected {
 const limited = (retryAfter?: string) =>
   problem(429, 'rateLimited', 'Too many', retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 
-const html: CaAnswer = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
+const html: CaResponse = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
 
-const cut: CaAnswer = (request) => {
+const cut: CaResponse = (request) => {
   request.socket.destroy()
 }
 
-const hang: CaAnswer = () => undefined
+const hang: CaResponse = () => undefined
 
-const switched: CaAnswer = (request) => {
+const switched: CaResponse = (request) => {
   request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\n\r\n')
 }
 
-const headers: CaAnswer = (request) => {
+const headers: CaResponse = (request) => {
   request.socket.write(`HTTP/1.1 200 OK\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(100)}`)
 }
 
-const flood: CaAnswer = (_, response) => {
+const flood: CaResponse = (_, response) => {
   const chunk = Buffer.alloc(65_536, ' ')
   let sent = 0
   const more = () => {
@@ -67,113 +67,109 @@ const flood: CaAnswer = (_, response) => {
   more()
 }
 
-const trickle: CaAnswer = (_, response) => {
+const trickle: CaResponse = (_, response) => {
   response.writeHead(200, { 'content-type': 'application/json' })
   const drip = setInterval(() => response.write(' '), 20)
   response.on('close', () => clearInterval(drip))
 }
 
-const ANSWERS: [string, CaAnswer, Expected][] = [
-  ['429 with a Retry-After of a day', limited('86400'), { trouble: 'limited', notBefore: NOW + DAY }],
+const ANSWERS: [string, CaResponse, Expected][] = [
+  ['429 with a Retry-After of a day', limited('86400'), { kind: 'limited', notBefore: NOW + DAY_MS }],
   [
     '429 with a date',
-    limited(new Date(NOW + 2 * DAY).toUTCString()),
-    { trouble: 'limited', notBefore: NOW + 2 * DAY },
+    limited(new Date(NOW + 2 * DAY_MS).toUTCString()),
+    { kind: 'limited', notBefore: NOW + 2 * DAY_MS },
   ],
-  ['429 without a time', limited(), { trouble: 'limited', notBefore: NOW + 60 * MINUTE }],
+  ['429 without a time', limited(), { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS }],
   [
     '429 with a time that makes no sense',
     limited('soon'),
-    { trouble: 'limited', notBefore: NOW + 60 * MINUTE },
+    { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS },
   ],
-  ['429 until long after', limited('9999999999'), { trouble: 'limited', notBefore: NOW + 7 * DAY }],
-  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { trouble: 'limited', notBefore: NOW }],
+  ['429 until long after', limited('9999999999'), { kind: 'limited', notBefore: NOW + 7 * DAY_MS }],
+  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'limited', notBefore: NOW }],
   [
     '429 in other words',
     { status: 429, body: 'no', headers: { 'retry-after': '60' } },
-    { trouble: 'limited', notBefore: NOW + MINUTE },
+    { kind: 'limited', notBefore: NOW + MINUTE_MS },
   ],
   [
     'rateLimited by another status',
     problem(400, 'rateLimited', 'No', {}),
-    { trouble: 'limited', notBefore: NOW + 60 * MINUTE },
+    { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS },
   ],
-  ['500 with a page', { ...html, status: 500 }, { trouble: 'away', words: /status 500/ }],
+  ['500 with a page', { ...html, status: 500 }, { kind: 'away', words: /status 500/ }],
   [
     '503 with a time',
     problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }),
-    { trouble: 'away', notBefore: NOW + 2 * MINUTE, words: /: Down$/ },
+    { kind: 'away', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ },
   ],
   [
     '503 for a year',
     problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }),
-    { trouble: 'away', notBefore: NOW + DAY },
+    { kind: 'away', notBefore: NOW + DAY_MS },
   ],
-  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { trouble: 'away', asked: 25 }],
-  ['nothing', hang, { trouble: 'away', words: /does not answer within/ }],
-  ['with a byte now and then', trickle, { trouble: 'away', words: /does not answer within/ }],
-  ['and hangs up', cut, { trouble: 'away', words: /cannot be reached \(ECONNRESET\)/ }],
-  ['100 MB', flood, { trouble: 'away', words: /more than a megabyte/ }],
+  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'away', asked: 25 }],
+  ['nothing', hang, { kind: 'away', words: /does not answer within/ }],
+  ['with a byte now and then', trickle, { kind: 'away', words: /does not answer within/ }],
+  ['and hangs up', cut, { kind: 'away', words: /cannot be reached \(ECONNRESET\)/ }],
+  ['100 MB', flood, { kind: 'away', words: /more than a megabyte/ }],
   [
     'a page',
     { ...html, headers: { ...html.headers, location: '/order/1' } },
-    { trouble: 'away', words: /no JSON/ },
+    { kind: 'away', words: /no JSON/ },
   ],
-  ['JSON cut off', located('{"status":'), { trouble: 'away', words: /makes no sense/ }],
-  ['a list', located('[]'), { trouble: 'away', words: /makes no sense/ }],
-  ['null', located('null'), { trouble: 'away', words: /makes no sense/ }],
-  ['an order in no state', located({ status: 'fine' }), { trouble: 'away', words: /state/ }],
+  ['JSON cut off', located('{"status":'), { kind: 'away', words: /makes no sense/ }],
+  ['a list', located('[]'), { kind: 'away', words: /makes no sense/ }],
+  ['null', located('null'), { kind: 'away', words: /makes no sense/ }],
+  ['an order in no state', located({ status: 'fine' }), { kind: 'away', words: /state/ }],
   [
     'an order without an end',
     located({ status: 'pending', authorizations: [] }),
-    { trouble: 'away', words: /without a finalize/ },
+    { kind: 'away', words: /without a finalize/ },
   ],
   [
     'an order of names that are none',
     located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }),
-    { trouble: 'away', words: /without a value/ },
+    { kind: 'away', words: /without a value/ },
   ],
   [
     'an order with far too much to prove',
     located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }),
-    { trouble: 'away', words: /authorizations that make no sense/ },
+    { kind: 'away', words: /authorizations that make no sense/ },
   ],
   [
     'no Location',
     { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } },
-    { trouble: 'away', words: /did not say where the order is/ },
+    { kind: 'away', words: /did not say where the order is/ },
   ],
-  [
-    'a redirect',
-    { status: 302, headers: { location: '/order/1' } },
-    { trouble: 'away', words: /status 302/ },
-  ],
+  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'away', words: /status 302/ }],
   [
     'no, at length',
     problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`),
-    { trouble: 'refused', words: /^[ -~]{100,500}$/ },
+    { kind: 'refused', words: /^[ -~]{100,500}$/ },
   ],
   [
     'that there is no such account, again and again',
     problem(400, 'accountDoesNotExist', 'Who are you?'),
-    { trouble: 'refused', asked: 2, words: /: Who are you\?$/ },
+    { kind: 'refused', asked: 2, words: /: Who are you\?$/ },
   ],
   [
     'with an order for another name',
     located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }),
-    { trouble: 'away', words: /other names/ },
+    { kind: 'away', words: /other names/ },
   ],
-  ['with another protocol', switched, { trouble: 'away' }],
-  ['with endless headers', headers, { trouble: 'away', words: /HEADER_OVERFLOW/ }],
-  ['no, for no reason', { status: 403, body: 'no' }, { trouble: 'refused', words: /status 403/ }],
+  ['with another protocol', switched, { kind: 'away' }],
+  ['with endless headers', headers, { kind: 'away', words: /HEADER_OVERFLOW/ }],
+  ['no, for no reason', { status: 403, body: 'no' }, { kind: 'refused', words: /status 403/ }],
 ]
 
-for (const [what, answer, { trouble, notBefore, words = /./, asked = 1 }] of ANSWERS) {
-  test(`an order that is answered ${what} is ${trouble}, at once`, async () => {
+for (const [what, answer, { kind, notBefore, words = /./, asked = 1 }] of ANSWERS) {
+  test(`an order that is answered ${what} is ${kind}, at once`, async () => {
     answers('new-order', answer)
     await assert.rejects(service.acme.order(NAMES), {
       name: 'AcmeFailure',
-      ...{ trouble, notBefore, message: words },
+      ...{ kind, notBefore, message: words },
     })
     assert.equal(ca.count('new-order'), asked)
     assert.equal(ca.count('order'), 0)
@@ -181,12 +177,12 @@ for (const [what, answer, { trouble, notBefore, words = /./, asked = 1 }] of ANS
   })
 }
 
-function located(body: object | string): CaAnswer {
+function located(body: object | string): CaResponse {
   return { status: 201, headers: { location: '/order/1' }, body }
 }
 
 describe('a CA that is', () => {
-  const directories: [string, CaAnswer, RegExp][] = [
+  const directories: [string, CaResponse, RegExp][] = [
     ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /none of HTTPS/],
     ['behind a page', html, /no JSON/],
     ['without a directory', { status: 404 }, /status 404/],
@@ -204,7 +200,7 @@ describe('a CA that is', () => {
 
   test('not trusted is not talked to, and the setting is named', async () => {
     await assert.rejects(service.again({ caFile: undefined }).order(NAMES), {
-      trouble: 'away',
+      kind: 'away',
       message: /certificate that is not trusted \(.+SLIPWAY_ACME_CA_FILE\)/,
     })
     assert.deepEqual(ca.asked, [])
@@ -216,7 +212,7 @@ describe('a CA that is', () => {
     const { port } = server.address() as AddressInfo
     server.close()
     const acme = service.again({ directory: `https://127.0.0.1:${port}/directory` })
-    await assert.rejects(acme.order(NAMES), { trouble: 'away', message: /\(ECONNREFUSED\)/ })
+    await assert.rejects(acme.order(NAMES), { kind: 'away', message: /\(ECONNREFUSED\)/ })
   })
 
   test('only for accounts made elsewhere is asked for none, and the settings are named', async () => {
@@ -226,7 +222,7 @@ describe('a CA that is', () => {
       return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
     }
     await assert.rejects(service.acme.order(NAMES), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
     })
     assert.equal(ca.count('new-account'), 0)
@@ -234,11 +230,11 @@ describe('a CA that is', () => {
 
   test('out of nonces is away', async () => {
     answers('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
-    await assert.rejects(service.acme.order(NAMES), { trouble: 'away', message: /gave no nonce/ })
+    await assert.rejects(service.acme.order(NAMES), { kind: 'away', message: /gave no nonce/ })
   })
 })
 
-function answers(place: Place, answer: CaAnswer): void {
+function answers(place: Place, answer: CaResponse): void {
   ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
 }
 

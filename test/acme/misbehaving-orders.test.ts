@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { certificateRequest } from '../../server/tls/acme/certificate-request.ts'
-import { type CaAnswer, problem } from './ca-answer.ts'
-import { type Asked, CaDouble, type Place } from './ca-double.ts'
+import { certificateRequest } from '../../server/certificates/acme/certificate-request.ts'
+import { type CaResponse, problem } from './ca-answer.ts'
+import { type Asked, FakeCa, type Place } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
 const NAMES = ['www.example.test']
 
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 beforeEach(async () => {
-  ca = await CaDouble.start({ clock: () => NOW })
-  service = await serviceAtCa(ca, { clock: () => NOW, requestTime: 300, pause: soon })
+  ca = await FakeCa.start({ clock: () => NOW })
+  service = await serviceAtCa(ca, { clock: () => NOW, requestTimeoutMs: 300, pause: soon })
 })
 
 afterEach(async () => {
@@ -24,16 +24,16 @@ afterEach(async () => {
   await ca[Symbol.asyncDispose]()
 })
 
-const html: CaAnswer = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
+const html: CaResponse = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
 
-const proofs = new UnseenProofs('http-01', 'dns-01')
+const proofs = new NullSolver('http-01', 'dns-01')
 
 describe('while names are proven', () => {
   test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
     const order = await service.acme.order(NAMES)
     answers('authorization', authorization({ status: 'processing', error: { detail: 'nobody home' } }))
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', message: /nobody home/ })
-    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE)
+    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow', message: /nobody home/ })
+    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE_MS)
     ca.instead = () => undefined
     await service.acme.prove((await service.acme.resume(order.url))!, proofs)
   })
@@ -42,7 +42,7 @@ describe('while names are proven', () => {
     const order = await service.acme.order(NAMES)
     const headers = { 'retry-after': '86400' }
     answers('authorization', { ...authorization({ status: 'processing' }), headers })
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow', notBefore: NOW + DAY })
+    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow', notBefore: NOW + DAY_MS })
     assert.deepEqual(service.paused, [])
   })
 
@@ -53,7 +53,7 @@ describe('while names are proven', () => {
       const answer = (await ordinary()) as { body: object; status: number }
       return { ...answer, body: { ...answer.body, status: 'pending' } }
     }
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'slow' })
+    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow' })
     assert.ok(ca.count('order') < 100)
   })
 
@@ -67,7 +67,7 @@ describe('while names are proven', () => {
   test('a CA that is away until later is not waited for', async () => {
     const order = await service.acme.order(NAMES)
     answers('order', { status: 503, headers: { 'retry-after': '10' } })
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'away', notBefore: NOW + 10_000 })
+    await assert.rejects(service.acme.prove(order, proofs), { kind: 'away', notBefore: NOW + 10_000 })
     assert.equal(ca.count('order'), 1)
   })
 
@@ -76,7 +76,7 @@ describe('while names are proven', () => {
     const identifier = { type: 'dns', value: 'example.test' }
     answers('authorization', authorization({}, { identifier, wildcard: true }))
     await assert.rejects(service.acme.prove(order, proofs), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /takes http-01 for/,
     })
   })
@@ -84,7 +84,7 @@ describe('while names are proven', () => {
   test('a CA that stays away is', async () => {
     const order = await service.acme.order(NAMES)
     answers('order', { status: 502 })
-    await assert.rejects(service.acme.prove(order, proofs), { trouble: 'away' })
+    await assert.rejects(service.acme.prove(order, proofs), { kind: 'away' })
     assert.equal(ca.count('order'), 3)
   })
 
@@ -115,7 +115,7 @@ test('an order of another account is of nobody', async () => {
   answers('order', problem(403, 'unauthorized', 'Not yours'))
   assert.equal(await service.acme.resume(url), undefined)
   answers('order', problem(403, 'userActionRequired', 'New terms'))
-  await assert.rejects(service.acme.resume(url), { trouble: 'refused', message: /New terms/ })
+  await assert.rejects(service.acme.resume(url), { kind: 'refused', message: /New terms/ })
 })
 
 describe('while a certificate is issued', () => {
@@ -123,7 +123,7 @@ describe('while a certificate is issued', () => {
     const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
     const { key, csr } = await certificateRequest(NAMES)
     stateOfOrders('processing')
-    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'slow' })
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'slow' })
     const processing = await service.acme.resume(ready.url)
     assert.equal(processing?.status, 'processing')
     ca.instead = () => undefined
@@ -138,7 +138,7 @@ describe('while a certificate is issued', () => {
     stateOfOrders('invalid', { detail: 'CAA forbids it' })
     const { csr } = await certificateRequest(NAMES)
     await assert.rejects(service.acme.finalize(ready, csr), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /: CAA forbids it$/,
     })
   })
@@ -146,13 +146,13 @@ describe('while a certificate is issued', () => {
   test('a request for other names is refused in the words of the CA', async () => {
     const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
     const { csr } = await certificateRequest(['other.example.test'])
-    await assert.rejects(service.acme.finalize(ready, csr), { trouble: 'refused', type: 'badCSR' })
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'refused', type: 'badCSR' })
   })
 
   test('a page in place of the certificate is none', async () => {
     answers('certificate', html)
     await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
-      trouble: 'away',
+      kind: 'away',
       message: /no certificate/,
     })
   })
@@ -160,8 +160,8 @@ describe('while a certificate is issued', () => {
   test('a certificate of something else is none', async () => {
     const { chain } = await ca.issuer.issueWithKey({
       names: NAMES,
-      notBefore: NOW - DAY,
-      notAfter: NOW + DAY,
+      notBefore: NOW - DAY_MS,
+      notAfter: NOW + DAY_MS,
     })
     const headers = { 'content-type': 'application/pem-certificate-chain' }
     answers('certificate', { status: 200, headers, body: chain })
@@ -169,7 +169,7 @@ describe('while a certificate is issued', () => {
   })
 })
 
-function answers(place: Place, answer: CaAnswer): void {
+function answers(place: Place, answer: CaResponse): void {
   ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
 }
 

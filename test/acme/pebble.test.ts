@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
-import { Responder } from './responder.ts'
+import { ChallengeServer } from './responder.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const KINDS = [
@@ -21,13 +21,13 @@ const MOODS = [
 ]
 
 for (const { mood, options } of MOODS) {
-  describe(`Pebble ${mood}`, needs('pebble'), () => {
-    let responder: Responder
+  describe(`Pebble ${mood}`, requires('pebble'), () => {
+    let responder: ChallengeServer
     let pebble: Pebble
     let service: ServiceAtCa
 
     before(async () => {
-      responder = await Responder.start()
+      responder = await ChallengeServer.start()
       pebble = await startPebble({ ...responder.ports, ...options })
       responder.texts = pebble
       service = await serviceAtCa(pebble, { email: 'ops@example.test' })
@@ -71,21 +71,21 @@ for (const { mood, options } of MOODS) {
   })
 }
 
-test('the failure of a validation is told in the words of the CA', needs('pebble'), async () => {
-  await using responder = await Responder.start()
+test('the failure of a validation is told in the words of the CA', requires('pebble'), async () => {
+  await using responder = await ChallengeServer.start()
   await using pebble = await startPebble({ ...responder.ports })
   await using service = await serviceAtCa(pebble)
   responder.texts = pebble
   const order = await service.acme.order(['wrong.example.test'])
   const liar = {
     types: () => ['http-01'] as const,
-    present: (proof: Parameters<Responder['present']>[0]) =>
+    present: (proof: Parameters<ChallengeServer['present']>[0]) =>
       responder.present({ ...proof, keyAuthorization: 'something else' }),
     remove: responder.remove.bind(responder),
   }
   await assert.rejects(service.acme.prove(order, liar), {
     name: 'AcmeFailure',
-    trouble: 'failed',
+    kind: 'failed',
     type: 'unauthorized',
     message: /did not find the proof for wrong\.example\.test: .*something else/,
   })
@@ -93,13 +93,13 @@ test('the failure of a validation is told in the words of the CA', needs('pebble
   assert.deepEqual(responder.shown, [])
 })
 
-describe('a CA that wants accounts made elsewhere', needs('pebble'), () => {
+describe('a CA that wants accounts made elsewhere', requires('pebble'), () => {
   const eab = { keyId: 'kid-1', hmacKey: 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W' }
-  let responder: Responder
+  let responder: ChallengeServer
   let pebble: Pebble
 
   before(async () => {
-    responder = await Responder.start()
+    responder = await ChallengeServer.start()
     pebble = await startPebble({ ...responder.ports, externalAccounts: { [eab.keyId]: eab.hmacKey } })
   })
 
@@ -116,7 +116,7 @@ describe('a CA that wants accounts made elsewhere', needs('pebble'), () => {
   test('opens none without, and the settings are named', async () => {
     await using service = await serviceAtCa(pebble)
     await assert.rejects(service.acme.order(['a.test']), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
     })
   })
@@ -124,7 +124,7 @@ describe('a CA that wants accounts made elsewhere', needs('pebble'), () => {
   test('opens none with another key', async () => {
     await using service = await serviceAtCa(pebble, { eab: { ...eab, hmacKey: 'AAAA' } })
     await assert.rejects(service.acme.order(['a.test']), {
-      trouble: 'refused',
+      kind: 'refused',
       message: /not open an account/,
     })
   })

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
-import { CaDouble, type Sought } from './ca-double.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import { FakeCa, type Sought } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
 const NAMES = ['www.example.test']
 
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 beforeEach(async () => {
-  ca = await CaDouble.start()
+  ca = await FakeCa.start()
   service = await serviceAtCa(ca)
 })
 
@@ -27,7 +27,7 @@ describe('proofs', () => {
     [['dns-01'], 'dns-01'],
   ] as [ChallengeType[], ChallengeType][]) {
     test(`are of the first type that can be shown: ${wanted.join(', ')}`, async () => {
-      const proofs = new UnseenProofs(...wanted)
+      const proofs = new NullSolver(...wanted)
       await obtain(service.acme, [...NAMES, 'example.test'], { proofs })
       assert.deepEqual(
         proofs.presented.map(({ type, name }) => [type, name]),
@@ -38,7 +38,7 @@ describe('proofs', () => {
   }
 
   test('are there when the CA looks, and are what it looks for', async () => {
-    const proofs = new UnseenProofs('http-01')
+    const proofs = new NullSolver('http-01')
     const sought: Sought[] = []
     ca.look = (one) => {
       sought.push(one)
@@ -50,7 +50,7 @@ describe('proofs', () => {
   })
 
   test('of a wildcard are in DNS', async () => {
-    const proofs = new UnseenProofs('http-01', 'dns-01')
+    const proofs = new NullSolver('http-01', 'dns-01')
     await obtain(service.acme, ['*.example.test', 'example.test'], { proofs })
     assert.deepEqual(
       proofs.presented.map(({ type, name }) => [type, name]),
@@ -64,8 +64,8 @@ describe('proofs', () => {
 
   test('that were found once are not shown again', async () => {
     ca.reuse = true
-    await obtain(service.acme, NAMES, { proofs: new UnseenProofs('http-01') })
-    const proofs = new UnseenProofs('http-01')
+    await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
+    const proofs = new NullSolver('http-01')
     const order = await service.acme.order([...NAMES, 'new.example.test'])
     await service.acme.prove(order, proofs)
     assert.deepEqual(
@@ -88,9 +88,9 @@ describe('proofs', () => {
       return (request) => request.socket.destroy()
     }
     const order = await service.acme.order(NAMES)
-    await assert.rejects(service.acme.prove(order, new UnseenProofs('http-01')), { trouble: 'away' })
+    await assert.rejects(service.acme.prove(order, new NullSolver('http-01')), { kind: 'away' })
     ca.instead = () => undefined
-    const proofs = new UnseenProofs('tls-alpn-01', 'http-01')
+    const proofs = new NullSolver('tls-alpn-01', 'http-01')
     const proving = service.again().prove(order, proofs)
     await proofs.shown.promise
     looking.resolve(undefined)
@@ -104,9 +104,9 @@ describe('proofs', () => {
 
   test('that were not found are told in the words of the CA, and taken away', async () => {
     ca.look = ({ name }) => (name === 'b.test' ? 'read \u001b[31mnothing\nthere' : undefined)
-    const proofs = new UnseenProofs('http-01')
+    const proofs = new NullSolver('http-01')
     await assert.rejects(service.acme.prove(await service.acme.order(['a.test', 'b.test']), proofs), {
-      trouble: 'failed',
+      kind: 'failed',
       type: 'unauthorized',
       message: 'The certificate authority did not find the proof for b.test: read [31mnothing there',
     })
@@ -115,7 +115,7 @@ describe('proofs', () => {
   })
 
   test('that cannot be shown are taken away, and the reason is passed on', async () => {
-    const proofs = new UnseenProofs('http-01')
+    const proofs = new NullSolver('http-01')
     const reason = new Error('the store is away')
     proofs.present = (proof) => {
       proofs.now.push(proof)
@@ -130,7 +130,7 @@ describe('proofs', () => {
     const now = performance.now.bind(performance)
     let gone = 0
     t.mock.method(performance, 'now', () => now() + gone)
-    const proofs = new UnseenProofs('dns-01')
+    const proofs = new NullSolver('dns-01')
     const present = proofs.present.bind(proofs)
     proofs.present = async (proof) => {
       gone += 90_000
@@ -141,7 +141,7 @@ describe('proofs', () => {
   })
 
   test('that cannot be taken away are logged, and the order goes on', async () => {
-    const proofs = new UnseenProofs('http-01')
+    const proofs = new NullSolver('http-01')
     const reason = new Error('the store is away')
     proofs.remove = () => Promise.reject(reason)
     await obtain(service.acme, NAMES, { proofs })
@@ -150,8 +150,8 @@ describe('proofs', () => {
 
   test('that the CA does not take are refused, and those it takes are named', async () => {
     const order = await service.acme.order(['*.example.test'])
-    await assert.rejects(service.acme.prove(order, new UnseenProofs('http-01')), {
-      trouble: 'refused',
+    await assert.rejects(service.acme.prove(order, new NullSolver('http-01')), {
+      kind: 'refused',
       message: /takes dns-01 for \*\.example\.test, which cannot be shown/,
     })
   })

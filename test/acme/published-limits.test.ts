@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { CaDouble } from './ca-double.ts'
+import { FakeCa } from './ca-double.ts'
 import { PublishedLimits } from './published-limits.ts'
 import { obtain, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 let now: number
 let limits: PublishedLimits
@@ -23,8 +23,11 @@ test('300 orders in 3 hours are taken, renewals not counted', () => {
     assert.equal(limits.order([`${order}.test`], false), undefined)
     assert.equal(limits.order([`${order}.test`], true), undefined)
   }
-  assert.deepEqual(limits.order(['more.test'], false), { limit: 'order', notBefore: begin + 1000 + 3 * HOUR })
-  now = begin + 1000 + 3 * HOUR
+  assert.deepEqual(limits.order(['more.test'], false), {
+    limit: 'order',
+    notBefore: begin + 1000 + 3 * HOUR_MS,
+  })
+  now = begin + 1000 + 3 * HOUR_MS
   assert.equal(limits.order(['more.test'], false), undefined)
   assert.equal(limits.passed.length, 1)
 })
@@ -38,29 +41,29 @@ test('5 certificates for just the same names are issued in 7 days', () => {
   assert.equal(limits.order(['a.test', 'b.test'], true), undefined)
   assert.deepEqual(limits.order(['a.test', 'b.test'], false), {
     limit: 'duplicate',
-    notBefore: now + 7 * DAY,
+    notBefore: now + 7 * DAY_MS,
   })
 })
 
 test('a name may fail 5 times in an hour', () => {
   for (let failed = 0; failed < 5; failed++) limits.failed('a.test')
   assert.equal(limits.order(['b.test', 'a.test'], false)?.limit, 'failure')
-  now += HOUR
+  now += HOUR_MS
   assert.equal(limits.order(['b.test', 'a.test'], false), undefined)
 })
 
 test('the CA of the tests says no when its limits are passed, and when to come back', async () => {
   now = Date.now()
-  await using ca = await CaDouble.start({ clock: () => now })
+  await using ca = await FakeCa.start({ clock: () => now })
   await using service = await serviceAtCa(ca, { clock: () => now })
-  const proofs = new UnseenProofs('http-01')
+  const proofs = new NullSolver('http-01')
   for (let times = 0; times < 5; times++) await obtain(service.acme, ['a.test'], { proofs })
-  await assert.rejects(service.acme.order(['a.test']), { trouble: 'limited', notBefore: now + 7 * DAY })
+  await assert.rejects(service.acme.order(['a.test']), { kind: 'limited', notBefore: now + 7 * DAY_MS })
   await service.acme.order(['a.test'], ca.issued.at(-1)!.id)
   ca.look = () => 'nothing there'
   for (let times = 0; times < 5; times++)
     await assert.rejects(service.acme.prove(await service.acme.order(['b.test']), proofs), {
-      trouble: 'failed',
+      kind: 'failed',
     })
-  await assert.rejects(service.acme.order(['b.test']), { trouble: 'limited', notBefore: now + HOUR })
+  await assert.rejects(service.acme.order(['b.test']), { kind: 'limited', notBefore: now + HOUR_MS })
 })

@@ -1,10 +1,10 @@
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** The limits that a large public CA publishes. */
 const LIMITS = {
-  order: { count: 300, window: 3 * HOUR },
-  duplicate: { count: 5, window: 7 * 24 * HOUR },
-  failure: { count: 5, window: HOUR },
+  order: { count: 300, window: 3 * HOUR_MS },
+  duplicate: { count: 5, window: 7 * 24 * HOUR_MS },
+  failure: { count: 5, window: HOUR_MS },
 } as const
 
 export type LimitName = keyof typeof LIMITS

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { certificateId } from '../../server/tls/acme/certificate-id.ts'
-import { CaDouble } from './ca-double.ts'
+import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
+import { FakeCa } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { UnseenProofs } from './unseen-proofs.ts'
+import { NullSolver } from './unseen-proofs.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 let now = NOW
-let ca: CaDouble
+let ca: FakeCa
 let service: ServiceAtCa
 
 before(async () => {
-  ca = await CaDouble.start({ clock: () => now })
+  ca = await FakeCa.start({ clock: () => now })
   service = await serviceAtCa(ca, { clock: () => now })
 })
 
@@ -31,16 +31,16 @@ beforeEach(() => {
 })
 
 test('the CA says when it wants its certificate renewed', async () => {
-  const proofs = new UnseenProofs('http-01')
+  const proofs = new NullSolver('http-01')
   now = Date.now()
   const { chain } = await obtain(service.acme, ['www.example.test'], { proofs })
-  const [start, end] = [now + 3 * DAY, now + 4 * DAY]
+  const [start, end] = [now + 3 * DAY_MS, now + 4 * DAY_MS]
   ca.window = () => ({ start, end })
   assert.equal(await service.acme.hasRenewalInformation(), true)
   assert.deepEqual(await service.acme.renewalInformation((await certificateId(chain))!), {
     start,
     end,
-    askAgainAt: now + 6 * HOUR,
+    askAgainAt: now + 6 * HOUR_MS,
   })
 })
 
@@ -52,8 +52,8 @@ test('a CA that is away says so, and when it is back', async () => {
   ca.instead = ({ place }) =>
     place === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
   await assert.rejects(service.acme.renewalInformation('AAAA.AAAA'), {
-    trouble: 'away',
-    notBefore: NOW + MINUTE,
+    kind: 'away',
+    notBefore: NOW + MINUTE_MS,
   })
 })
 
@@ -61,17 +61,17 @@ const WINDOW = { start: '2031-05-08T00:00:00Z', end: '2031-05-09T00:00:00.123456
 const READ = { start: Date.UTC(2031, 4, 8), end: Date.UTC(2031, 4, 9, 0, 0, 0, 123) }
 
 for (const [retryAfter, wait] of [
-  ['3600', HOUR],
-  ['0', MINUTE],
-  ['1', MINUTE],
-  ['86400', 6 * HOUR],
-  [new Date(NOW + 2 * HOUR).toUTCString(), 2 * HOUR],
-  ['Thu, 01 Jan 1970 00:00:00 GMT', MINUTE],
-  ['-5', 6 * HOUR],
-  ['now', 6 * HOUR],
-  ['', 6 * HOUR],
+  ['3600', HOUR_MS],
+  ['0', MINUTE_MS],
+  ['1', MINUTE_MS],
+  ['86400', 6 * HOUR_MS],
+  [new Date(NOW + 2 * HOUR_MS).toUTCString(), 2 * HOUR_MS],
+  ['Thu, 01 Jan 1970 00:00:00 GMT', MINUTE_MS],
+  ['-5', 6 * HOUR_MS],
+  ['now', 6 * HOUR_MS],
+  ['', 6 * HOUR_MS],
 ] as const) {
-  test(`a Retry-After of "${retryAfter}" means ${wait / MINUTE} minutes`, async () => {
+  test(`a Retry-After of "${retryAfter}" means ${wait / MINUTE_MS} minutes`, async () => {
     says({ suggestedWindow: WINDOW }, retryAfter)
     assert.deepEqual(await ask(), { ...READ, askAgainAt: NOW + wait })
   })
@@ -110,7 +110,7 @@ for (const [what, body] of NONSENSE) {
     assert.equal(await ask(), undefined)
     assert.deepEqual(
       service.logged.map(({ message }) => message),
-      ['what the certificate authority says about renewal makes no sense'],
+      ['certificate authority sent invalid renewal information'],
     )
   })
 }
@@ -120,7 +120,7 @@ test('a page is no suggestion', async () => {
     place === 'renewal-information'
       ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }
       : undefined
-  await assert.rejects(ask(), { trouble: 'away' })
+  await assert.rejects(ask(), { kind: 'away' })
 })
 
 test('the directory is read once for many questions, and again when it is old or the clock has jumped', async () => {
@@ -128,13 +128,13 @@ test('the directory is read once for many questions, and again when it is old or
   const acme = service.again()
   const before = ca.count('directory')
   await Promise.all([1, 2, 3].map(() => acme.renewalInformation('a.b')))
-  now += 9 * MINUTE
+  now += 9 * MINUTE_MS
   await acme.renewalInformation('a.b')
   assert.equal(ca.count('directory') - before, 1)
-  now += 2 * MINUTE
+  now += 2 * MINUTE_MS
   await acme.renewalInformation('a.b')
   assert.equal(ca.count('directory') - before, 2)
-  now -= DAY
+  now -= DAY_MS
   await acme.renewalInformation('a.b')
   assert.equal(ca.count('directory') - before, 3)
 })

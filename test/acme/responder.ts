@@ -3,8 +3,12 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls'
-import type { ChallengeType, Proof, Proofs } from '../../server/tls/acme/acme.ts'
-import { challengeCertificate } from '../../server/tls/acme/challenge-certificate.ts'
+import type {
+  ChallengeResponse,
+  ChallengeSolver,
+  ChallengeType,
+} from '../../server/certificates/acme/acme.ts'
+import { challengeCertificate } from '../../server/certificates/acme/challenge-certificate.ts'
 
 export interface Texts {
   setText(name: string, value: string): Promise<void>
@@ -12,11 +16,11 @@ export interface Texts {
 }
 
 /** Shows proofs to a CA on ports of its own; those of DNS by the records of `texts`. */
-export class Responder implements Proofs, AsyncDisposable {
+export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
   /** All that is shown now. */
-  readonly shown: Proof[] = []
+  readonly shown: ChallengeResponse[] = []
   /** All that ever was. */
-  readonly presented: Proof[] = []
+  readonly presented: ChallengeResponse[] = []
   /** The preferred type first. */
   wanted: readonly ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
   texts: Texts | undefined
@@ -40,8 +44,8 @@ export class Responder implements Proofs, AsyncDisposable {
     this.#tls.on('tlsClientError', () => undefined)
   }
 
-  static async start({ address = '127.0.0.1', httpPort = 0, tlsPort = 0 } = {}): Promise<Responder> {
-    const responder = new Responder()
+  static async start({ address = '127.0.0.1', httpPort = 0, tlsPort = 0 } = {}): Promise<ChallengeServer> {
+    const responder = new ChallengeServer()
     await once(responder.#http.listen(httpPort, address), 'listening')
     await once(responder.#tls.listen(tlsPort, address), 'listening')
     return responder
@@ -58,13 +62,13 @@ export class Responder implements Proofs, AsyncDisposable {
     return this.wanted
   }
 
-  async present(proof: Proof): Promise<void> {
+  async present(proof: ChallengeResponse): Promise<void> {
     this.shown.push(proof)
     this.presented.push(proof)
-    if (proof.type === 'dns-01') await this.texts!.setText(`_acme-challenge.${proof.name}`, textOf(proof))
+    if (proof.type === 'dns-01') await this.texts!.setText(`_acme-challenge.${proof.name}`, dnsText(proof))
   }
 
-  async remove(proof: Proof): Promise<void> {
+  async remove(proof: ChallengeResponse): Promise<void> {
     const index = this.shown.findIndex(({ type, token }) => type === proof.type && token === proof.token)
     if (index !== -1) this.shown.splice(index, 1)
     if (proof.type === 'dns-01') await this.texts!.clearText(`_acme-challenge.${proof.name}`)
@@ -85,6 +89,6 @@ export class Responder implements Proofs, AsyncDisposable {
 }
 
 /** RFC 8555, 8.4. */
-function textOf({ keyAuthorization }: Proof): string {
+function dnsText({ keyAuthorization }: ChallengeResponse): string {
   return createHash('sha256').update(keyAuthorization).digest('base64url')
 }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import type { Log, LogFields } from '../../server/log.ts'
+import type { Acme, ChallengeSolver, Order } from '../../server/certificates/acme/acme.ts'
+import { certificateRequest } from '../../server/certificates/acme/certificate-request.ts'
+import { checkChain } from '../../server/certificates/acme/chain.ts'
+import { type AcmeOptions, acmeClient } from '../../server/certificates/acme/client.ts'
+import type { Log, LogFields } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import type { Acme, Order, Proofs } from '../../server/tls/acme/acme.ts'
-import { certificateRequest } from '../../server/tls/acme/certificate-request.ts'
-import { checkChain } from '../../server/tls/acme/chain.ts'
-import { type AcmeOptions, acmeClient } from '../../server/tls/acme/client.ts'
-import { Seal } from '../../server/tls/seal.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 export interface ServiceAtCa extends AsyncDisposable {
@@ -31,7 +31,7 @@ export async function serviceAtCa(
   const logged: ServiceAtCa['logged'] = []
   const paused: number[] = []
   const options: AcmeOptions = {
-    ...{ store, seal: new Seal('secret'), directory: ca.directory, caFile: ca.caFile },
+    ...{ store, seal: new SecretBox('secret'), directory: ca.directory, caFile: ca.caFile },
     ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
     ...change,
     pause(ms) {
@@ -48,7 +48,7 @@ export async function serviceAtCa(
 export async function obtain(
   acme: Acme,
   names: readonly string[],
-  { proofs, replaces }: { proofs: Proofs; replaces?: string },
+  { proofs, replaces }: { proofs: ChallengeSolver; replaces?: string },
 ): Promise<{ chain: string; key: string; order: Order }> {
   const begun = await acme.order(names, replaces)
   const ready = begun.status === 'pending' ? await acme.prove(begun, proofs) : begun

@@ -38,7 +38,7 @@ export function readSignedRequest(body: string): SignedRequest {
 }
 
 /** RFC 7638, of a P-256 key. */
-export function thumbprintOf({ crv, kty, x, y }: JsonWebKey): string {
+export function jwkThumbprint({ crv, kty, x, y }: JsonWebKey): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 }
 

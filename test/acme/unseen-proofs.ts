@@ -1,11 +1,15 @@
-import type { ChallengeType, Proof, Proofs } from '../../server/tls/acme/acme.ts'
+import type {
+  ChallengeResponse,
+  ChallengeSolver,
+  ChallengeType,
+} from '../../server/certificates/acme/acme.ts'
 
 /** Proofs that nobody can see. */
-export class UnseenProofs implements Proofs {
+export class NullSolver implements ChallengeSolver {
   /** What is shown now. */
-  readonly now: Proof[] = []
+  readonly now: ChallengeResponse[] = []
   /** All that ever was. */
-  readonly presented: Proof[] = []
+  readonly presented: ChallengeResponse[] = []
   readonly askedFor: string[] = []
   /** Resolves with the first one. */
   readonly shown = Promise.withResolvers<void>()
@@ -21,13 +25,13 @@ export class UnseenProofs implements Proofs {
     return this.#types
   }
 
-  async present(proof: Proof): Promise<void> {
+  async present(proof: ChallengeResponse): Promise<void> {
     this.now.push(proof)
     this.presented.push(proof)
     this.shown.resolve()
   }
 
-  async remove(proof: Proof): Promise<void> {
+  async remove(proof: ChallengeResponse): Promise<void> {
     this.now.splice(this.now.indexOf(proof), 1)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Api, HOUR } from './api.ts'
+import { Api, HOUR_MS } from './api.ts'
 import { browser } from './browser.ts'
 
 let api: Api
@@ -29,13 +29,13 @@ describe('an account', () => {
 
   test('tells how many requests of an hour it has made, and when they start again', async () => {
     const { client } = await api.account()
-    const start = Math.floor(api.clock.now / HOUR) * HOUR
+    const start = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
     for (const used of [1, 2, 3]) {
       const { limits, usage } = await client.me()
       assert.deepEqual([limits.requestsPerHour, usage.requestsThisHour], [60, used])
-      assert.equal(usage.resetsAt, new Date(start + HOUR).toISOString())
+      assert.equal(usage.resetsAt, new Date(start + HOUR_MS).toISOString())
     }
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     assert.equal((await client.me()).usage.requestsThisHour, 1)
   })
 

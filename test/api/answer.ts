@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorBody } from '../../client/wire.ts'
 
 /** What came back for one request. */
-export interface Answer {
+export interface ApiResponse {
   method: string
   /** Path and query that were asked for. */
   target: string
@@ -15,6 +15,6 @@ export interface Answer {
 }
 
 /** The part of an error answer that names its kind. */
-export function errorOf({ status, json }: Answer): Pick<ErrorBody, 'code'> & { status: number } {
+export function toError({ status, json }: ApiResponse): Pick<ErrorBody, 'code'> & { status: number } {
   return { status, code: (json as ErrorBody | undefined)?.code ?? ('none' as ErrorBody['code']) }
 }

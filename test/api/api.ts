@@ -14,21 +14,21 @@ import {
   Slipway,
   type SlipwayError,
 } from '../../client/sdk/slipway.ts'
-import type { CreateAnswer, FailureCode, Plan, UpdateAnswer, UploadPlan } from '../../client/wire.ts'
-import { readConfig } from '../../server/config.ts'
-import { makeLog } from '../../server/log.ts'
-import { type House, openHouse } from '../../server/service.ts'
-import { runByHand } from '../../server/sweeps/scheduler.ts'
-import { sweeps } from '../../server/sweeps/sweeps.ts'
+import type { CreateResponse, ErrorCode, Plan, UpdateResponse, UploadPlan } from '../../client/wire.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import type { Answer } from './answer.ts'
-import { type Contents, filesOf, manifestOf } from './content.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
-import { keepsPromises } from './promises.ts'
+import { assertInvariants } from './promises.ts'
 
-export const MINUTE = 60_000
-export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 export interface Ask {
   key?: string | undefined
@@ -55,7 +55,7 @@ export class Api implements AsyncDisposable {
   readonly anonymous: Slipway
   conformance: Conformance | undefined
   #people = 0
-  #house: Promise<House & AsyncDisposable> | undefined
+  #house: Promise<OperatorContext & AsyncDisposable> | undefined
   readonly #transport = nodeTransport()
   readonly #agent = new Agent({ keepAlive: true })
 
@@ -63,7 +63,7 @@ export class Api implements AsyncDisposable {
   static async start(settings: Record<string, string> = {}): Promise<Api> {
     await using stack = new AsyncDisposableStack()
     const api = stack.use(new Api(await startTestService(settings), settings))
-    api.clock.now = Math.floor(Date.now() / HOUR) * HOUR + 10 * MINUTE
+    api.clock.now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * MINUTE_MS
     const { json } = await api.ask('GET', '/api/openapi.json')
     api.conformance = new Conformance(json as ApiDocument)
     stack.move()
@@ -99,8 +99,8 @@ export class Api implements AsyncDisposable {
 
   /** The SDK, with a clock that the test moves and pauses that take no time. */
   client(key?: string): Slipway {
-    const patience = { wait: async () => undefined, random: () => 0.5, now: () => this.clock.now }
-    return new Slipway({ baseUrl: this.baseUrl, key, send: this.#send, patience })
+    const retryPolicy = { wait: async () => undefined, random: () => 0.5, now: () => this.clock.now }
+    return new Slipway({ baseUrl: this.baseUrl, key, send: this.#send, retryPolicy })
   }
 
   /** Signs in as a person would; without an address as somebody new. */
@@ -117,13 +117,13 @@ export class Api implements AsyncDisposable {
     options: Omit<PublishOptions, 'files'> = {},
   ): Promise<Published> {
     this.pass()
-    return client.publish({ files: filesOf(contents), ...options })
+    return client.publish({ files: toFiles(contents), ...options })
   }
 
   /** A new site, staged and not uploaded. */
-  create(client: Slipway, contents: Contents): Promise<CreateAnswer> {
+  create(client: Slipway, contents: Contents): Promise<CreateResponse> {
     this.pass()
-    return client.create({ files: manifestOf(contents) })
+    return client.create({ files: toManifest(contents) })
   }
 
   /** Another version, staged and not uploaded. */
@@ -132,9 +132,9 @@ export class Api implements AsyncDisposable {
     slug: string,
     contents: Contents,
     more: { claimToken?: string; baseVersionId?: string; title?: string } = {},
-  ): Promise<UpdateAnswer> {
+  ): Promise<UpdateResponse> {
     this.pass()
-    return client.update(slug, { files: manifestOf(contents), ...more })
+    return client.update(slug, { files: toManifest(contents), ...more })
   }
 
   /** Sends what a plan asks for. */
@@ -145,7 +145,7 @@ export class Api implements AsyncDisposable {
   }
 
   /** A request to the API, just as it is written down. */
-  async ask(method: string, target: string, { key, headers, json, body }: Ask = {}): Promise<Answer> {
+  async ask(method: string, target: string, { key, headers, json, body }: Ask = {}): Promise<ApiResponse> {
     const answer = await this.#exchange(method, target, {
       headers: {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
@@ -154,12 +154,12 @@ export class Api implements AsyncDisposable {
       },
       body: json === undefined ? body : JSON.stringify(json),
     })
-    if (target.startsWith('/api/')) keepsPromises(answer, this.clock.now, this.conformance)
+    if (target.startsWith('/api/')) assertInvariants(answer, this.clock.now, this.conformance)
     return answer
   }
 
   /** A visitor's request to the host of an address such as `siteUrl`. */
-  visit(url: string, path = '/', headers: Record<string, string> = {}): Promise<Answer> {
+  visit(url: string, path = '/', headers: Record<string, string> = {}): Promise<ApiResponse> {
     return this.#exchange('GET', path, { headers: { host: new URL(url).host, ...headers } })
   }
 
@@ -183,11 +183,11 @@ export class Api implements AsyncDisposable {
   /** What the operator types: `slipway-server sweep NAME`. */
   async sweep(name: string): Promise<number> {
     const { sweepOptions } = await this.inside()
-    return runByHand(sweeps.find((sweep) => sweep.name === name)!, sweepOptions)
+    return runOnce(sweeps.find((sweep) => sweep.name === name)!, sweepOptions)
   }
 
   /** The rooms behind the doors, as the operator's commands open them: to see what is really kept. */
-  inside(): Promise<House> {
+  inside(): Promise<OperatorContext> {
     this.#house ??= this.#open()
     return this.#house
   }
@@ -199,12 +199,12 @@ export class Api implements AsyncDisposable {
     await this.running[Symbol.asyncDispose]()
   }
 
-  #open(): Promise<House & AsyncDisposable> {
+  #open(): Promise<OperatorContext & AsyncDisposable> {
     const settings = { ...this.#settings, DATA: this.data, BASE_URL: this.baseUrl }
     const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
     const config = readConfig(Object.fromEntries(environment))
     const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-    return openHouse(config, { log, version: 'test', clock: () => this.clock.now })
+    return openForOperator(config, { log, version: 'test', clock: () => this.clock.now })
   }
 
   /** The SDK's transport, listened to. */
@@ -212,7 +212,11 @@ export class Api implements AsyncDisposable {
     const incoming = await this.#transport.send(outgoing)
     if (!/json/.test(incoming.header('content-type') ?? '')) return incoming
     const text = await incoming.text()
-    keepsPromises(heard(outgoing, incoming.status, incoming.header, text), this.clock.now, this.conformance)
+    assertInvariants(
+      heard(outgoing, incoming.status, incoming.header, text),
+      this.clock.now,
+      this.conformance,
+    )
     return { ...incoming, text: async () => text }
   }
 
@@ -220,7 +224,7 @@ export class Api implements AsyncDisposable {
     method: string,
     target: string,
     { headers, body }: { headers: Record<string, string>; body?: string | Buffer | Readable | undefined },
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
       const options = {
         host: '127.0.0.1',
@@ -235,7 +239,7 @@ export class Api implements AsyncDisposable {
       outgoing.on('error', (error) => answered || reject(error))
       outgoing.on('response', (incoming) => {
         answered = true
-        read(incoming).then((bytes) => resolve(answerOf(method, target, incoming, bytes)), reject)
+        read(incoming).then((bytes) => resolve(toAnswer(method, target, incoming, bytes)), reject)
       })
       if (body === undefined) outgoing.end()
       else if (typeof body === 'string' || Buffer.isBuffer(body)) {
@@ -247,7 +251,7 @@ export class Api implements AsyncDisposable {
 }
 
 /** The SDK's error when a call was refused with this code; anything else fails the test. */
-export async function refused(call: Promise<unknown>, code: FailureCode): Promise<SlipwayError> {
+export async function expectFailure(call: Promise<unknown>, code: ErrorCode): Promise<SlipwayError> {
   const outcome = await call.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
@@ -259,7 +263,7 @@ export async function refused(call: Promise<unknown>, code: FailureCode): Promis
 }
 
 /** Path and query of an address, to send somewhere by hand. */
-export function targetOf(url: string): string {
+export function toTarget(url: string): string {
   return url.replace(/^https?:\/\/[^/]+/, '')
 }
 
@@ -273,9 +277,9 @@ function heard(
   status: number,
   header: (name: string) => string | null,
   text: string,
-): Answer {
+): ApiResponse {
   const headers = Object.fromEntries(HEARD.map((name) => [name, header(name) ?? undefined]))
-  return { method, target: targetOf(url), status, headers, body: Buffer.from(text), text, json: parsed(text) }
+  return { method, target: toTarget(url), status, headers, body: Buffer.from(text), text, json: parsed(text) }
 }
 
 const HEARD = [
@@ -295,7 +299,7 @@ async function read(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function answerOf(method: string, target: string, incoming: IncomingMessage, body: Buffer): Answer {
+function toAnswer(method: string, target: string, incoming: IncomingMessage, body: Buffer): ApiResponse {
   const text = body.toString()
   const isJson = /^application\/json\b/.test(incoming.headers['content-type'] ?? '') && text !== ''
   return {

@@ -8,8 +8,8 @@ import { gzipSync } from 'node:zlib'
 import type { Part } from '../archive/part.ts'
 import { tar } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
-import type { Answer } from './answer.ts'
-import { type Account, type Api, DAY } from './api.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Account, type Api, DAY_MS } from './api.ts'
 import type { Contents } from './content.ts'
 
 export const TYPES = {
@@ -32,12 +32,17 @@ export function send(
   api: Api,
   kind: Kind | string,
   body: Buffer | Readable,
-  { slug, query = '', key }: { slug?: string; query?: string; key?: string | undefined } = {},
-): Promise<Answer> {
+  {
+    slug,
+    query = '',
+    key,
+    headers,
+  }: { slug?: string; query?: string; key?: string | undefined; headers?: Record<string, string> } = {},
+): Promise<ApiResponse> {
   api.pass()
   const type = TYPES[kind as Kind] ?? kind
   const [method, path] = slug === undefined ? ['POST', '/api/v1/publish'] : ['PUT', `/api/v1/publish/${slug}`]
-  return api.ask(method!, path + query, { key, body, headers: { 'content-type': type } })
+  return api.ask(method!, path + query, { key, body, headers: { 'content-type': type, ...headers } })
 }
 
 /** The files below folders of the service, as they are now. A folder that goes during the look is looked for again. */
@@ -65,10 +70,10 @@ export async function bytesAtRest(api: Api): Promise<Set<string>> {
 /** What the database knows that could belong to an archive. */
 async function knownOf(api: Api, account: Account) {
   const house = await api.inside()
-  const { versions, blobNames } = house.store.read
-  const pending = (await versions.abandoned(api.clock.now + DAY, 1000)).length
+  const { versions, blobReferences } = house.store.read
+  const pending = (await versions.abandoned(api.clock.now + DAY_MS, 1000)).length
   const sites = await Array.fromAsync(account.client.sites())
-  return { pending, sites, named: await blobNames.count() }
+  return { pending, sites, named: await blobReferences.count() }
 }
 
 /** Runs what must be refused and sees to it that neither the disk nor the database has anything of it afterwards. */

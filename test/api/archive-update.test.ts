@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, HOUR } from './api.ts'
+import { type Account, Api, HOUR_MS } from './api.ts'
 import { bytesAtRest, filesIn, keepsNothing, make, send, TYPES } from './archive-requests.ts'
 
 const MIB = 2 ** 20
@@ -73,12 +73,20 @@ describe('an archive as an update', () => {
   test('of an anonymous site needs its claim token, and does not move its end', async () => {
     const site = await api.publish(api.anonymous, old)
     const { slug, siteUrl, claimToken, expiresAt } = site
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     const options = { contentType: TYPES['tar.gz'], slug, claimToken: claimToken! }
     const answer = await owner.client.publishArchive(fresh, options)
     assert.equal(answer.claimToken, undefined)
     assert.equal((await api.visit(siteUrl)).text, 'new')
-    assert.equal((await api.anonymous.claimPreview(slug, claimToken!)).expiresAt, expiresAt)
+    const offer = await api.anonymous.claimPreview(slug, claimToken!)
+    assert.equal(!offer.claimed && offer.expiresAt, expiresAt)
+    const byQuery = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
+    assert.equal(byQuery.status, 200, 'older clients have it in the query')
+    const header = (token: string) => ({ 'x-slipway-claim-token': token })
+    const wrong = await keepsNothing(api, owner, () =>
+      send(api, 'tar.gz', fresh, { slug, headers: header('x') }),
+    )
+    assert.equal(wrong.json.code, 'INVALID_CLAIM_TOKEN')
     const wrongly = [
       ['', 401, 'UNAUTHORIZED'],
       ['?claimToken=', 403, 'INVALID_CLAIM_TOKEN'],

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import type { ArchiveAnswer } from '../../client/wire.ts'
-import { needs } from '../tools/part.ts'
-import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+import type { ArchiveResponse } from '../../client/wire.ts'
+import { requires } from '../tools/part.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
 import { type Kind, make, send, TYPES } from './archive-requests.ts'
-import { type Contents, entryOf } from './content.ts'
+import { type Contents, toEntry } from './content.ts'
 
 const MIB = 2 ** 20
 
@@ -35,11 +35,11 @@ async function serves(siteUrl: string, contents: Contents): Promise<void> {
   for (const [path, content] of Object.entries(contents)) {
     const visit = await api.visit(siteUrl, `/${path.split('/').map(encodeURIComponent).join('/')}`)
     assert.deepEqual(visit.body, Buffer.from(content), path)
-    assert.equal(visit.headers['content-type'], entryOf(path, '').contentType, path)
+    assert.equal(visit.headers['content-type'], toEntry(path, '').contentType, path)
   }
 }
 
-describe('a folder as real archivers pack it', needs('archivers'), () => {
+describe('a folder as real archivers pack it', requires('archivers'), () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'slipway-site-'))
@@ -85,7 +85,7 @@ describe('an archive', () => {
     test(`of ${kind} is answered like a finalize, with what came`, async () => {
       const { status, json } = await send(api, kind, make(kind, SITE), { key: owner.key })
       assert.equal(status, 201)
-      const { slug, siteUrl, versionId } = json as ArchiveAnswer
+      const { slug, siteUrl, versionId } = json as ArchiveResponse
       assert.deepEqual(json, {
         success: true,
         slug,
@@ -129,7 +129,7 @@ describe('an archive', () => {
     const { claimToken, claimUrl, expiresAt, anonymous, warning, slug } = json
     assert.equal(anonymous, true)
     assert.equal(claimUrl, `${api.baseUrl}/claim?slug=${slug}&token=${claimToken}`)
-    assert.equal(expiresAt, new Date(api.clock.now + DAY).toISOString())
+    assert.equal(expiresAt, new Date(api.clock.now + DAY_MS).toISOString())
     assert.ok(warning.length > 10)
     await owner.client.claim(slug, claimToken)
   })
@@ -147,7 +147,7 @@ describe('an archive', () => {
     const { slug, siteUrl } = await owner.client.publishArchive(make('zip', contents), options)
     const { title, description, ogImagePath, spaMode, expiresAt } = await owner.client.details(slug)
     assert.deepEqual([title, description, ogImagePath, spaMode], ['Ä & B', 'D', 'card.png', true])
-    assert.equal(expiresAt, new Date(api.clock.now + HOUR).toISOString())
+    assert.equal(expiresAt, new Date(api.clock.now + HOUR_MS).toISOString())
     assert.equal((await api.visit(siteUrl)).status, 200)
   })
 
@@ -218,5 +218,5 @@ test('an archive is one request, and one that is too many is refused before it i
     assert.equal(answer.status, 201)
     assert.equal(answer.headers['x-ratelimit-remaining'], remaining)
   }
-  await refused(few.anonymous.publishArchive(archive, { contentType: TYPES.tar }), 'RATE_LIMITED')
+  await expectFailure(few.anonymous.publishArchive(archive, { contentType: TYPES.tar }), 'RATE_LIMITED')
 })

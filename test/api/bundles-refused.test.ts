@@ -6,17 +6,17 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { FailureCode } from '../../client/wire.ts'
+import type { ErrorCode } from '../../client/wire.ts'
 import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
-import { type Account, Api, blobFolder, targetOf } from './api.ts'
-import { manifestOf, sha256 } from './content.ts'
+import { type Account, Api, blobFolder, toTarget } from './api.ts'
+import { sha256, toManifest } from './content.ts'
 import {
+  buildTar,
+  buildTarParts,
   isPublished,
   lacking,
   lacksOnly,
-  partsOf,
   send,
-  tarOf,
   type Waiting,
   waitingFor,
 } from './one-bundle.ts'
@@ -42,14 +42,14 @@ async function hasOnly({ versionId }: Waiting, contents: (string | Buffer)[]): P
 
 const large = randomBytes(300 * KIB)
 const SITE = { 'good.txt': 'good', 'next.txt': 'next', 'large.bin': large, 'late.txt': 'late' }
-const [good, , , late] = partsOf(SITE) as [Buffer, Buffer, Buffer, Buffer]
+const [good, , , late] = buildTarParts(SITE) as [Buffer, Buffer, Buffer, Buffer]
 const nothing = Buffer.alloc(0)
 
 const sparse = (): Buffer => tarPart({ name: 'next.txt', type: 'S', data: nothing })
 const flipped = (bytes: Buffer): Buffer =>
   Buffer.from(bytes.map((byte, at) => (at === 700 ? byte ^ 1 : byte)))
 
-const refusals: [sentence: string, part: () => Buffer, code: FailureCode, says: RegExp][] = [
+const refusals: [sentence: string, part: () => Buffer, code: ErrorCode, says: RegExp][] = [
   [
     'is too long',
     () => tarPart({ name: 'next.txt', data: Buffer.from('next!') }),
@@ -168,7 +168,7 @@ describe('what came whole stays, nothing is kept of the rest, and all can be sen
       assert.deepEqual(await lacking(owner, waiting), ['large.bin', 'late.txt', 'next.txt'])
       await hasOnly(waiting, ['good'])
       const { 'good.txt': _, ...rest } = SITE
-      assert.equal((await send(api, waiting, tarOf(rest))).status, 200)
+      assert.equal((await send(api, waiting, buildTar(rest))).status, 200)
       await isPublished(api, owner, waiting, SITE)
     })
   }
@@ -210,9 +210,9 @@ describe('a bundle that does not end as it should', () => {
   test('but with the connection keeps what came whole, wherever that is', async (context) => {
     const next = numbers(context)
     const waiting = await waitingFor(owner, SITE)
-    const body = tarOf(SITE)
+    const body = buildTar(SITE)
     const head = [
-      `PUT ${targetOf(waiting.bundle.url)} HTTP/1.1`,
+      `PUT ${toTarget(waiting.bundle.url)} HTTP/1.1`,
       'Host: localhost',
       'Content-Type: application/x-tar',
       `Content-Length: ${body.length}`,
@@ -251,7 +251,7 @@ describe('a bundle that does not end as it should', () => {
 describe('a bundle over its limit', () => {
   test('is refused before its bytes come when it says so', async () => {
     const waiting = await waitingFor(owner, SITE)
-    const tar = tarOf(SITE)
+    const tar = buildTar(SITE)
     let asked = 0
     const slow = Readable.from(
       (async function* () {
@@ -290,7 +290,7 @@ describe('a bundle over its limit', () => {
 
   test('takes no file that is larger than it may be as a whole', async () => {
     const file = { path: 'huge.bin', size: 40 * MIB, contentType: 'application/octet-stream' }
-    const waiting = await waitingFor(owner, SITE, [...manifestOf(SITE), file])
+    const waiting = await waitingFor(owner, SITE, [...toManifest(SITE), file])
     const body = Buffer.concat([good, tarHeader({ name: 'huge.bin', declares: 40 * MIB })])
     const { json } = await send(api, waiting, body)
     assert.equal(json.code, 'PAYLOAD_TOO_LARGE')
@@ -304,7 +304,7 @@ describe('a service in trouble', () => {
     const somebody = await narrow.account()
     const waiting = await waitingFor(somebody, SITE)
     const held = Promise.withResolvers<void>()
-    const body = tarOf(SITE)
+    const body = buildTar(SITE)
     const slow = Readable.from(
       (async function* () {
         yield body.subarray(0, 600)
@@ -327,12 +327,12 @@ describe('a service in trouble', () => {
   test('says INSUFFICIENT_STORAGE when its disk is full, keeps what came whole, and goes on', async () => {
     await using small = await ServiceOnSmallDisk.start(8 * MIB)
     const contents = { 'a.txt': 'small', 'large.bin': Buffer.alloc(10 * MIB, 'x'), 'z.txt': 'late' }
-    const { slug, upload } = await small.client.create({ files: manifestOf(contents) })
+    const { slug, upload } = await small.client.create({ files: toManifest(contents) })
     const target = { ...upload.bundle!, path: '' }
-    const answer = await small.put(target, tarOf(contents))
+    const answer = await small.put(target, buildTar(contents))
     assert.deepEqual([answer.status, answer.json.code], [507, 'INSUFFICIENT_STORAGE'])
     assert.equal((await small.staged()).length, 1)
-    assert.equal((await small.put(target, tarOf({ 'z.txt': 'late' }))).status, 200)
+    assert.equal((await small.put(target, buildTar({ 'z.txt': 'late' }))).status, 200)
     const finalized = small.client.finalize(slug, upload)
     await assert.rejects(finalized, {
       code: 'UPLOADS_MISSING',

@@ -8,9 +8,9 @@ import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { TAR_END as OUR_END, padding, tarHeader } from '../../client/sdk/tar.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
-import { type Account, Api, DAY, HOUR, refused, targetOf } from './api.ts'
-import { type Contents, manifestOf, plainManifestOf, sha256 } from './content.ts'
-import { isPublished, lacking, partsOf, send, tarOf, waitingFor, waitsFor } from './one-bundle.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, toTarget } from './api.ts'
+import { type Contents, sha256, toManifest, toPlainManifest } from './content.ts'
+import { buildTar, buildTarParts, isPublished, lacking, send, waitingFor, waitsFor } from './one-bundle.ts'
 
 const KIB = 2 ** 10
 const MIB = 2 ** 20
@@ -31,7 +31,7 @@ describe('a bundle', () => {
     assert.equal(waiting.bundle.method, 'PUT')
     assert.deepEqual(waiting.bundle.headers, { 'Content-Type': 'application/x-tar' })
     assert.equal(waiting.bundle.maxBytes, 32 * MIB)
-    const { status, json } = await send(api, waiting, tarOf(SITE))
+    const { status, json } = await send(api, waiting, buildTar(SITE))
     assert.equal(status, 200)
     const files = Object.entries(SITE).map(([path, content]) => ({
       path,
@@ -44,13 +44,17 @@ describe('a bundle', () => {
 
   test('may have any of the files, in any order, beside uploads and other bundles', async () => {
     const contents: Contents = { ...SITE, 'large.bin': randomBytes(3 * MIB + 7), 'tiny.txt': 'x' }
-    const { slug, siteUrl, upload } = await owner.client.create({ files: manifestOf(contents) })
+    const { slug, siteUrl, upload } = await owner.client.create({ files: toManifest(contents) })
     const waiting = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
     const { 'tiny.txt': tiny, 'large.bin': large, ...others } = contents
     const single = upload.uploads.find(({ path }) => path === 'tiny.txt')!
     const [one, other] = await Promise.all([
-      send(api, waiting, tarOf({ 'large.bin': large!, 'a/b/c.txt': 'deep' })),
-      send(api, waiting, tarOf({ 'css/style.css': others['css/style.css']!, 'index.html': '<h1>Ahoy</h1>' })),
+      send(api, waiting, buildTar({ 'large.bin': large!, 'a/b/c.txt': 'deep' })),
+      send(
+        api,
+        waiting,
+        buildTar({ 'css/style.css': others['css/style.css']!, 'index.html': '<h1>Ahoy</h1>' }),
+      ),
       api.anonymous.upload(single, Buffer.from(tiny!)),
     ])
     assert.deepEqual([one.status, other.status], [200, 200])
@@ -62,12 +66,12 @@ describe('a bundle', () => {
       Array.from({ length: 1000 }, (_, number) => [`${number % 7}/${number}.txt`, `file ${number}`]),
     )
     const whole = await waitingFor(owner, contents)
-    assert.equal((await send(api, whole, tarOf(contents))).json.files.length, 1000)
+    assert.equal((await send(api, whole, buildTar(contents))).json.files.length, 1000)
     const entries = Object.entries(contents)
     await isPublished(api, owner, whole, Object.fromEntries(entries.filter((_, at) => at % 99 === 0)))
     const again = await waitingFor(owner, contents)
     const parts = [0, 250, 500, 750].map((at) => Object.fromEntries(entries.slice(at, at + 250)))
-    const answers = await Promise.all(parts.map((part) => send(api, again, tarOf(part))))
+    const answers = await Promise.all(parts.map((part) => send(api, again, buildTar(part))))
     assert.deepEqual(
       answers.map(({ json }) => json.files.length),
       [250, 250, 250, 250],
@@ -77,7 +81,7 @@ describe('a bundle', () => {
 
   test('may come in pieces of any size, without a length', async () => {
     const contents = { 'a.bin': randomBytes(5000), 'b.bin': randomBytes(700 * KIB) }
-    const tar = tarOf(contents)
+    const tar = buildTar(contents)
     for (const size of [511, 64 * KIB]) {
       const waiting = await waitingFor(owner, contents)
       const pieces = Array.from({ length: Math.ceil(tar.length / size) }, (_, at) =>
@@ -90,10 +94,10 @@ describe('a bundle', () => {
 
   test('may be sent again until finalize: what came last counts', async () => {
     const first = { 'a.txt': 'first', 'b.txt': 'one' }
-    const waiting = await waitingFor(owner, first, plainManifestOf(first))
+    const waiting = await waitingFor(owner, first, toPlainManifest(first))
     const last = { 'a.txt': 'final', 'b.txt': 'two' }
     for (const contents of [first, last, first, last]) {
-      assert.equal((await send(api, waiting, tarOf(contents))).status, 200)
+      assert.equal((await send(api, waiting, buildTar(contents))).status, 200)
     }
     await isPublished(api, owner, waiting, last)
   })
@@ -107,7 +111,7 @@ describe('a bundle', () => {
       ['index.html'],
     )
     const waiting = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
-    assert.equal((await send(api, waiting, tarOf(changed))).status, 200)
+    assert.equal((await send(api, waiting, buildTar(changed))).status, 200)
     await isPublished(api, owner, waiting, changed)
   })
 
@@ -122,7 +126,7 @@ describe('a bundle', () => {
     const waiting = await waitingFor(owner, SITE)
     const answers = []
     for (const authorization of ['Bearer nothing', '', 'Basic x']) {
-      answers.push(await send(api, waiting, tarOf(SITE), { authorization }))
+      answers.push(await send(api, waiting, buildTar(SITE), { authorization }))
     }
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal(new Set(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 1)
@@ -222,26 +226,26 @@ describe('the address of bundles', () => {
   test('works for an hour, and not a millisecond longer', async () => {
     const waiting = await waitingFor(owner, SITE)
     const expires = Number(new URL(waiting.bundle.url).searchParams.get('exp')) * 1000
-    assert.ok(expires - api.clock.now <= HOUR && expires - api.clock.now > HOUR - 1000)
+    assert.ok(expires - api.clock.now <= HOUR_MS && expires - api.clock.now > HOUR_MS - 1000)
     api.pass(expires - api.clock.now - 1)
-    assert.equal((await send(api, waiting, tarOf({ 'index.html': SITE['index.html'] }))).status, 200)
+    assert.equal((await send(api, waiting, buildTar({ 'index.html': SITE['index.html'] }))).status, 200)
     api.pass()
-    const late = await send(api, waiting, tarOf(SITE))
+    const late = await send(api, waiting, buildTar(SITE))
     assert.equal(late.json.code, 'UPLOAD_EXPIRED')
     await waitsFor(owner, waiting, ['css/style.css', 'a/b/c.txt'])
     const { upload } = await owner.client.refresh(waiting.slug, waiting)
-    assert.equal((await send(api, { bundle: upload.bundle! }, tarOf(SITE))).status, 200)
+    assert.equal((await send(api, { bundle: upload.bundle! }, buildTar(SITE))).status, 200)
     await isPublished(api, owner, waiting, SITE)
   })
 
   test('is refused with any of its bytes changed or left out', async () => {
     const waiting = await waitingFor(owner, SITE)
-    const target = targetOf(waiting.bundle.url)
+    const target = toTarget(waiting.bundle.url)
     for (let at = '/api/v1/_upload/'.length; at < target.length; at++) {
       for (const instead of [target[at] === '1' ? '2' : '1', '']) {
         const changed = target.slice(0, at) + instead + target.slice(at + 1)
         const { headers } = waiting.bundle
-        const { status, json } = await api.ask('PUT', changed, { body: tarOf(SITE), headers })
+        const { status, json } = await api.ask('PUT', changed, { body: buildTar(SITE), headers })
         assert.deepEqual([status, json.code], [403, 'INVALID_UPLOAD_TOKEN'], changed)
       }
     }
@@ -251,10 +255,10 @@ describe('the address of bundles', () => {
   test('is refused with the token of another version, of one file, or for one file', async () => {
     const [mine, theirs] = [await waitingFor(owner, SITE), await waitingFor(owner, SITE)]
     const { upload } = await owner.client.refresh(mine.slug, mine)
-    const [path, query] = targetOf(mine.bundle.url).split('?') as [string, string]
-    const [filePath, fileQuery] = targetOf(upload.uploads[0]!.url).split('?') as [string, string]
+    const [path, query] = toTarget(mine.bundle.url).split('?') as [string, string]
+    const [filePath, fileQuery] = toTarget(upload.uploads[0]!.url).split('?') as [string, string]
     const mixtures = [
-      `${path}?${targetOf(theirs.bundle.url).split('?')[1]}`,
+      `${path}?${toTarget(theirs.bundle.url).split('?')[1]}`,
       `${path}?${fileQuery}`,
       `${path}?${fileQuery.replace(/&ct=[^&]*/, '')}`,
       `${path}/?${query}`,
@@ -263,7 +267,7 @@ describe('the address of bundles', () => {
       path,
     ]
     for (const target of mixtures) {
-      const { json } = await api.ask('PUT', target, { body: tarOf(SITE), headers: mine.bundle.headers })
+      const { json } = await api.ask('PUT', target, { body: buildTar(SITE), headers: mine.bundle.headers })
       assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', target)
     }
     assert.equal((await lacking(owner, mine)).length, 3)
@@ -272,35 +276,38 @@ describe('the address of bundles', () => {
   test('takes a tar that says so, and no other type', async () => {
     const waiting = await waitingFor(owner, SITE)
     for (const type of ['application/gzip', 'application/octet-stream', 'text/html']) {
-      const { json } = await send(api, waiting, tarOf(SITE), { 'content-type': type })
+      const { json } = await send(api, waiting, buildTar(SITE), { 'content-type': type })
       assert.equal(json.code, 'CONTENT_TYPE_MISMATCH', type)
       assert.match(json.error, /application\/x-tar/)
     }
     assert.equal((await lacking(owner, waiting)).length, 3)
-    assert.equal((await send(api, waiting, tarOf(SITE), { 'content-type': 'Application/X-Tar' })).status, 200)
+    assert.equal(
+      (await send(api, waiting, buildTar(SITE), { 'content-type': 'Application/X-Tar' })).status,
+      200,
+    )
   })
 
   test('is UPLOAD_EXPIRED after finalize and for what is deleted, SITE_EXPIRED when the site is', async () => {
     const done = await waitingFor(owner, SITE)
-    await send(api, done, tarOf(SITE))
+    await send(api, done, buildTar(SITE))
     await isPublished(api, owner, done, SITE)
-    assert.equal((await send(api, done, tarOf(SITE))).json.code, 'UPLOAD_EXPIRED')
+    assert.equal((await send(api, done, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
     const version = await waitingFor(owner, SITE)
     await owner.client.deleteVersion(version.slug, version.versionId)
-    assert.equal((await send(api, version, tarOf(SITE))).json.code, 'UPLOAD_EXPIRED')
+    assert.equal((await send(api, version, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
     const site = await waitingFor(owner, SITE)
     await owner.client.delete(site.slug)
-    assert.equal((await send(api, site, tarOf(SITE))).json.code, 'UPLOAD_EXPIRED')
+    assert.equal((await send(api, site, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
 
     const { slug, siteUrl, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
-    api.pass(DAY - 10_000)
+    api.pass(DAY_MS - 10_000)
     const { upload } = await api.update(api.anonymous, slug, SITE, { claimToken: claimToken! })
     const anonymous = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
-    const [first, ...rest] = partsOf(SITE)
+    const [first, ...rest] = buildTarParts(SITE)
     assert.equal((await send(api, anonymous, Buffer.concat([first!, TAR_END]))).status, 200)
     api.pass(10_000)
     const late = await send(api, anonymous, Buffer.concat([...rest, TAR_END]))
     assert.deepEqual([late.status, late.json.code], [410, 'SITE_EXPIRED'])
-    await refused(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
+    await expectFailure(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
   })
 })

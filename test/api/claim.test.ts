@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY, HOUR, refused } from './api.ts'
-import { manifestOf } from './content.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
+import { toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
@@ -21,9 +21,9 @@ describe('a claim', () => {
   test('makes an anonymous site the account’s own, for good', async () => {
     const { client } = await api.account()
     const { slug, siteUrl, claimToken } = await anonymousSite()
-    api.pass(23 * HOUR)
+    api.pass(23 * HOUR_MS)
     assert.deepEqual(await client.claim(slug, claimToken), { success: true, slug, siteUrl, expiresAt: null })
-    api.pass(30 * DAY)
+    api.pass(30 * DAY_MS)
     await api.sweep('expired-sites')
     await api.sweep('abandoned')
     assert.equal((await api.visit(siteUrl)).text, 'home')
@@ -46,8 +46,8 @@ describe('a claim', () => {
     const { slug, claimToken } = await anonymousSite()
     const other = await api.account()
     await owner.client.claim(slug, claimToken)
-    await refused(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
-    await refused(other.client.details(slug), 'NOT_FOUND')
+    await expectFailure(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
+    await expectFailure(other.client.details(slug), 'NOT_FOUND')
   })
 
   test('is won by one of many who try at once', async () => {
@@ -61,7 +61,7 @@ describe('a claim', () => {
 
   test('needs a key', async () => {
     const { slug, claimToken } = await anonymousSite()
-    await refused(api.anonymous.claim(slug, claimToken), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.claim(slug, claimToken), 'UNAUTHORIZED')
   })
 
   test('needs the site’s own token', async () => {
@@ -75,16 +75,16 @@ describe('a claim', () => {
       ` ${claimToken}`,
       claimToken.slice(1),
     ]) {
-      await refused(owner.client.claim(slug, wrong), 'INVALID_CLAIM_TOKEN')
-      await refused(api.anonymous.claimPreview(slug, wrong), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(owner.client.claim(slug, wrong), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(api.anonymous.claimPreview(slug, wrong), 'INVALID_CLAIM_TOKEN')
     }
-    await refused(owner.client.claim('no-such-site-234567', claimToken), 'NOT_FOUND')
+    await expectFailure(owner.client.claim('no-such-site-234567', claimToken), 'NOT_FOUND')
   })
 
   test('cannot take a site that was published with a key', async () => {
     const { slug } = await api.publish((await api.account()).client, { 'index.html': 'x' })
     for (const token of ['', 'null', 'undefined', '00000000-0000-0000-0000-000000000000']) {
-      await refused(owner.client.claim(slug, token), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(owner.client.claim(slug, token), 'INVALID_CLAIM_TOKEN')
     }
   })
 
@@ -108,8 +108,8 @@ describe('a claim', () => {
   test('ends the token: from then on the site is published with the key', async () => {
     const { slug, siteUrl, claimToken } = await anonymousSite()
     await owner.client.claim(slug, claimToken)
-    const files = manifestOf({ 'index.html': 'new' })
-    await refused(api.anonymous.update(slug, { files, claimToken }), 'UNAUTHORIZED')
+    const files = toManifest({ 'index.html': 'new' })
+    await expectFailure(api.anonymous.update(slug, { files, claimToken }), 'UNAUTHORIZED')
     await api.publish(owner.client, { 'index.html': 'new' }, { slug })
     assert.equal((await api.visit(siteUrl)).text, 'new')
   })
@@ -119,7 +119,7 @@ describe('a claim', () => {
     const { slug, siteUrl, upload, claimToken } = await api.create(api.anonymous, contents)
     await owner.client.claim(slug, claimToken!)
     await api.upload(upload, contents)
-    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
     await owner.client.finalize(slug, upload)
     assert.equal((await api.visit(siteUrl)).text, 'later')
   })
@@ -129,7 +129,7 @@ describe('a claim', () => {
     api.clock.now = Date.parse(one.expiresAt!) - 1
     await owner.client.claim(one.slug, one.claimToken)
     api.clock.now = Date.parse(other.expiresAt!)
-    await refused(owner.client.claim(other.slug, other.claimToken), 'SITE_EXPIRED')
+    await expectFailure(owner.client.claim(other.slug, other.claimToken), 'SITE_EXPIRED')
     assert.equal((await api.visit(one.siteUrl)).status, 200)
     assert.equal((await api.visit(other.siteUrl)).status, 410)
   })
@@ -153,8 +153,16 @@ describe('the holder of a claim link', () => {
     }
     const offered = { ...preview, claimed: false, currentVersionId: versionId }
     assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), offered)
-    await owner.client.claim(slug, claimToken!)
-    const claimed = { ...preview, expiresAt: null, claimed: true, currentVersionId: null }
+  })
+
+  test('learns nothing from a token that was used, but that it was', async () => {
+    const { client } = await api.account()
+    const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'home' }, { title: 'T' })
+    await client.claim(slug, claimToken!)
+    const claimed = { slug, claimed: true }
+    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), claimed)
+    await api.publish(client, { 'index.html': 'secret' }, { slug, title: 'Secret', ttlSeconds: 60 })
+    api.pass(DAY_MS)
     assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), claimed)
   })
 

@@ -11,24 +11,24 @@ export function sha256(content: string | Buffer): string {
 }
 
 /** The manifest entry of a file, with its hash. */
-export function entryOf(path: string, content: string | Buffer): Required<FileEntry> {
+export function toEntry(path: string, content: string | Buffer): Required<FileEntry> {
   const bytes = Buffer.from(content)
   return { path, size: bytes.length, contentType: mediaType(path), hash: sha256(bytes) }
 }
 
-export function manifestOf(contents: Contents): Required<FileEntry>[] {
-  return Object.entries(contents).map(([path, content]) => entryOf(path, content))
+export function toManifest(contents: Contents): Required<FileEntry>[] {
+  return Object.entries(contents).map(([path, content]) => toEntry(path, content))
 }
 
 /** The manifest of somebody who does not hash: every file has to be uploaded. */
-export function plainManifestOf(contents: Contents): FileEntry[] {
-  return manifestOf(contents).map(({ hash: _, ...entry }) => entry)
+export function toPlainManifest(contents: Contents): FileEntry[] {
+  return toManifest(contents).map(({ hash: _, ...entry }) => entry)
 }
 
 /** The files as the SDK takes them. */
-export function filesOf(contents: Contents): PublishFile[] {
+export function toFiles(contents: Contents): PublishFile[] {
   return Object.entries(contents).map(([path, content]) => ({
-    ...entryOf(path, content),
+    ...toEntry(path, content),
     open: () => Buffer.from(content),
   }))
 }

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
-import type { Answer } from './answer.ts'
-import { type Api, HOUR, MINUTE } from './api.ts'
-import { manifestOf } from './content.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Api, HOUR_MS, MINUTE_MS } from './api.ts'
+import { toManifest } from './content.ts'
 
 export const RATES = { RATE_ANONYMOUS: '5', RATE_FREE: '60', RATE_HOBBY: '200', RATE_SIGN_IN: '60' }
 
 /** A quarter past the next hour: nobody has asked for anything yet. */
 export function nextHour({ clock }: Api): void {
-  clock.now = (Math.floor(clock.now / HOUR) + 1) * HOUR + 15 * MINUTE
+  clock.now = (Math.floor(clock.now / HOUR_MS) + 1) * HOUR_MS + 15 * MINUTE_MS
 }
 
-export const manifest = { files: manifestOf({ 'index.html': 'hello' }) }
+export const manifest = { files: toManifest({ 'index.html': 'hello' }) }
 
 /** A publish without a key, from an address, through one proxy. */
-export function publishFrom(api: Api, address: string): Promise<Answer> {
+export function publishFrom(api: Api, address: string): Promise<ApiResponse> {
   return api.ask('POST', '/api/v1/publish', { headers: { 'x-forwarded-for': address }, json: manifest })
 }
 
-export const limitOf = ({ headers }: Answer) => Number(headers['x-ratelimit-limit'])
-export const remainingOf = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining'])
-export const resetOf = ({ headers }: Answer) => Number(headers['x-ratelimit-reset'])
+export const readLimit = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-limit'])
+export const readRemaining = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-remaining'])
+export const readReset = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-reset'])
 
 let hosts = 0
 /** An address that nobody has used. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, HOUR, refused, targetOf } from './api.ts'
-import { manifestOf, sha256 } from './content.ts'
+import { type Account, Api, expectFailure, HOUR_MS, toTarget } from './api.ts'
+import { sha256, toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
@@ -23,7 +23,7 @@ describe('a deleted site', () => {
     assert.deepEqual(json, { slug, deleted: true })
     for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
 
-    const files = manifestOf({ 'index.html': 'again' })
+    const files = toManifest({ 'index.html': 'again' })
     const calls: [string, string, unknown?][] = [
       ['GET', slug],
       ['DELETE', slug],
@@ -47,7 +47,7 @@ describe('a deleted site', () => {
       assert.equal(answer.json.code, 'NOT_FOUND')
     }
     const [target] = pending.upload.uploads
-    const late = await api.ask('PUT', targetOf(target!.url), { body: 'more', headers: target!.headers })
+    const late = await api.ask('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })
     assert.equal(late.json.code, 'UPLOAD_EXPIRED')
   })
 
@@ -66,7 +66,7 @@ describe('a deleted site', () => {
     const { slug } = await api.publish(owner.client, { 'mine.txt': mine, 'shared.txt': shared })
     const other = await api.publish(stranger.client, { 'shared.txt': shared, 'index.html': 'x' })
     await owner.client.delete(slug)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await api.sweep('blobs')
     const house = await api.inside()
     assert.equal(await house.blobs.bytes(sha256(mine)), undefined)
@@ -92,6 +92,6 @@ describe('a deleted site', () => {
       owner.client.finalize(slug, upload),
     ])
     assert.equal((await api.visit(siteUrl)).status, 404)
-    await refused(owner.client.details(slug), 'NOT_FOUND')
+    await expectFailure(owner.client.details(slug), 'NOT_FOUND')
   })
 })

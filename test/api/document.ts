@@ -58,12 +58,12 @@ export class Conformance {
   #find(method: string, path: string): [string, Operation] | undefined {
     for (const [template, operations] of Object.entries(this.document.paths)) {
       const operation = operations[method.toLowerCase()]
-      if (operation && patternOf(template).test(path)) return [template, operation]
+      if (operation && toPattern(template).test(path)) return [template, operation]
     }
     return undefined
   }
 }
 
-function patternOf(template: string): RegExp {
+function toPattern(template: string): RegExp {
   return new RegExp(`^${template.replace('{*}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`)
 }

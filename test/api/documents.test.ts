@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { Api, targetOf } from './api.ts'
-import { manifestOf } from './content.ts'
+import { Api, toTarget } from './api.ts'
+import { toManifest } from './content.ts'
 import type { ApiDocument, Operation } from './document.ts'
 
 let api: Api
@@ -145,12 +145,12 @@ describe('the OpenAPI document', () => {
     const { requestBody } = document.paths['/api/v1/publish']!.post!
     const ajv = new Ajv2020({ strict: false })
     const takes = ajv.compile(requestBody!.content['application/json']!.schema)
-    assert.ok(takes({ files: manifestOf({ 'index.html': 'x' }) }))
+    assert.ok(takes({ files: toManifest({ 'index.html': 'x' }) }))
     assert.ok(
       takes({ files: [{ path: 'a', size: 1, contentType: 'text/plain', more: 1 }], more: 1, viewer: {} }),
     )
     for (const left of ['path', 'size', 'contentType']) {
-      const [entry] = manifestOf({ 'index.html': 'x' })
+      const [entry] = toManifest({ 'index.html': 'x' })
       assert.equal(takes({ files: [{ ...entry, [left]: undefined }] }), false, left)
     }
     assert.equal(takes({}), false)
@@ -218,7 +218,7 @@ async function everyCall(): Promise<void> {
   const renewed = api.client(apiKey)
   await renewed.endSession((await renewed.sessions()).sessions[0]!.id)
   await renewed.endOtherSessions()
-  await renewed.leave(email)
+  await renewed.deleteAccount(email)
   await api.anonymous.signOut()
 }
 
@@ -264,7 +264,7 @@ test('the addresses in an answer are whole, so that a client needs to know only 
   const { upload } = await api.create(api.anonymous, { 'index.html': 'x' })
   for (const url of [upload.finalizeUrl, upload.uploads[0]!.url]) {
     assert.ok(url.startsWith(`${api.baseUrl}/api/v1/`))
-    assert.notEqual(targetOf(url), url)
+    assert.notEqual(toTarget(url), url)
   }
 })
 
@@ -274,7 +274,7 @@ test('addresses take scheme, host and port of the service’s own, wherever it i
     SITE_DOMAIN: 'sites.example.net',
   })
   const { json } = await far.ask('POST', '/api/v1/publish', {
-    json: { files: manifestOf({ 'index.html': 'x' }) },
+    json: { files: toManifest({ 'index.html': 'x' }) },
   })
   const { slug, siteUrl, upload, claimUrl } = json
   assert.equal(siteUrl, `https://${slug}.sites.example.net:8443/`)

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
-import { eventsOf, type ServerEvent } from '../../client/sdk/events.ts'
+import { parseEvents, type ServerEvent } from '../../client/sdk/events.ts'
 import type { DomainRecord } from '../../client/wire.ts'
-import { Events } from '../../server/api/domain-events.ts'
-import { hashOfSecret, newApiKey } from '../../server/key.ts'
+import { EventWriter } from '../../server/api/domain-events.ts'
+import { hashToken, newApiKey } from '../../server/lib/tokens.ts'
 import { startTestService } from '../service.ts'
 import { accountRow, domainRow } from '../store/rows.ts'
 import { BASE, issuer, SecureService } from '../tls/secure-service.ts'
-import { type Account, Api, refused } from './api.ts'
+import { type Account, Api, expectFailure } from './api.ts'
 import { browser } from './browser.ts'
 
 let api: Api
@@ -97,13 +97,13 @@ describe('the events of a domain', { concurrency: true }, () => {
     const events = client.domainEvents('www.gone.example.com')
     await events.next()
     await sweepOptions.domains.remove(account, 'www.gone.example.com')
-    const error = await refused(drained(events), 'NOT_FOUND')
+    const error = await expectFailure(drained(events), 'NOT_FOUND')
     assert.match(error.message, /no such domain/)
   })
 
   const endings: [what: string, end: (owner: Owner) => Promise<unknown>][] = [
     ['its key is made new', ({ client }) => client.newKey()],
-    ['its owner leaves', ({ client, email }) => client.leave(email)],
+    ['its owner leaves', ({ client, email }) => client.deleteAccount(email)],
   ]
   for (const [what, end] of endings) {
     test(`end when ${what}`, async () => {
@@ -179,7 +179,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     await using secure = await SecureService.start({ DRAIN_SECONDS: '600' })
     await secure.certify(BASE)
     const key = newApiKey()
-    const account = accountRow('owner', { key_hash: hashOfSecret(key) })
+    const account = accountRow('owner', { key_hash: hashToken(key) })
     await secure.store.write('durable', async (tx) => {
       await tx.accounts.insert(account)
       await tx.domains.insert(domainRow('www.second.example.com', { account_id: 'owner' }))
@@ -207,7 +207,7 @@ describe('the events of a domain', { concurrency: true }, () => {
   })
 
   test('are not kept for a reader who does not read', () => {
-    const events = new Events('www.example.com')
+    const events = new EventWriter('www.example.com')
     const record = { domain: 'x'.repeat(50_000) } as DomainRecord
     events.record(record)
     events.record(record)
@@ -216,8 +216,8 @@ describe('the events of a domain', { concurrency: true }, () => {
     assert.equal(events.destroyed, true)
     events.record(record)
     events.end()
-    const silent = new Events('www.example.com')
-    silent.quiet()
+    const silent = new EventWriter('www.example.com')
+    silent.heartbeat()
     assert.equal(silent.destroyed, true, 'what was said long ago still waits')
   })
 })
@@ -285,7 +285,7 @@ async function drained(events: AsyncIterable<DomainRecord>): Promise<void> {
 
 async function collect(chunks: Uint8Array[]): Promise<ServerEvent[]> {
   return Array.fromAsync(
-    eventsOf(
+    parseEvents(
       (async function* () {
         yield* chunks
       })(),

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../client/wire.ts'
-import { type Internet, PROXY, PROXY_ADDRESSES, SECOND, startInternet } from '../domains/town.ts'
-import { needs } from '../tools/part.ts'
-import { type Account, Api, DAY, HOUR, refused } from './api.ts'
+import { PROXY, PROXY_ADDRESSES, SECOND_MS, startTestDns, type TestDns } from '../domains/town.ts'
+import { requires } from '../tools/part.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
 
-describe('a domain of one’s own', needs('knot', 'unbound'), () => {
-  let internet: Internet
+describe('a domain of one’s own', requires('knot', 'unbound'), () => {
+  let internet: TestDns
   let api: Api
   before(async () => {
-    internet = await startInternet()
+    internet = await startTestDns()
     api = await Api.start({
       SITE_DOMAIN: 'pages.slipway-test.net',
       PROXY_HOST: PROXY,
@@ -39,9 +39,9 @@ describe('a domain of one’s own', needs('knot', 'unbound'), () => {
 
   const proven = async ({ client }: Account, domain: string) => {
     await client.checkDomain(domain)
-    api.pass(4 * SECOND)
+    api.pass(4 * SECOND_MS)
     // A look that the service began by itself before the records were there may have ended between these two.
-    if ((await client.checkDomain(domain)).status === 'pending') api.pass(4 * SECOND)
+    if ((await client.checkDomain(domain)).status === 'pending') api.pass(4 * SECOND_MS)
     const record = await client.checkDomain(domain)
     assert.equal(record.status, 'active', record.reason ?? '')
     return record
@@ -73,13 +73,13 @@ describe('a domain of one’s own', needs('knot', 'unbound'), () => {
     await enter(await owner.client.addDomain('www.lapsed.test', owner.slug), 'lapsed.test')
     await proven(owner, 'www.lapsed.test')
     await internet.zone.remove('www.lapsed.test')
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     assert.match((await owner.client.checkDomain('www.lapsed.test')).reason!, /no longer served/)
     assert.equal(await status('www.lapsed.test'), 200)
-    api.pass(DAY - SECOND)
+    api.pass(DAY_MS - SECOND_MS)
     await owner.client.checkDomain('www.lapsed.test')
     assert.equal(await status('www.lapsed.test'), 200)
-    api.pass(4 * SECOND)
+    api.pass(4 * SECOND_MS)
     assert.equal((await owner.client.checkDomain('www.lapsed.test')).status, 'pending')
     assert.equal(await status('www.lapsed.test'), 404)
   })
@@ -89,7 +89,7 @@ describe('a domain of one’s own', needs('knot', 'unbound'), () => {
     const added = await owner.client.addDomain('www.kept.test', owner.slug)
     await enter(added, 'kept.test')
     await proven(owner, 'www.kept.test')
-    await refused(other.client.addDomain('www.kept.test', other.slug), 'DOMAIN_TAKEN')
+    await expectFailure(other.client.addDomain('www.kept.test', other.slug), 'DOMAIN_TAKEN')
     await owner.client.delete(owner.slug)
     assert.deepEqual(await owner.client.domains(), { domains: [] })
     assert.equal(await status('www.kept.test'), 404)
@@ -109,11 +109,11 @@ describe('a domain of one’s own', needs('knot', 'unbound'), () => {
     const push = log.push.bind(log)
     log.push = (...lines) => {
       // Its time is the test's: it goes on with each turn of the sweep.
-      if (lines.some((line) => line.message === 'a domain changed' && line.domain === 'www.alone.test'))
+      if (lines.some((line) => line.message === 'domain status changed' && line.domain === 'www.alone.test'))
         resolve()
       return push(...lines)
     }
-    const time = setInterval(() => api.pass(SECOND), 100)
+    const time = setInterval(() => api.pass(SECOND_MS), 100)
     await promise.finally(() => clearInterval(time))
     assert.equal((await owner.client.domains()).domains[0]!.status, 'active')
     assert.equal(await status('www.alone.test'), 200)

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../client/wire.ts'
 import type { DomainRow } from '../../server/store/schema.ts'
 import { domainRow } from '../store/rows.ts'
-import { type Account, Api, refused } from './api.ts'
+import { type Account, Api, expectFailure } from './api.ts'
 
 let api: Api
 before(async () => {
@@ -114,8 +114,8 @@ describe('a domain that is added', () => {
       domain: 'two.example.com',
       deleted: true,
     })
-    await refused(client.checkDomain('two.example.com'), 'NOT_FOUND')
-    await refused(client.removeDomain('two.example.com'), 'NOT_FOUND')
+    await expectFailure(client.checkDomain('two.example.com'), 'NOT_FOUND')
+    await expectFailure(client.removeDomain('two.example.com'), 'NOT_FOUND')
     assert.deepEqual((await client.domains()).domains.map(lasting), [added[0]!, added[2]!].map(lasting))
   })
 
@@ -134,7 +134,7 @@ describe('a domain that is added', () => {
       const { client, slug } = await publisher()
       assert.equal((await client.addDomain(typed, slug)).domain, domain)
       assert.equal((await client.checkDomain(typed)).domain, domain)
-      await refused(client.addDomain(domain, slug), 'DOMAIN_TAKEN')
+      await expectFailure(client.addDomain(domain, slug), 'DOMAIN_TAKEN')
       assert.equal((await client.removeDomain(typed)).domain, domain)
     })
   }
@@ -236,7 +236,7 @@ describe('a plan', () => {
       await api.setPlan(email, plan)
       for (let number = 0; number < most; number++)
         await client.addDomain(`${plan}-${number}.example.com`, slug)
-      const error = await refused(client.addDomain('more.example.com', slug), 'DOMAIN_LIMIT_REACHED')
+      const error = await expectFailure(client.addDomain('more.example.com', slug), 'DOMAIN_LIMIT_REACHED')
       assert.match(error.message, new RegExp(`${most}`))
       await client.removeDomain(`${plan}-0.example.com`)
       await client.addDomain('more.example.com', slug)
@@ -249,7 +249,7 @@ describe('a plan', () => {
     await api.setPlan(email, 'free')
     const other = await api.publish(client, { 'index.html': 'x' })
     await client.addDomain('one.example.com', slug)
-    await refused(client.addDomain('two.example.com', other.slug), 'DOMAIN_LIMIT_REACHED')
+    await expectFailure(client.addDomain('two.example.com', other.slug), 'DOMAIN_LIMIT_REACHED')
   })
 })
 
@@ -263,27 +263,27 @@ describe('a name that somebody else wants', () => {
   test('is DOMAIN_TAKEN once it is active elsewhere', async () => {
     await activate('active.example.com')
     const { client, slug } = await publisher()
-    await refused(client.addDomain('active.example.com', slug), 'DOMAIN_TAKEN')
-    await refused(client.addDomain('ACTIVE.example.com.', slug), 'DOMAIN_TAKEN')
+    await expectFailure(client.addDomain('active.example.com', slug), 'DOMAIN_TAKEN')
+    await expectFailure(client.addDomain('ACTIVE.example.com.', slug), 'DOMAIN_TAKEN')
   })
 
   test('is not seen, changed or removed by others', async () => {
     const [one, other] = [await publisher(), await publisher()]
     await one.client.addDomain('mine.example.com', one.slug)
-    await refused(other.client.checkDomain('mine.example.com'), 'NOT_FOUND')
-    await refused(other.client.removeDomain('mine.example.com'), 'NOT_FOUND')
+    await expectFailure(other.client.checkDomain('mine.example.com'), 'NOT_FOUND')
+    await expectFailure(other.client.removeDomain('mine.example.com'), 'NOT_FOUND')
     assert.deepEqual(await other.client.domains(), { domains: [] })
     assert.equal((await one.client.domains()).domains.length, 1)
   })
 
   test('is not put on a site of somebody else, or on one that is gone', async () => {
     const [one, other] = [await publisher(), await publisher()]
-    await refused(other.client.addDomain('not-mine.example.com', one.slug), 'NOT_FOUND')
-    await refused(other.client.addDomain('not-mine.example.com', 'no-such-site-234567'), 'NOT_FOUND')
+    await expectFailure(other.client.addDomain('not-mine.example.com', one.slug), 'NOT_FOUND')
+    await expectFailure(other.client.addDomain('not-mine.example.com', 'no-such-site-234567'), 'NOT_FOUND')
     const anonymous = await api.publish(api.anonymous, { 'index.html': 'x' })
-    await refused(other.client.addDomain('not-mine.example.com', anonymous.slug), 'NOT_FOUND')
+    await expectFailure(other.client.addDomain('not-mine.example.com', anonymous.slug), 'NOT_FOUND')
     await other.client.delete(other.slug)
-    await refused(other.client.addDomain('not-mine.example.com', other.slug), 'NOT_FOUND')
+    await expectFailure(other.client.addDomain('not-mine.example.com', other.slug), 'NOT_FOUND')
   })
 
   test('added many times at once is there once', async () => {

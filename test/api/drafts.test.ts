@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Viewer } from '../../client/wire.ts'
-import { type Account, Api, refused } from './api.ts'
+import type { SiteMetadata } from '../../client/wire.ts'
+import { type Account, Api, expectFailure } from './api.ts'
 
 let api: Api
 let owner: Account
@@ -14,7 +14,7 @@ after(() => api[Symbol.asyncDispose]())
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 /** A live site with a draft beside it. */
-async function siteWithDraft(more: Viewer = {}, said: Viewer = {}) {
+async function siteWithDraft(more: SiteMetadata = {}, said: SiteMetadata = {}) {
   const live = await api.publish(owner.client, { 'index.html': 'live' }, said)
   const { slug, siteUrl } = live
   const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false, ...more })
@@ -108,7 +108,7 @@ describe('a draft', () => {
     assert.equal((await owner.client.details(slug)).status, 'pending')
     assert.equal((await api.visit(siteUrl)).status, 404)
     assert.equal(await text(previewUrl), 'draft')
-    await refused(owner.client.duplicate(slug), 'SITE_PENDING')
+    await expectFailure(owner.client.duplicate(slug), 'SITE_PENDING')
     await owner.client.restore(slug, draft.versionId)
     assert.equal(await text(siteUrl), 'draft')
   })
@@ -117,7 +117,7 @@ describe('a draft', () => {
     const { slug, draft } = await siteWithDraft()
     await owner.client.deleteVersion(slug, draft.versionId)
     assert.equal((await api.visit(draft.previewUrl)).status, 404)
-    await refused(owner.client.restore(slug, draft.versionId), 'NOT_FOUND')
+    await expectFailure(owner.client.restore(slug, draft.versionId), 'NOT_FOUND')
   })
 
   test('is refused when another version went live since the one it was based on', async () => {
@@ -127,16 +127,60 @@ describe('a draft', () => {
     const { upload } = await api.update(owner.client, slug, contents, { baseVersionId: first.versionId })
     await api.upload(upload, contents)
     await api.publish(owner.client, { 'index.html': 'two' }, { slug })
-    await refused(
+    await expectFailure(
       owner.client.finalize(slug, { versionId: upload.versionId, live: false }),
       'VERSION_CONFLICT',
     )
   })
 
-  test('of an anonymous site needs no key either', async () => {
+  test('of an anonymous site needs no key either, but its claim token to go live', async () => {
     const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
+    const { slug, versionId, claimToken } = draft
     assert.equal(await text(draft.previewUrl), 'draft')
-    await api.anonymous.finalize(draft.slug, { versionId: draft.versionId })
+    // What everyone has who was shown the draft.
+    const [, idInAddress] = /\/\/([0-9a-z]{26})--/.exec(draft.previewUrl)!
+    for (const client of [api.anonymous, owner.client]) {
+      await expectFailure(client.finalize(slug, { versionId: idInAddress! }), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(client.finalize(slug, { versionId, live: true }), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(client.finalize(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
+    }
+    assert.equal((await api.anonymous.finalize(slug, { versionId, live: false })).replayed, true)
+    assert.equal((await api.visit(draft.siteUrl)).status, 404)
+    await api.anonymous.finalize(slug, { versionId, claimToken: claimToken! })
+    assert.equal(await text(draft.siteUrl), 'draft')
+    const again = await api.anonymous.finalize(slug, { versionId })
+    assert.equal(again.replayed, true, 'who does not know the token may repeat what changes nothing')
+  })
+
+  test('beside an anonymous live version goes live by the claim token in a header, and by no other way', async () => {
+    const live = await api.publish(api.anonymous, { 'index.html': 'live' })
+    const { slug, siteUrl, claimToken } = live
+    const options = { slug, claimToken: claimToken!, live: false }
+    const { versionId } = await api.publish(api.anonymous, { 'index.html': 'draft' }, options)
+    const finalize = (headers: Record<string, string>, more: object = {}) =>
+      api.ask('POST', `/api/v1/publish/${slug}/finalize`, { headers, json: { versionId, ...more } })
+    for (const answer of [
+      await finalize({}),
+      await finalize({ 'x-slipway-claim-token': 'x' }),
+      await finalize({ 'x-slipway-claim-token': '' }),
+      await finalize({}, { claimToken: '' }),
+      await api.ask('POST', `/api/v1/publish/${slug}/finalize?claimToken=${claimToken}`, {
+        json: { versionId },
+      }),
+    ])
+      assert.deepEqual([answer.status, answer.json.code], [403, 'INVALID_CLAIM_TOKEN'])
+    assert.equal(await text(siteUrl), 'live')
+    assert.equal((await finalize({ 'x-slipway-claim-token': claimToken! })).status, 200)
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('of a site that was claimed is its owner’s to make live', async () => {
+    const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
+    const { slug, versionId, claimToken } = draft
+    await owner.client.claim(slug, claimToken!)
+    const withToken = api.anonymous.finalize(slug, { versionId, claimToken: claimToken! })
+    await expectFailure(withToken, 'UNAUTHORIZED')
+    await owner.client.finalize(slug, { versionId })
     assert.equal(await text(draft.siteUrl), 'draft')
   })
 })

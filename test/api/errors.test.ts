@@ -6,11 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { FailureCode } from '../../client/wire.ts'
-import type { Answer } from './answer.ts'
-import { type Account, Api, DAY, HOUR, targetOf } from './api.ts'
-import { entryOf, manifestOf } from './content.ts'
-import { STATUS_OF } from './promises.ts'
+import type { ErrorCode } from '../../client/wire.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Account, Api, DAY_MS, HOUR_MS, toTarget } from './api.ts'
+import { toEntry, toManifest } from './content.ts'
+import { STATUS_BY_CODE } from './promises.ts'
 import { ServiceOnSmallDisk } from './small-disk.ts'
 
 let api: Api
@@ -26,18 +26,18 @@ const json = (body: unknown, key: string | undefined = owner.key) => ({ json: bo
 
 /** A site that waits for one file of five bytes. */
 async function waiting(more: object = {}) {
-  const files = [{ ...entryOf('a.txt', 'hello'), ...more }]
+  const files = [{ ...toEntry('a.txt', 'hello'), ...more }]
   const { slug, upload } = await owner.client.create({ files })
   const [target] = upload.uploads
   const put = (body: string, headers: Record<string, string> = {}) =>
-    api.ask('PUT', targetOf(target!.url), { body, headers: { ...target!.headers, ...headers } })
+    api.ask('PUT', toTarget(target!.url), { body, headers: { ...target!.headers, ...headers } })
   return { slug, upload, target: target!, put }
 }
 
 const live = () => api.publish(owner.client, { 'index.html': 'x' })
 
 /** Every code of the contract that a caller can bring about, and how. */
-const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answer>][] = [
+const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiResponse>][] = [
   [
     'VALIDATION_ERROR',
     'a manifest that breaks a rule',
@@ -72,7 +72,7 @@ const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answ
   [
     'INVALID_UPLOAD_TOKEN',
     'a changed upload address',
-    async () => api.ask('PUT', `${targetOf((await waiting()).target.url)}0`, { body: 'hello' }),
+    async () => api.ask('PUT', `${toTarget((await waiting()).target.url)}0`, { body: 'hello' }),
   ],
   [
     'DOMAIN_LIMIT_REACHED',
@@ -103,7 +103,7 @@ const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answ
     'VERSION_CONFLICT',
     'an update of a version that is not live any more',
     async () => {
-      const files = manifestOf({ 'index.html': 'y' })
+      const files = toManifest({ 'index.html': 'y' })
       return api.ask('PUT', site((await live()).slug), json({ files, baseVersionId: 'x' }))
     },
   ],
@@ -144,7 +144,7 @@ const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answ
     'a claim too late',
     async () => {
       const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
-      api.pass(DAY)
+      api.pass(DAY_MS)
       return api.ask('POST', site(slug, '/claim'), json({ claimToken }))
     },
   ],
@@ -153,7 +153,7 @@ const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answ
     'an upload too late',
     async () => {
       const { put } = await waiting()
-      api.pass(HOUR)
+      api.pass(HOUR_MS)
       return put('hello')
     },
   ],
@@ -181,25 +181,25 @@ const provocations: [code: FailureCode, how: string, provoke: () => Promise<Answ
 
 describe('a failure has its code and its status, and says in a sentence what is wrong', () => {
   for (const [code, how, provoke] of provocations) {
-    test(`${STATUS_OF[code]} ${code}: ${how}`, async () => {
+    test(`${STATUS_BY_CODE[code]} ${code}: ${how}`, async () => {
       const { status, json } = await provoke()
       assert.equal(json.code, code)
-      assert.equal(status, STATUS_OF[code])
+      assert.equal(status, STATUS_BY_CODE[code])
       assert.match(json.error, /^[\p{L}\d'"].{10,300}$/u)
     })
   }
 
-  test('and none is left out but those of a service in trouble', () => {
+  test('and none is left out but those of a service in trouble or a slow client (slow-bodies.test.ts)', () => {
     const provoked = new Set(provocations.map(([code]) => code))
-    const others = Object.keys(STATUS_OF).filter((code) => !provoked.has(code as FailureCode))
-    assert.deepEqual(others.sort(), ['INSUFFICIENT_STORAGE', 'INTERNAL', 'UNAVAILABLE'])
+    const others = Object.keys(STATUS_BY_CODE).filter((code) => !provoked.has(code as ErrorCode))
+    assert.deepEqual(others.sort(), ['INSUFFICIENT_STORAGE', 'INTERNAL', 'REQUEST_TIMEOUT', 'UNAVAILABLE'])
   })
 })
 
 describe('a service in trouble', () => {
   test('says UNAVAILABLE and when to come back, while more uploads come than it takes', async () => {
     const bytes = Buffer.alloc(300 * 1024, 'x')
-    const [slow, other] = [await waiting(entryOf('a.bin', bytes)), await waiting()]
+    const [slow, other] = [await waiting(toEntry('a.bin', bytes)), await waiting()]
     const upload = request(slow.target.url.replace('localhost', '127.0.0.1'), {
       method: 'PUT',
       headers: { ...slow.target.headers, 'Content-Length': `${bytes.length}` },
@@ -255,10 +255,10 @@ describe('a service in trouble', () => {
   test('says INSUFFICIENT_STORAGE when its disk is full, keeps nothing of it, and goes on', async () => {
     await using small = await ServiceOnSmallDisk.start(8 * 2 ** 20)
     const { siteUrl } = await small.client.publish({
-      files: [{ ...entryOf('index.html', 'home'), open: () => Buffer.from('home') }],
+      files: [{ ...toEntry('index.html', 'home'), open: () => Buffer.from('home') }],
     })
     const large = Buffer.alloc(20 * 2 ** 20, 'x')
-    const { slug, upload } = await small.client.create({ files: [entryOf('large.bin', large)] })
+    const { slug, upload } = await small.client.create({ files: [toEntry('large.bin', large)] })
     const answer = await small.put(upload.uploads[0]!, large)
     assert.equal(answer.status, 507, answer.text)
     assert.equal(answer.json.code, 'INSUFFICIENT_STORAGE')
@@ -270,7 +270,7 @@ describe('a service in trouble', () => {
     assert.equal(archive.json.code, 'INSUFFICIENT_STORAGE')
     const next = Buffer.from('next')
     const { siteUrl: nextUrl } = await small.client.publish({
-      files: [{ ...entryOf('index.html', next), open: () => next }],
+      files: [{ ...toEntry('index.html', next), open: () => next }],
     })
     assert.equal((await small.visit(nextUrl)).text, 'next')
   })
@@ -357,7 +357,7 @@ describe('an address', () => {
 
 test('a client that is still sending reads why it was refused', async () => {
   const pieces = () => Readable.from(Array.from({ length: 56 }, () => Buffer.alloc(64 * 1024, 'x')))
-  const calls: [target: string, type: string, code: FailureCode][] = [
+  const calls: [target: string, type: string, code: ErrorCode][] = [
     ['/api/v1/publish', 'application/json', 'PAYLOAD_TOO_LARGE'],
     ['/api/v1/publish', 'text/plain', 'UNSUPPORTED_MEDIA_TYPE'],
     ['/api/v1/me', 'application/json', 'METHOD_NOT_ALLOWED'],

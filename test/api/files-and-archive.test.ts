@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, refused } from './api.ts'
+import { type Account, Api, expectFailure } from './api.ts'
 import { type Contents, sha256 } from './content.ts'
 
 let api: Api
@@ -180,6 +180,6 @@ test('nothing comes back of what was never finalized, of what never was and of w
     assert.equal(await ask(slug, '?versionId=x&versionId=y'), 'VALIDATION_ERROR')
     assert.equal(await ask(slug, '', stranger.key), 'NOT_FOUND')
   }
-  await refused(api.anonymous.archive(slug), 'UNAUTHORIZED')
-  await refused(api.anonymous.file(slug, 'a.txt'), 'UNAUTHORIZED')
+  await expectFailure(api.anonymous.archive(slug), 'UNAUTHORIZED')
+  await expectFailure(api.anonymous.file(slug, 'a.txt'), 'UNAUTHORIZED')
 })

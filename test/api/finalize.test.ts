@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY, HOUR, refused } from './api.ts'
-import { entryOf, manifestOf, sha256 } from './content.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
+import { sha256, toEntry, toManifest } from './content.ts'
 import { numbers } from './random.ts'
 
 let api: Api
@@ -48,7 +48,7 @@ describe('finalize', () => {
     } = await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const { updatedAt } = await owner.client.details(slug)
     for (let round = 0; round < 3; round++) {
-      api.pass(HOUR)
+      api.pass(HOUR_MS)
       const again = await owner.client.finalize(slug, { versionId: second.versionId })
       assert.deepEqual(again, { ...second, replayed: true })
     }
@@ -72,7 +72,7 @@ describe('finalize', () => {
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     const [a, b, c] = upload.uploads
     await api.anonymous.upload(b!, Buffer.from('b'))
-    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    const error = await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
     assert.deepEqual(error.details, { missing: ['a.txt', 'c.txt'], count: 2 })
     assert.match(error.message, /2 of 3/)
     assert.match(error.message, /a\.txt/)
@@ -84,9 +84,9 @@ describe('finalize', () => {
   })
 
   test('names the first twenty of many that did not arrive, and counts them all', async () => {
-    const files = Array.from({ length: 50 }, (_, number) => entryOf(`${number}.txt`, 'x'))
+    const files = Array.from({ length: 50 }, (_, number) => toEntry(`${number}.txt`, 'x'))
     const { slug, upload } = await owner.client.create({ files })
-    const { details } = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    const { details } = await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
     assert.deepEqual(details, { missing: files.slice(0, 20).map(({ path }) => path), count: 50 })
   })
 
@@ -95,7 +95,7 @@ describe('finalize', () => {
     const contents = { 'index.html': 'new', 'new.txt': 'new' }
     const { upload } = await api.update(owner.client, slug, contents)
     await api.anonymous.upload(upload.uploads[0]!, Buffer.from('new'))
-    await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
     assert.equal(await text(siteUrl), 'old')
     assert.equal((await api.visit(siteUrl, '/new.txt')).status, 404)
   })
@@ -148,9 +148,9 @@ describe('two pending versions', () => {
     const one = await api.update(owner.client, slug, contents)
     const two = await api.update(owner.client, slug, contents)
     await api.upload(one.upload, contents)
-    await refused(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+    await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
     await owner.client.finalize(slug, one.upload)
-    await refused(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+    await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
     assert.equal(await text(siteUrl), 'same')
   })
 
@@ -184,7 +184,7 @@ describe('who wrote upon an older version', () => {
       { slug, baseVersionId: first.versionId },
     )
     const late = api.update(owner.client, slug, { 'index.html': 'three' }, { baseVersionId: first.versionId })
-    const { details } = await refused(late, 'VERSION_CONFLICT')
+    const { details } = await expectFailure(late, 'VERSION_CONFLICT')
     assert.deepEqual(details, { currentVersionId: second.versionId })
   })
 
@@ -195,7 +195,7 @@ describe('who wrote upon an older version', () => {
     const { upload } = await api.update(owner.client, slug, contents, { baseVersionId: first.versionId })
     await api.upload(upload, contents)
     const theirs = await api.publish(owner.client, { 'index.html': 'theirs' }, { slug })
-    const { details } = await refused(owner.client.finalize(slug, upload), 'VERSION_CONFLICT')
+    const { details } = await expectFailure(owner.client.finalize(slug, upload), 'VERSION_CONFLICT')
     assert.deepEqual(details, { currentVersionId: theirs.versionId })
     assert.equal(await text(siteUrl), 'theirs')
     await owner.client.restore(slug, first.versionId)
@@ -230,17 +230,17 @@ describe('who may finalize', () => {
     const contents = { 'index.html': 'x' }
     const { slug, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
-    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
-    await refused(stranger.client.finalize(slug, upload), 'NOT_FOUND')
+    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+    await expectFailure(stranger.client.finalize(slug, upload), 'NOT_FOUND')
     await owner.client.finalize(slug, upload)
-    await refused(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
   })
 
   test('is whoever knows the version of an anonymous site', async () => {
     const contents = { 'index.html': 'x' }
     const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
     await api.upload(upload, contents)
-    await refused(api.anonymous.finalize(slug, { versionId: '0'.repeat(26) }), 'NOT_FOUND')
+    await expectFailure(api.anonymous.finalize(slug, { versionId: '0'.repeat(26) }), 'NOT_FOUND')
     await owner.client.finalize(slug, upload)
     assert.equal(await text(siteUrl), 'x')
   })
@@ -250,8 +250,8 @@ describe('who may finalize', () => {
     const one = await api.create(owner.client, contents)
     const other = await api.create(owner.client, contents)
     await api.upload(one.upload, contents)
-    await refused(owner.client.finalize(other.slug, one.upload), 'NOT_FOUND')
-    await refused(owner.client.finalize('no-such-site-234567', one.upload), 'NOT_FOUND')
+    await expectFailure(owner.client.finalize(other.slug, one.upload), 'NOT_FOUND')
+    await expectFailure(owner.client.finalize('no-such-site-234567', one.upload), 'NOT_FOUND')
   })
 })
 
@@ -279,11 +279,11 @@ describe('a time to live', () => {
   test('is counted from finalize, and ends the site on the second', async () => {
     const contents = { 'index.html': 'short' }
     const { slug, siteUrl, upload } = await owner.client.create({
-      files: manifestOf(contents),
+      files: toManifest(contents),
       ttlSeconds: 60,
     })
     await api.upload(upload, contents)
-    api.pass(HOUR / 2)
+    api.pass(HOUR_MS / 2)
     await owner.client.finalize(slug, upload)
     const { expiresAt } = await owner.client.details(slug)
     assert.equal(expiresAt, new Date(api.clock.now + 60_000).toISOString())
@@ -291,13 +291,13 @@ describe('a time to live', () => {
     assert.equal(await text(siteUrl), 'short')
     api.pass()
     assert.equal((await api.visit(siteUrl)).status, 410)
-    await refused(owner.client.details(slug), 'SITE_EXPIRED')
+    await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
   })
 
   test('is taken away by null', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' }, { ttlSeconds: 60 })
     await api.publish(owner.client, { 'index.html': 'two' }, { slug, ttlSeconds: null })
-    api.pass(DAY)
+    api.pass(DAY_MS)
     assert.equal(await text(siteUrl), 'two')
     assert.equal((await owner.client.details(slug)).expiresAt, null)
   })
@@ -308,7 +308,7 @@ test('a site left pending is swept after a day, and not a moment earlier', async
   const { slug, upload } = await api.create(owner.client, { 'index.html': 'x' })
   const created = api.clock.now
   const { upload: pending } = await api.update(owner.client, live.slug, { 'index.html': 'pending' })
-  api.clock.now = created + DAY
+  api.clock.now = created + DAY_MS
   await api.sweep('abandoned')
   assert.equal((await owner.client.details(slug)).status, 'pending')
   assert.equal((await owner.client.details(live.slug)).pendingVersionId, pending.versionId)
@@ -316,6 +316,6 @@ test('a site left pending is swept after a day, and not a moment earlier', async
   await api.sweep('abandoned')
   const gone = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json: upload })
   assert.ok([404, 410].includes(gone.status), gone.text)
-  await refused(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
+  await expectFailure(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
   assert.equal(await text(live.siteUrl), sha256('live'))
 })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-import { Addresses } from '../../server/address.ts'
-import { Finalizing } from '../../server/finalize.ts'
-import type { Front } from '../../server/front/front.ts'
-import { Fronts } from '../../server/front/fronts.ts'
-import { makeLog } from '../../server/log.ts'
-import type { Writing } from '../../server/store/store.ts'
-import { type Account, Api, blobFolder, DAY, refused } from './api.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Finalizer } from '../../server/publish/finalize.ts'
+import { IndexRenderer } from '../../server/sites/page-metadata/document-renderer.ts'
+import type { RenderedIndex } from '../../server/sites/page-metadata/rendered-document.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import type { WriteTransaction } from '../../server/store/store.ts'
+import { type Account, Api, blobFolder, DAY_MS, expectFailure } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import { away } from './away.ts'
-import { type Contents, entryOf, sha256 } from './content.ts'
+import { type Contents, sha256, toEntry } from './content.ts'
 
 let api: Api
 let owner: Account
@@ -115,7 +115,7 @@ describe('what is said of a site stands in the head of its root document', () =>
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': page }, { title: 'One' })
     for (const title of ['One', 'Two']) {
       await owner.client.setMetadata(slug, { title })
-      await api.running.service.encodings.idle()
+      await api.running.service.precompressor.onIdle()
       const { headers, body } = await api.visit(siteUrl, '/', { 'accept-encoding': 'br' })
       assert.equal(headers['content-encoding'], 'br')
       assert.equal(said(brotliDecompressSync(body).toString()).title, title)
@@ -159,7 +159,7 @@ describe('a root document in whose head nothing can be set', () => {
 
   for (const contentType of ['application/xhtml+xml', 'text/plain']) {
     test(`is one of ${contentType}`, async () => {
-      const files = [{ ...entryOf('index.html', PAGE), contentType, open: () => Buffer.from(PAGE) }]
+      const files = [{ ...toEntry('index.html', PAGE), contentType, open: () => Buffer.from(PAGE) }]
       const { siteUrl, warnings } = await owner.client.publish({ files, title: 'New' })
       assert.deepEqual([(await api.visit(siteUrl)).text, warnings], [PAGE, undefined])
     })
@@ -216,18 +216,18 @@ describe('while the root document cannot be read', () => {
 })
 
 /** Finalizing as another process does it, with something else in the place of the store's writes. */
-async function finalizing(durable: (work: (tx: Writing) => Promise<unknown>) => Promise<unknown>) {
+async function finalizing(durable: (work: (tx: WriteTransaction) => Promise<unknown>) => Promise<unknown>) {
   const house = await api.inside()
   const store = {
     ...house.store,
     write: (durability, work) =>
       durability === 'durable' ? durable(work) : house.store.write(durability, work),
   } as typeof house.store
-  const { versions, encodings, clock } = house.sweepOptions
+  const { versions, precompressor, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const rooms = { store, blobs: house.blobs, versions, encodings, addresses, clock, log }
-  return new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const rooms = { store, blobs: house.blobs, versions, precompressor, addresses, clock, log }
+  return new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
 }
 
 describe('a front that is made', () => {
@@ -238,7 +238,7 @@ describe('a front that is made', () => {
   }
   const frontOf = async (versionId: string) => {
     const { store } = await api.inside()
-    return JSON.parse((await store.read.versions.byId(versionId))!.front!) as Front
+    return JSON.parse((await store.read.versions.byId(versionId))!.front!) as RenderedIndex
   }
   const isThere = async (hash: string) => (await (await api.inside()).blobs.bytes(hash)) !== undefined
 
@@ -327,7 +327,7 @@ describe('a front that is made', () => {
     await owner.client.delete(slug)
     await collect()
     assert.equal(await isThere(hash), true, 'somebody may still be about to name it')
-    api.clock.now += 2 * DAY
+    api.clock.now += 2 * DAY_MS
     await api.sweep('uploads')
     await collect()
     assert.equal(await isThere(hash), false)
@@ -349,7 +349,7 @@ test('many changes at once all succeed, and the head says what the site says', a
 
 test('an image that is none is refused whatever else can be done', async () => {
   const { slug } = await api.publish(owner.client, SITE)
-  await refused(owner.client.setMetadata(slug, { ogImagePath: 'no.png' }), 'VALIDATION_ERROR')
+  await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'no.png' }), 'VALIDATION_ERROR')
 })
 
 test('publishing without rules and without anything said reads no file', async () => {
@@ -358,17 +358,17 @@ test('publishing without rules and without anything said reads no file', async (
   const { upload } = await api.update(owner.client, slug, { 'index.html': page })
   await api.upload(upload, { 'index.html': page })
   const house = await api.inside()
-  const { versions, encodings, clock } = house.sweepOptions
+  const { versions, precompressor, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const addresses = new Addresses({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const blobs = {
     ...house.blobs,
     bytes: (hash: string) => assert.fail(`${hash} was read`),
     read: (hash: string) => assert.fail(`${hash} was read`),
   }
-  const rooms = { store: house.store, blobs, versions, encodings, addresses, clock, log }
+  const rooms = { store: house.store, blobs, versions, precompressor, addresses, clock, log }
   const account = (await house.store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
-  await new Finalizing({ ...rooms, fronts: new Fronts(rooms) }).finalize(caller, slug, upload)
+  await new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) }).finalize(caller, slug, upload)
   assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Api, refused } from './api.ts'
-import { manifestOf } from './content.ts'
-import { isPublished, send, tarOf, waitingFor } from './one-bundle.ts'
+import { Api, expectFailure } from './api.ts'
+import { toManifest } from './content.ts'
+import { buildTar, isPublished, send, waitingFor } from './one-bundle.ts'
 
 /** Two marks that stand in the other order in Unicode NFC. */
 const MARKS = '\u0301\u0323'
@@ -23,7 +23,7 @@ describe('a letter with more marks than any writing has', () => {
     const [one, other] = twins(20)
     const contents = { [one]: 'one', [other]: 'the other' }
     const waiting = await waitingFor(owner, contents)
-    const { status } = await send(api, waiting, tarOf(contents))
+    const { status } = await send(api, waiting, buildTar(contents))
     assert.equal(status, 200)
     await isPublished(api, owner, waiting, contents)
   })
@@ -31,6 +31,6 @@ describe('a letter with more marks than any writing has', () => {
   test('and one with fewer is the same in every order', async () => {
     const [one, other] = twins(2)
     const contents = { [one]: 'one', [other]: 'the other' }
-    await refused(api.anonymous.create({ files: manifestOf(contents) }), 'VALIDATION_ERROR')
+    await expectFailure(api.anonymous.create({ files: toManifest(contents) }), 'VALIDATION_ERROR')
   })
 })

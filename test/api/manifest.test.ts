@@ -193,22 +193,27 @@ describe('a manifest', () => {
     })
   }
 
-  for (const [what, entry, count] of [
-    ['numbers', 0, 1_000_000],
-    ['empty objects', {}, 690_000],
-    ['nothing', null, 400_000],
+  const TOO_MANY =
+    'body: must have at most 50000 members and elements in all, several times what a manifest needs'
+  for (const [what, entry, count, status, sentence] of [
+    ['numbers', 0, 20_000, 400, 'files: must name at most 1000 files, not 20000'],
+    ['numbers', 0, 1_000_000, 400, TOO_MANY],
+    ['empty objects', {}, 690_000, 400, TOO_MANY],
+    ['nothing', null, 400_000, 400, TOO_MANY],
   ] as const) {
-    test(`of as many entries as a body can hold, all of them ${what}, takes no memory for each`, async () => {
+    test(`of ${count} entries, all of them ${what}, takes no memory for each`, async () => {
       const before = process.resourceUsage().maxRSS
-      const { status, json } = await send(Array(count).fill(entry))
-      assert.equal(status, 400)
-      assert.deepEqual(json.details, [
-        { field: 'files', message: `must name at most 1000 files, not ${count}` },
-      ])
+      const answer = await send(Array(count).fill(entry))
+      assert.deepEqual([answer.status, answer.json.error], [status, sentence])
       const grown = (process.resourceUsage().maxRSS - before) / 1024
       assert.ok(grown < 300, `${Math.round(grown)} MiB more`)
     })
   }
+
+  test('nested more than 32 levels deep is refused before it is parsed', async () => {
+    const { status, json } = await send([JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`)])
+    assert.deepEqual([status, json.error], [400, 'body: must not be nested more than 32 levels deep'])
+  })
 
   test('tells all that is wrong at once, in the order of the files', async () => {
     const { json } = await send(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { MetadataRequest } from '../../client/wire.ts'
-import { type Account, Api, HOUR, refused } from './api.ts'
+import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
 
 let api: Api
 let owner: Account
@@ -117,15 +117,15 @@ describe('a change of what is said of a site', () => {
   test('of a site that is not finalized looks at the manifest that waits', async () => {
     const { slug } = await api.create(owner.client, contents)
     await owner.client.setMetadata(slug, { ogImagePath: 'other.svg' })
-    await refused(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
+    await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
   })
 
   test('is for the owner alone', async () => {
     const { slug } = await site()
-    await refused(api.anonymous.setMetadata(slug, { title: 'x' }), 'UNAUTHORIZED')
-    await refused((await api.account()).client.setMetadata(slug, { title: 'x' }), 'NOT_FOUND')
+    await expectFailure(api.anonymous.setMetadata(slug, { title: 'x' }), 'UNAUTHORIZED')
+    await expectFailure((await api.account()).client.setMetadata(slug, { title: 'x' }), 'NOT_FOUND')
     const anonymous = await api.publish(api.anonymous, contents)
-    await refused(owner.client.setMetadata(anonymous.slug, { title: 'x' }), 'NOT_FOUND')
+    await expectFailure(owner.client.setMetadata(anonymous.slug, { title: 'x' }), 'NOT_FOUND')
   })
 })
 
@@ -133,7 +133,7 @@ describe('an end that is set later', () => {
   test('is counted from then, moves, and is taken away', async () => {
     const { slug, siteUrl } = await site()
     const end = (seconds: number) => new Date(api.clock.now + seconds * 1000).toISOString()
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     assert.equal((await owner.client.setMetadata(slug, { ttlSeconds: 60 })).expiresAt, end(60))
     api.pass(30_000)
     assert.equal((await owner.client.setMetadata(slug, { title: 'x' })).expiresAt, end(30))
@@ -141,7 +141,7 @@ describe('an end that is set later', () => {
     api.pass(89_999)
     assert.equal((await api.visit(siteUrl)).status, 200)
     assert.equal((await owner.client.setMetadata(slug, { ttlSeconds: null })).expiresAt, null)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     assert.equal((await api.visit(siteUrl)).status, 200)
   })
 
@@ -149,7 +149,7 @@ describe('an end that is set later', () => {
     const { slug, siteUrl } = await site()
     await owner.client.setMetadata(slug, { ttlSeconds: 60 })
     api.pass(60_000)
-    await refused(owner.client.setMetadata(slug, { ttlSeconds: null }), 'SITE_EXPIRED')
+    await expectFailure(owner.client.setMetadata(slug, { ttlSeconds: null }), 'SITE_EXPIRED')
     assert.equal((await api.visit(siteUrl)).status, 410)
   })
 })

@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { BundleTarget, FileEntry } from '../../client/wire.ts'
+import type { BatchTarget, FileEntry } from '../../client/wire.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
-import type { Answer } from './answer.ts'
-import { type Account, type Api, refused, targetOf } from './api.ts'
-import { type Contents, manifestOf } from './content.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Account, type Api, expectFailure, toTarget } from './api.ts'
+import { type Contents, toManifest } from './content.ts'
 
 /** A version that waits for its files. */
 export interface Waiting {
   slug: string
   siteUrl: string
   versionId: string
-  bundle: BundleTarget
+  bundle: BatchTarget
 }
 
 /** A new site that waits for these files, with their hashes unless a manifest says otherwise. */
 export async function waitingFor(
   owner: Account,
   contents: Contents,
-  files: FileEntry[] = manifestOf(contents),
+  files: FileEntry[] = toManifest(contents),
 ): Promise<Waiting> {
   const { slug, siteUrl, upload } = await owner.client.create({ files })
   return { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
 }
 
 /** A tar with these files. */
-export function tarOf(contents: Contents): Buffer {
-  return Buffer.concat([...partsOf(contents), TAR_END])
+export function buildTar(contents: Contents): Buffer {
+  return Buffer.concat([...buildTarParts(contents), TAR_END])
 }
 
 /** The files as they stand in a tar, each with its header and padding. */
-export function partsOf(contents: Contents): Buffer[] {
+export function buildTarParts(contents: Contents): Buffer[] {
   return Object.entries(contents).map(([name, content]) => tarPart({ name, data: Buffer.from(content) }))
 }
 
@@ -40,8 +40,8 @@ export function send(
   { bundle }: Pick<Waiting, 'bundle'>,
   body: Buffer | Readable,
   headers: Record<string, string> = {},
-): Promise<Answer> {
-  return api.ask('PUT', targetOf(bundle.url), { body, headers: { ...bundle.headers, ...headers } })
+): Promise<ApiResponse> {
+  return api.ask('PUT', toTarget(bundle.url), { body, headers: { ...bundle.headers, ...headers } })
 }
 
 /** The paths that a version still lacks. */
@@ -80,6 +80,6 @@ export async function waitsFor(
   { slug, versionId }: Waiting,
   missing: string[],
 ): Promise<void> {
-  const { details } = await refused(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+  const { details } = await expectFailure(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
   assert.deepEqual(details, { missing, count: missing.length })
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { FileEntry, UploadTarget } from '../../client/wire.ts'
-import type { Answer } from './answer.ts'
-import { type Account, type Api, refused, targetOf } from './api.ts'
+import type { ApiResponse } from './answer.ts'
+import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 
 export interface Waiting {
   slug: string
@@ -25,19 +25,23 @@ export function send(
   target: UploadTarget,
   body: string | Buffer | Readable,
   headers = {},
-): Promise<Answer> {
-  return api.ask('PUT', targetOf(target.url), { body, headers: { ...target.headers, ...headers } })
+): Promise<ApiResponse> {
+  return api.ask('PUT', toTarget(target.url), { body, headers: { ...target.headers, ...headers } })
 }
 
 /** Nothing of the file is there: neither for finalize nor on the disk. */
-export async function nothingOf(api: Api, owner: Account, { slug, versionId }: Waiting): Promise<void> {
-  const error = await refused(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+export async function assertNothingKept(
+  api: Api,
+  owner: Account,
+  { slug, versionId }: Waiting,
+): Promise<void> {
+  const error = await expectFailure(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
   assert.equal((error.details as { count: number }).count, 1)
-  await noBytesOf(api, versionId)
+  await assertNoBytes(api, versionId)
 }
 
 /** The disk has no bytes of a version; a request that was cut off may still be under way. */
-export async function noBytesOf(api: Api, versionId: string): Promise<void> {
+export async function assertNoBytes(api: Api, versionId: string): Promise<void> {
   const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
   let left = await staged()
   for (let round = 0; left.length > 0 && round < 10_000; round++) {

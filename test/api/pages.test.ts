@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { PAGE_PATHS } from '../../server/api/page-paths.ts'
+import { PAGE_PATHS } from '../../server/web/page-paths.ts'
 import { ask } from '../operator/requests.ts'
 import { type RunningService, startTestService } from '../service.ts'
 
@@ -117,8 +117,7 @@ describe('a file of the pages', () => {
 describe('a report that a page broke its policy', () => {
   const report = (body: string, type = 'application/csp-report') =>
     ask(service.port, { method: 'POST', path: '/_reports/csp', headers: { 'Content-Type': type }, body })
-  const logged = () =>
-    service.log.filter(({ message }) => message === 'a page broke its content security policy')
+  const logged = () => service.log.filter(({ message }) => message === 'content security policy violation')
 
   test('is logged without what may be secret in addresses', async () => {
     const { status } = await report(

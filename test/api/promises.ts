@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { FailureCode } from '../../client/wire.ts'
-import type { Answer } from './answer.ts'
+import type { ErrorCode } from '../../client/wire.ts'
+import type { ApiResponse } from './answer.ts'
 import type { Conformance } from './document.ts'
 
 /** The contract's table of errors. */
-export const STATUS_OF: Record<FailureCode, number> = {
+export const STATUS_BY_CODE: Record<ErrorCode, number> = {
   VALIDATION_ERROR: 400,
   INVALID_JSON: 400,
   INVALID_CODE: 400,
@@ -17,6 +17,7 @@ export const STATUS_OF: Record<FailureCode, number> = {
   DOMAIN_LIMIT_REACHED: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
   UPLOADS_MISSING: 409,
   VERSION_CONFLICT: 409,
   ALREADY_CLAIMED: 409,
@@ -33,48 +34,52 @@ export const STATUS_OF: Record<FailureCode, number> = {
   INSUFFICIENT_STORAGE: 507,
 }
 
-const HOUR = 3600
+const HOUR_SECONDS = 3600
 
 /** What no sentence for a caller may hold: stacks, files of the service, its engines. */
 const INTERNALS =
   /\bat \S+ \(|node:|\.ts\b|sqlite|kysely|fastify|FST_|ajv|undefined|\[object|must match pattern/i
 
 /** Holds an answer of the API to what the contract promises of every one of them, whatever it is about. */
-export function keepsPromises(answer: Answer, now: number, conformance: Conformance | undefined): void {
+export function assertInvariants(
+  answer: ApiResponse,
+  now: number,
+  conformance: Conformance | undefined,
+): void {
   const about = `${answer.method} ${answer.target.slice(0, 200)} → ${answer.status}`
-  tellsTheLimit(answer, now, about)
+  assertRateLimitHeaders(answer, now, about)
   isOpenToAnyOrigin(answer, about)
   if (answer.status >= 400 && answer.method !== 'HEAD') isAnError(answer, about)
-  if (answer.status === 429 || answer.status === 503) saysWhenToComeBack(answer, about)
+  if (answer.status === 429 || answer.status === 503) assertRetryAfter(answer, about)
   if (answer.status === 405) assert.match(answer.headers.allow ?? '', /^[A-Z]+(, [A-Z]+)*$/, about)
   if (conformance && answer.method !== 'HEAD') conforms(answer, conformance)
 }
 
-function tellsTheLimit({ headers }: Answer, now: number, about: string): void {
+function assertRateLimitHeaders({ headers }: ApiResponse, now: number, about: string): void {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
     const value = headers[`x-ratelimit-${name}`]
     assert.match(String(value), /^\d+$/, `${about} has X-RateLimit-${name}`)
     return Number(value)
   }) as [number, number, number]
   assert.ok(limit >= 1 && remaining <= limit, `${about}: ${remaining} of ${limit} remain`)
-  assert.equal(reset % HOUR, 0, `${about}: the window ends at the top of an hour`)
+  assert.equal(reset % HOUR_SECONDS, 0, `${about}: the window ends at the top of an hour`)
   const left = reset - now / 1000
-  assert.ok(left > 0 && left <= HOUR, `${about}: the window ends within the hour, not in ${left} s`)
+  assert.ok(left > 0 && left <= HOUR_SECONDS, `${about}: the window ends within the hour, not in ${left} s`)
 }
 
-function isOpenToAnyOrigin({ headers }: Answer, about: string): void {
+function isOpenToAnyOrigin({ headers }: ApiResponse, about: string): void {
   assert.equal(headers['access-control-allow-origin'], '*', `${about} is open to any origin`)
   assert.equal(headers['access-control-allow-credentials'], undefined, `${about} takes no credentials`)
 }
 
-function isAnError({ status, headers, json, text }: Answer, about: string): void {
+function isAnError({ status, headers, json, text }: ApiResponse, about: string): void {
   assert.match(headers['content-type'] ?? '', /^application\/json\b/, `${about} is JSON`)
   assert.equal(typeof json?.error, 'string', `${about} has a sentence: ${text}`)
   assert.ok(json.error.length > 3, `${about} has a sentence: ${text}`)
   assert.doesNotMatch(json.error, INTERNALS, `${about} tells nothing internal`)
   assert.equal(json.status, status, `${about} repeats its status`)
-  assert.ok(json.code in STATUS_OF, `${about} has a code of the contract: ${text}`)
-  assert.equal(STATUS_OF[json.code as FailureCode], status, `${about} has the status of ${json.code}`)
+  assert.ok(json.code in STATUS_BY_CODE, `${about} has a code of the contract: ${text}`)
+  assert.equal(STATUS_BY_CODE[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
   if (json.code === 'VALIDATION_ERROR') pointsAtProblems(json.details, about)
 }
 
@@ -87,11 +92,11 @@ function pointsAtProblems(details: { field: unknown; message: unknown }[], about
   }
 }
 
-function saysWhenToComeBack({ headers }: Answer, about: string): void {
+function assertRetryAfter({ headers }: ApiResponse, about: string): void {
   assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, `${about} has Retry-After`)
 }
 
-function conforms({ method, target, status, headers, json }: Answer, conformance: Conformance): void {
+function conforms({ method, target, status, headers, json }: ApiResponse, conformance: Conformance): void {
   const path = target.split('?', 1)[0]!
   const type = headers['content-type']
   if (json !== undefined) conformance.check(method, path, status, json)

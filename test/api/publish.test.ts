@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY, refused } from './api.ts'
-import { type Contents, entryOf, manifestOf, plainManifestOf, sha256 } from './content.ts'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { type Contents, sha256, toEntry, toManifest, toPlainManifest } from './content.ts'
 import { publishLikeAnyone } from './foreign-client.ts'
 
 const MIB = 2 ** 20
@@ -29,7 +29,7 @@ function send(files: unknown, more: object = {}, key: string | undefined = owner
 describe('a new site', () => {
   test('is answered with where it will be, what to upload, where, and how to end', async () => {
     const contents = { 'index.html': '<h1>hi</h1>', 'css/style.css': 'h1 {}', 'a b/ü&?.txt': 'x' }
-    const created = await owner.client.create({ files: manifestOf(contents) })
+    const created = await owner.client.create({ files: toManifest(contents) })
     const { slug, upload } = created
     assert.match(slug, /^[a-z0-9]+(-[a-z0-9]+)*$/)
     assert.ok(slug.length <= 35)
@@ -42,7 +42,7 @@ describe('a new site', () => {
     assert.match(upload.versionId, /^[0-9a-z]{20,}$/)
     assert.deepEqual(
       upload.uploads.map(({ path, method, headers }) => ({ path, method, headers })),
-      manifestOf(contents).map(({ path, contentType }) => {
+      toManifest(contents).map(({ path, contentType }) => {
         return { path, method: 'PUT', headers: { 'Content-Type': contentType } }
       }),
     )
@@ -50,13 +50,13 @@ describe('a new site', () => {
 
   test('gets addresses for its uploads that name slug, version and path, with token, type and expiry', async () => {
     const path = 'a b/ü&?#%.txt'
-    const { slug, upload } = await owner.client.create({ files: [entryOf(path, 'x')] })
+    const { slug, upload } = await owner.client.create({ files: [toEntry(path, 'x')] })
     const url = new URL(upload.uploads[0]!.url)
     assert.equal(url.origin, api.baseUrl)
     const key = `${slug}/${upload.versionId}/a%20b/%C3%BC%26%3F%23%25.txt`
     assert.equal(url.pathname, `/api/v1/_upload/${key}`)
     assert.deepEqual([...url.searchParams.keys()].sort(), ['ct', 'exp', 'token'])
-    assert.equal(url.searchParams.get('ct'), entryOf(path, '').contentType)
+    assert.equal(url.searchParams.get('ct'), toEntry(path, '').contentType)
     assert.equal(Number(url.searchParams.get('exp')), Math.floor(api.clock.now / 1000) + 3600)
   })
 
@@ -148,11 +148,11 @@ const STRANGE_NAMES = [
 
 describe('without an account', () => {
   test('a site comes with the means to claim it, once, and the time it ends', async () => {
-    const created = await api.anonymous.create({ files: manifestOf({ 'index.html': 'x' }) })
+    const created = await api.anonymous.create({ files: toManifest({ 'index.html': 'x' }) })
     const { slug, claimToken, claimUrl, expiresAt, anonymous, warning } = created
     assert.match(claimToken!, /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
     assert.equal(claimUrl, `${api.baseUrl}/claim?slug=${slug}&token=${claimToken}`)
-    assert.equal(expiresAt, new Date(api.clock.now + DAY).toISOString())
+    assert.equal(expiresAt, new Date(api.clock.now + DAY_MS).toISOString())
     assert.equal(anonymous, true)
     assert.match(warning!, /claimToken/)
     assert.match(warning!, /claimUrl/)
@@ -279,32 +279,32 @@ describe('bytes', () => {
   test('are not had by naming their hash', async () => {
     await api.publish(owner.client, { 'secret.txt': secret })
     const thief = await api.account()
-    const files = [entryOf('mine.txt', secret)]
+    const files = [toEntry('mine.txt', secret)]
     const { slug, upload } = await thief.client.create({ files })
     assert.deepEqual(
       upload.uploads.map(({ path }) => path),
       ['mine.txt'],
     )
-    await refused(thief.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    await expectFailure(thief.client.finalize(slug, upload), 'UPLOADS_MISSING')
   })
 
   test('are not had by claiming that the service knows them', async () => {
     await api.publish(owner.client, { 'secret.txt': secret })
     const thief = await api.account()
     for (const claim of [{ known: true }, { arrived: true }, { skipped: true }, { state: 'ready' }]) {
-      const { json } = await send([{ ...entryOf('mine.txt', secret), ...claim }], {}, thief.key)
-      await refused(thief.client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
+      const { json } = await send([{ ...toEntry('mine.txt', secret), ...claim }], {}, thief.key)
+      await expectFailure(thief.client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
       const { slug } = await api.publish(thief.client, { 'a.txt': 'a' })
-      const files = [{ ...entryOf('mine.txt', secret), ...claim }]
+      const files = [{ ...toEntry('mine.txt', secret), ...claim }]
       const update = await api.ask('PUT', `/api/v1/publish/${slug}`, { key: thief.key, json: { files } })
       assert.equal(update.json.upload.uploads.length, 1)
-      await refused(thief.client.finalize(slug, update.json.upload), 'UPLOADS_MISSING')
+      await expectFailure(thief.client.finalize(slug, update.json.upload), 'UPLOADS_MISSING')
     }
   })
 
   test('need no hash', async () => {
     const contents = { 'index.html': 'no hash' }
-    const { slug, siteUrl, upload } = await owner.client.create({ files: plainManifestOf(contents) })
+    const { slug, siteUrl, upload } = await owner.client.create({ files: toPlainManifest(contents) })
     await api.upload(upload, contents)
     await owner.client.finalize(slug, upload)
     assert.equal((await api.visit(siteUrl)).text, 'no hash')

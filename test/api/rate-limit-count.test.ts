@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { Api, HOUR, refused } from './api.ts'
-import { entryOf } from './content.ts'
-import { exhaust, newAddress, nextHour, publishFrom, RATES, remainingOf } from './counted-requests.ts'
+import { Api, expectFailure, HOUR_MS } from './api.ts'
+import { toEntry } from './content.ts'
+import { exhaust, newAddress, nextHour, publishFrom, RATES, readRemaining } from './counted-requests.ts'
 
 let api: Api
 before(async () => {
@@ -25,7 +25,7 @@ describe('the count', () => {
         await using other = await Api.start(settings)
         for (const [at, service] of [one, other, one, other].entries()) {
           const answer = await publishFrom(service, address)
-          assert.equal(remainingOf(answer), 4 - at)
+          assert.equal(readRemaining(answer), 4 - at)
         }
       }
       await using later = await Api.start(settings)
@@ -39,21 +39,21 @@ describe('the count', () => {
   test('of an hour that is over is forgotten', async () => {
     const address = newAddress()
     await exhaust(api, address)
-    api.pass(3 * HOUR)
+    api.pass(3 * HOUR_MS)
     await api.sweep('sign-ins')
     const house = await api.inside()
-    const window = Math.floor((api.clock.now - 3 * HOUR) / HOUR) * HOUR
+    const window = Math.floor((api.clock.now - 3 * HOUR_MS) / HOUR_MS) * HOUR_MS
     assert.equal(await house.store.read.counters.value(`address:${address}`, window), 0)
   })
 })
 
 test('the SDK is told how long to wait', async () => {
   const { client } = await api.account()
-  const files = [entryOf('a.txt', 'a')]
+  const files = [toEntry('a.txt', 'a')]
   const failures = Array.from({ length: 61 }, () => client.create({ files }))
   const outcomes = await Promise.allSettled(failures)
   const rejected = outcomes.filter(({ status }) => status === 'rejected')
   assert.equal(rejected.length, 1)
-  const error = await refused(client.create({ files }), 'RATE_LIMITED')
+  const error = await expectFailure(client.create({ files }), 'RATE_LIMITED')
   assert.equal(error.retryAfterSeconds, 45 * 60)
 })

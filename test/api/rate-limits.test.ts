@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { Api, HOUR, targetOf } from './api.ts'
+import { Api, HOUR_MS, toTarget } from './api.ts'
 import {
   exhaust,
-  limitOf,
   manifest,
   newAddress,
   nextHour,
   publishFrom,
   RATES,
-  remainingOf,
-  resetOf,
+  readLimit,
+  readRemaining,
+  readReset,
 } from './counted-requests.ts'
 
 let api: Api
@@ -23,19 +23,19 @@ beforeEach(() => nextHour(api))
 async function remainingFor(address: string): Promise<number> {
   const answer = await api.ask('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
   api.pass(2000)
-  return remainingOf(answer)
+  return readRemaining(answer)
 }
 
 describe('without a key', () => {
   test('an address has five requests an hour, counted down, and is told when there are more', async () => {
     const address = newAddress()
-    const end = (Math.floor(api.clock.now / HOUR) + 1) * HOUR
+    const end = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS
     for (const remaining of [4, 3, 2, 1, 0]) {
       const answer = await publishFrom(api, address)
       assert.equal(answer.status, 201)
-      assert.equal(limitOf(answer), 5)
-      assert.equal(remainingOf(answer), remaining)
-      assert.equal(resetOf(answer), end / 1000)
+      assert.equal(readLimit(answer), 5)
+      assert.equal(readRemaining(answer), remaining)
+      assert.equal(readReset(answer), end / 1000)
     }
     for (let round = 0; round < 3; round++) {
       const answer = await publishFrom(api, address)
@@ -43,8 +43,8 @@ describe('without a key', () => {
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
       assert.deepEqual(answer.json.details, { countedBy: 'address' })
-      assert.equal(limitOf(answer), 5)
-      assert.equal(remainingOf(answer), 0)
+      assert.equal(readLimit(answer), 5)
+      assert.equal(readRemaining(answer), 0)
       assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
     }
   })
@@ -52,15 +52,15 @@ describe('without a key', () => {
   test('the hour is the one on the clock, to the millisecond', async () => {
     const address = newAddress()
     await exhaust(api, address)
-    api.clock.now = (Math.floor(api.clock.now / HOUR) + 1) * HOUR - 1
+    api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
     const late = await publishFrom(api, address)
     assert.equal(late.status, 429)
     assert.equal(late.headers['retry-after'], '1')
     api.pass()
     const early = await publishFrom(api, address)
     assert.equal(early.status, 201)
-    assert.equal(remainingOf(early), 4)
-    assert.equal(resetOf(early), resetOf(late) + 3600)
+    assert.equal(readRemaining(early), 4)
+    assert.equal(readReset(early), readReset(late) + 3600)
   })
 
   test('no more than five are let through when twenty come at once', async () => {
@@ -134,7 +134,7 @@ describe('an address', () => {
         const near = ['10.9.9.9', '10.9.9.8'].slice(0, Math.max(0, trusted - 1))
         const alone = address === 'the peer' ? {} : { 'x-forwarded-for': [address, ...near].join(', ') }
         const answer = await service.ask('POST', '/api/v1/publish', { headers: alone, json: manifest })
-        assert.equal(remainingOf(answer), 3, `${trusted} proxies, ${forwarded}`)
+        assert.equal(readRemaining(answer), 3, `${trusted} proxies, ${forwarded}`)
       }
     }
   })
@@ -147,10 +147,10 @@ describe('with a key', () => {
       const headers = { 'x-forwarded-for': newAddress() }
       const answer = await api.ask('GET', '/api/v1/me', { key, headers })
       assert.equal(answer.status, 200)
-      assert.equal(limitOf(answer), 60)
-      assert.equal(remainingOf(answer), 60 - used)
+      assert.equal(readLimit(answer), 60)
+      assert.equal(readRemaining(answer), 60 - used)
       assert.equal(answer.json.usage.requestsThisHour, used)
-      assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, resetOf(answer))
+      assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, readReset(answer))
     }
     const refused = await api.ask('GET', '/api/v1/me', { key })
     assert.equal(refused.status, 429)
@@ -164,7 +164,7 @@ describe('with a key', () => {
       Array.from({ length: 230 }, () => api.ask('GET', '/api/v1/me', { key })),
     )
     assert.equal(answers.filter(({ status }) => status === 200).length, 200)
-    for (const answer of answers) assert.equal(limitOf(answer), 200)
+    for (const answer of answers) assert.equal(readLimit(answer), 200)
   })
 
   test('an account that moves to a larger plan goes on at once', async () => {
@@ -175,8 +175,8 @@ describe('with a key', () => {
     await api.setPlan(email, 'hobby')
     const answer = await ask()
     assert.equal(answer.status, 200)
-    assert.equal(limitOf(answer), 200)
-    assert.ok(remainingOf(answer) >= 136)
+    assert.equal(readLimit(answer), 200)
+    assert.ok(readRemaining(answer) >= 136)
   })
 
   test('accounts and addresses count apart', async () => {
@@ -185,7 +185,7 @@ describe('with a key', () => {
     await exhaust(api, address)
     for (const { key } of [one, other]) {
       const answer = await api.ask('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
-      assert.equal(remainingOf(answer), 59)
+      assert.equal(readRemaining(answer), 59)
     }
   })
 
@@ -221,7 +221,7 @@ describe('what counts', () => {
     test(`is ${what}`, async () => {
       const headers = { 'x-forwarded-for': newAddress() }
       for (const remaining of [4, 3, 2, 1, 0]) {
-        assert.equal(remainingOf(await api.ask(method, target, { headers, json })), remaining)
+        assert.equal(readRemaining(await api.ask(method, target, { headers, json })), remaining)
       }
       assert.equal((await api.ask(method, target, { headers, json })).status, 429)
     })
@@ -234,9 +234,9 @@ describe('what counts', () => {
     const [target] = created.json.upload.uploads
     for (let round = 0; round < 20; round++) {
       const upload = { headers: { ...headers, ...target.headers }, body: round % 2 ? 'hello' : 'wrong' }
-      const answer = await api.ask('PUT', targetOf(target.url), upload)
+      const answer = await api.ask('PUT', toTarget(target.url), upload)
       assert.equal(answer.status, round % 2 ? 200 : 400)
-      assert.equal(remainingOf(answer), 4)
+      assert.equal(readRemaining(answer), 4)
     }
     await api.ask('PUT', '/api/v1/_upload/a/b/c?token=x', { headers, body: 'hello' })
     assert.equal(await remainingFor(address), 4)
@@ -281,7 +281,7 @@ describe('an admitted publish', () => {
       for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
       const [target] = upload.uploads
       const sent = { headers: { ...headers, ...target.headers }, body: 'hello' }
-      assert.equal((await api.ask('PUT', targetOf(target.url), sent)).status, 200)
+      assert.equal((await api.ask('PUT', toTarget(target.url), sent)).status, 200)
       assert.equal((await finalize()).status, 200)
       assert.equal((await api.visit(siteUrl)).text, 'hello')
       const again = await finalize()
@@ -296,16 +296,16 @@ describe('an admitted publish', () => {
     while ((await api.ask('GET', '/api/v1/me', { key })).status === 200);
     const [target] = upload.uploads
     const sent = { headers: target!.headers, body: 'hello' }
-    assert.equal((await api.ask('PUT', targetOf(target!.url), sent)).status, 200)
+    assert.equal((await api.ask('PUT', toTarget(target!.url), sent)).status, 200)
     const json = { versionId: upload.versionId }
     const finalize = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key, json })
     assert.equal(finalize.status, 200)
-    assert.equal(remainingOf(finalize), 0)
+    assert.equal(readRemaining(finalize), 0)
   })
 
   test('costs one request from its manifest to its being live', async () => {
     const { key, client } = await api.account()
-    const remaining = async () => remainingOf(await api.ask('GET', '/api/v1/me', { key }))
+    const remaining = async () => readRemaining(await api.ask('GET', '/api/v1/me', { key }))
     const before = await remaining()
     await api.publish(client, { 'index.html': 'x', 'a.txt': 'a', 'b.txt': 'b' })
     assert.equal(await remaining(), before - 2)
@@ -326,8 +326,8 @@ describe('signing in', () => {
     for (let used = 1; used <= 60; used++) {
       const answer = await call(address, paths[used % 3], { code: 'ABCD-EFGH' })
       assert.notEqual(answer.status, 429)
-      assert.equal(limitOf(answer), 60)
-      assert.equal(remainingOf(answer), 60 - used)
+      assert.equal(readLimit(answer), 60)
+      assert.equal(readRemaining(answer), 60 - used)
     }
     for (const path of paths) {
       const answer = await call(address, path, { code: 'ABCD-EFGH' })
@@ -342,13 +342,13 @@ describe('signing in', () => {
     await exhaust(api, address)
     const answer = await call(address)
     assert.equal(answer.status, 200)
-    assert.equal(remainingOf(answer), 59)
+    assert.equal(readRemaining(answer), 59)
   })
 
   test('counts a call that is refused, too', async () => {
     const address = newAddress()
     await call(address, '/api/auth/agent/request-code', { email: 5 })
-    assert.equal(remainingOf(await call(address)), 58)
+    assert.equal(readRemaining(await call(address)), 58)
   })
 
   test('is refused as RATE_LIMITED for one address after five codes, whoever asks', async () => {

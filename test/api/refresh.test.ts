@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, HOUR, refused } from './api.ts'
+import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
 
 let api: Api
 let owner: Account
@@ -39,12 +39,12 @@ describe('fresh upload addresses', () => {
 
   test('work when the first ones are over, for another hour', async () => {
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     for (const target of upload.uploads) {
-      await refused(api.anonymous.upload(target, Buffer.from(contents['index.html'])), 'UPLOAD_EXPIRED')
+      await expectFailure(api.anonymous.upload(target, Buffer.from(contents['index.html'])), 'UPLOAD_EXPIRED')
     }
     const fresh = await owner.client.refresh(slug, upload)
-    api.pass(HOUR - 1000)
+    api.pass(HOUR_MS - 1000)
     await api.upload(fresh.upload, contents)
     await owner.client.finalize(slug, upload)
     assert.equal((await api.visit(siteUrl)).text, 'home')
@@ -59,27 +59,27 @@ describe('fresh upload addresses', () => {
 
   test('are not given for a version that is finalized, deleted, of another site or unknown', async () => {
     const { slug, versionId } = await api.publish(owner.client, contents)
-    await refused(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
+    await expectFailure(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
     const other = await api.create(owner.client, contents)
-    await refused(owner.client.refresh(slug, other.upload), 'NOT_FOUND')
-    await refused(owner.client.refresh(slug, { versionId: 'x' }), 'NOT_FOUND')
+    await expectFailure(owner.client.refresh(slug, other.upload), 'NOT_FOUND')
+    await expectFailure(owner.client.refresh(slug, { versionId: 'x' }), 'NOT_FOUND')
     await owner.client.deleteVersion(other.slug, other.upload.versionId)
-    await refused(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
+    await expectFailure(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
   })
 
   test('are given to the owner of an owned site only', async () => {
     const { slug, upload } = await api.create(owner.client, contents)
     const stranger = await api.account()
-    await refused(stranger.client.refresh(slug, upload), 'NOT_FOUND')
-    await refused(api.anonymous.refresh(slug, upload), 'UNAUTHORIZED')
-    await refused(api.anonymous.refresh(slug, { ...upload, claimToken: 'x' }), 'UNAUTHORIZED')
+    await expectFailure(stranger.client.refresh(slug, upload), 'NOT_FOUND')
+    await expectFailure(api.anonymous.refresh(slug, upload), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.refresh(slug, { ...upload, claimToken: 'x' }), 'UNAUTHORIZED')
   })
 
   test('are given for the claim token of an anonymous site only', async () => {
     const { slug, upload, claimToken } = await api.create(api.anonymous, contents)
     const { versionId } = upload
-    await refused(api.anonymous.refresh(slug, { versionId }), 'UNAUTHORIZED')
-    await refused(api.anonymous.refresh(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
+    await expectFailure(api.anonymous.refresh(slug, { versionId }), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.refresh(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
     const fresh = await api.anonymous.refresh(slug, { versionId, claimToken: claimToken! })
     assert.equal(fresh.upload.uploads.length, 3)
     assert.equal(JSON.stringify(fresh).includes(claimToken!), false)

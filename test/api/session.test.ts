@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Api, HOUR, refused } from './api.ts'
+import { Api, expectFailure, HOUR_MS } from './api.ts'
 import { browser as browserOf } from './browser.ts'
 
 let api: Api
@@ -80,7 +80,7 @@ describe('a session', () => {
     const { cookie } = await browser(account)
     const headers = { cookie, origin: api.baseUrl }
     const { json } = await api.ask('POST', '/api/v1/me/key', { headers })
-    await refused(account.client.me(), 'UNAUTHORIZED')
+    await expectFailure(account.client.me(), 'UNAUTHORIZED')
     assert.equal((await api.client(json.apiKey).me()).email, account.email)
     assert.equal((await me({ cookie })).status, 200)
   })
@@ -209,6 +209,6 @@ describe('a call with a key', () => {
     const before = await remaining()
     for (let round = 0; round < 3; round++) await api.ask('OPTIONS', '/api/v1/me')
     assert.equal(await remaining(), before - 1)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { SessionList } from '../../client/wire.ts'
-import { type Account, Api, DAY, refused } from './api.ts'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
 
 let api: Api
@@ -42,7 +42,7 @@ describe('the browsers that are signed in', () => {
       current: true,
       browser: 'Firefox on Linux',
       createdAt: new Date(at).toISOString(),
-      expiresAt: new Date(at + 30 * DAY).toISOString(),
+      expiresAt: new Date(at + 30 * DAY_MS).toISOString(),
     })
     for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
   })
@@ -64,17 +64,17 @@ describe('the browsers that are signed in', () => {
     const theirs = await signedIn(other)
     const { id } = (await one.client.sessions()).sessions[0]!
     assert.equal((await sessionsOf(theirs)).length, 1)
-    await refused(other.client.endSession(id), 'NOT_FOUND')
+    await expectFailure(other.client.endSession(id), 'NOT_FOUND')
     await other.client.endOtherSessions()
     assert.equal((await one.client.sessions()).sessions.length, 1)
-    await refused(api.anonymous.sessions(), 'UNAUTHORIZED')
-    await refused(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.sessions(), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
   })
 
   test('are no longer listed once their time is over', async () => {
     const account = await api.account()
     await signedIn(account)
-    api.pass(30 * DAY - 1)
+    api.pass(30 * DAY_MS - 1)
     assert.equal((await account.client.sessions()).sessions.length, 1)
     api.pass(1)
     assert.deepEqual((await account.client.sessions()).sessions, [])
@@ -95,7 +95,7 @@ describe('the browsers that are signed in', () => {
           token_hash: `f${number}`,
           account_id: id,
           created_at: api.clock.now,
-          expires_at: api.clock.now + DAY,
+          expires_at: api.clock.now + DAY_MS,
           browser: null,
         })
       }
@@ -120,7 +120,7 @@ describe('signing browsers out', () => {
     assert.deepEqual(ended.json, { ended: 1 })
     assert.equal(ended.headers['set-cookie'], undefined)
     assert.deepEqual([await statusOf(lost), await statusOf(mine)], [401, 200])
-    await refused(account.client.endSession(id), 'NOT_FOUND')
+    await expectFailure(account.client.endSession(id), 'NOT_FOUND')
   })
 
   test('ends the one that asks when it says so, and its cookie', async () => {
@@ -159,7 +159,7 @@ describe('signing browsers out', () => {
       id.toUpperCase().replace(/\d/g, 'F'),
       '0'.repeat(500),
     ])
-      await refused(account.client.endSession(wrong), 'NOT_FOUND')
+      await expectFailure(account.client.endSession(wrong), 'NOT_FOUND')
     assert.equal((await account.client.sessions()).sessions.length, 1)
   })
 

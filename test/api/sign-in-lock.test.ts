@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Api, DAY, refused } from './api.ts'
+import { Api, DAY_MS, expectFailure } from './api.ts'
 import { codeFor, lettersTo, somebody } from './sign-in-letters.ts'
 
 let api: Api
@@ -15,7 +15,7 @@ describe('a hundred wrong tries in a row', () => {
     for (let round = 0; round < times; round++) {
       const asked =
         round % 2 ? api.anonymous.verifyCode(email, 'ABCD-EFGH') : api.anonymous.signIn(email, 'x')
-      await refused(asked, 'INVALID_CODE')
+      await expectFailure(asked, 'INVALID_CODE')
     }
   }
 
@@ -33,17 +33,17 @@ describe('a hundred wrong tries in a row', () => {
     assert.equal(others.length, 0)
     assert.match(notice!, /paused/)
     assert.match(notice!, /24 hours/)
-    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+    await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
     assert.equal((await api.anonymous.requestCode(email)).email, email)
     assert.equal((await lettersTo(api, email)).length, letters + 1, 'no code is mailed meanwhile')
     assert.equal((await client.me()).email, email)
 
-    api.pass(DAY - 1)
+    api.pass(DAY_MS - 1)
     await api.anonymous.requestCode(email)
     assert.equal((await lettersTo(api, email)).length, letters + 1)
     api.pass(1)
     const opened = await codeFor(api, email)
-    await refused(api.anonymous.verifyCode(email, 'ABCD-EFGH'), 'INVALID_CODE')
+    await expectFailure(api.anonymous.verifyCode(email, 'ABCD-EFGH'), 'INVALID_CODE')
     await api.anonymous.verifyCode(email, opened)
   })
 

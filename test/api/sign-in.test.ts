@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { Api, HOUR, MINUTE, refused } from './api.ts'
+import { Api, expectFailure, HOUR_MS, MINUTE_MS } from './api.ts'
 import { codeFor, lettersTo, somebody } from './sign-in-letters.ts'
 
 const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
@@ -22,8 +22,9 @@ function wrong(code: string): string {
 describe('asking for a code', () => {
   test('is answered with where it goes and how long it lasts', async () => {
     const email = somebody()
-    const { message, ...rest } = await api.anonymous.requestCode(email)
+    const { message, attempt, ...rest } = await api.anonymous.requestCode(email)
     assert.deepEqual(rest, { email, expiresInSeconds: 600 })
+    assert.match(attempt, /^[\w-]{22}$/)
     assert.ok(message.length > 0)
   })
 
@@ -43,7 +44,9 @@ describe('asking for a code', () => {
     const [one, other] = await Promise.all(
       [known, unknown].map((email) => api.ask('POST', '/api/auth/agent/request-code', { json: { email } })),
     )
-    assert.deepEqual({ ...one!.json, email: '' }, { ...other!.json, email: '' })
+    const opaque = { email: '', attempt: '' }
+    assert.deepEqual({ ...one!.json, ...opaque }, { ...other!.json, ...opaque })
+    assert.equal(one!.json.attempt.length, other!.json.attempt.length)
     assert.deepEqual(Object.keys(one!.headers).sort(), Object.keys(other!.headers).sort())
   })
 
@@ -72,8 +75,24 @@ describe('asking for a code', () => {
   ]
   for (const email of nobody) {
     test(`is refused for ${JSON.stringify(email.slice(0, 40))}, which is no address`, async () => {
-      const error = await refused(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
+      const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
       assert.equal((error.details as { field: string }[])[0]!.field, 'email')
+    })
+  }
+
+  const invisible = {
+    control: '\u0007',
+    override: '\u202e',
+    isolate: '\u2066',
+    'zero width': '\u200b',
+    delete: '\u007f',
+  }
+  for (const [what, character] of Object.entries(invisible)) {
+    test(`is refused for an address with a ${what} character, and says so`, async () => {
+      for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
+        const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
+        assert.match(error.message, /email: must not contain control, invisible or text direction characters/)
+      }
     })
   }
 
@@ -90,12 +109,12 @@ describe('asking for a code', () => {
     const email = somebody()
     const writings = [email, email.toUpperCase(), ` ${email} `, email, email]
     for (const typed of writings) await api.anonymous.requestCode(typed)
-    const error = await refused(api.anonymous.requestCode(email), 'RATE_LIMITED')
-    assert.equal(error.retryAfterSeconds, (HOUR - (api.clock.now % HOUR)) / 1000)
+    const error = await expectFailure(api.anonymous.requestCode(email), 'RATE_LIMITED')
+    assert.equal(error.retryAfterSeconds, (HOUR_MS - (api.clock.now % HOUR_MS)) / 1000)
     assert.equal((await lettersTo(api, email)).length, 5)
     await api.anonymous.requestCode(somebody())
 
-    api.pass(HOUR - (api.clock.now % HOUR))
+    api.pass(HOUR_MS - (api.clock.now % HOUR_MS))
     await api.anonymous.requestCode(email)
     assert.equal((await lettersTo(api, email)).length, 6)
   })
@@ -140,11 +159,11 @@ describe('a code', () => {
   test('lasts ten minutes and no longer', async () => {
     const email = somebody()
     const code = await codeFor(api, email)
-    api.pass(10 * MINUTE - 1)
+    api.pass(10 * MINUTE_MS - 1)
     await api.anonymous.verifyCode(email, code)
     const late = await codeFor(api, email)
-    api.pass(10 * MINUTE)
-    await refused(api.anonymous.verifyCode(email, late), 'INVALID_CODE')
+    api.pass(10 * MINUTE_MS)
+    await expectFailure(api.anonymous.verifyCode(email, late), 'INVALID_CODE')
   })
 
   test('is for one address only', async () => {
@@ -152,23 +171,24 @@ describe('a code', () => {
     const code = await codeFor(api, email)
     const other = somebody()
     await api.anonymous.requestCode(other)
-    await refused(api.anonymous.verifyCode(other, code), 'INVALID_CODE')
+    await expectFailure(api.anonymous.verifyCode(other, code), 'INVALID_CODE')
     await api.anonymous.verifyCode(email, code)
   })
 
-  test('ends when a new one is asked for', async () => {
+  test('is not ended by a new one, and each works once', async () => {
     const email = somebody()
-    const first = await codeFor(api, email)
-    const second = await codeFor(api, email)
-    await refused(api.anonymous.verifyCode(email, first), 'INVALID_CODE')
-    await api.anonymous.verifyCode(email, second)
+    const [first, second] = [await codeFor(api, email), await codeFor(api, email)]
+    for (const code of [second, first]) {
+      await api.anonymous.verifyCode(email, code)
+      await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+    }
   })
 
   test('outlives four wrong tries', async () => {
     const email = somebody()
     const code = await codeFor(api, email)
     for (let round = 0; round < 4; round++) {
-      await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+      await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
     }
     await api.anonymous.verifyCode(email, code)
   })
@@ -177,9 +197,9 @@ describe('a code', () => {
     const email = somebody()
     const code = await codeFor(api, email)
     for (let round = 0; round < 5; round++) {
-      await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+      await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
     }
-    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+    await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
   })
 
   test('ends with the fifth wrong try when they come all at once, and at the session door too', async () => {
@@ -188,8 +208,8 @@ describe('a code', () => {
     const tries = Array.from({ length: 12 }, (_, index) =>
       index % 2 ? api.anonymous.verifyCode(email, wrong(code)) : api.anonymous.signIn(email, wrong(code)),
     )
-    await Promise.all(tries.map((attempt) => refused(attempt, 'INVALID_CODE')))
-    await refused(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
+    await Promise.all(tries.map((attempt) => expectFailure(attempt, 'INVALID_CODE')))
+    await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
   })
 
   test('gives one key when it is sent twice at once', async () => {
@@ -201,7 +221,7 @@ describe('a code', () => {
 })
 
 test('whatever is wrong with a code, the answer is the same', async () => {
-  const wrongly: Record<string, () => Promise<{ email: string; code: string }>> = {
+  const wrongly: Record<string, () => Promise<{ email: string; code: string; attempt?: string }>> = {
     'never asked for': async () => ({ email: somebody(), code: 'ABCD-EFGH' }),
     'another one': async () => {
       const email = somebody()
@@ -216,20 +236,21 @@ test('whatever is wrong with a code, the answer is the same', async () => {
     expired: async () => {
       const email = somebody()
       const code = await codeFor(api, email)
-      api.pass(10 * MINUTE)
+      api.pass(10 * MINUTE_MS)
       return { email, code }
     },
-    'ended by a new one': async () => {
+    'used, with its attempt': async () => {
       const email = somebody()
-      const code = await codeFor(api, email)
-      await codeFor(api, email)
-      return { email, code }
+      const { attempt } = await api.anonymous.requestCode(email)
+      const code = await api.running.mailedCode(email)
+      await api.anonymous.verifyCode(email, code, attempt)
+      return { email, code, attempt }
     },
     'ended by wrong tries': async () => {
       const email = somebody()
       const code = await codeFor(api, email)
       for (let round = 0; round < 5; round++)
-        await refused(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
+        await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
       return { email, code }
     },
     empty: async () => ({ email: somebody(), code: '' }),
@@ -253,7 +274,7 @@ describe('a key', () => {
   test('ends when its owner verifies again', async () => {
     const first = await api.account()
     const second = await api.account(first.email)
-    await refused(first.client.me(), 'UNAUTHORIZED')
+    await expectFailure(first.client.me(), 'UNAUTHORIZED')
     assert.equal((await second.client.me()).email, first.email)
   })
 
@@ -262,7 +283,7 @@ describe('a key', () => {
     const { apiKey, warning } = await client.newKey()
     assert.match(apiKey, KEY)
     assert.match(warning, /once/)
-    await refused(client.me(), 'UNAUTHORIZED')
+    await expectFailure(client.me(), 'UNAUTHORIZED')
     await api.client(apiKey).me()
   })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { SiteSummary } from '../../client/wire.ts'
-import { type Account, Api, HOUR, refused } from './api.ts'
-import { entryOf, manifestOf, sha256 } from './content.ts'
+import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
+import { sha256, toEntry, toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
@@ -36,7 +36,7 @@ describe('the details of a site', () => {
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
       expiresAt: null,
-      files: manifestOf(contents),
+      files: toManifest(contents),
     })
   })
 
@@ -48,7 +48,7 @@ describe('the details of a site', () => {
     assert.equal(details.versionId, upload.versionId)
     assert.equal(details.currentVersionId, null)
     assert.equal(details.pendingVersionId, upload.versionId)
-    assert.deepEqual(details.files, manifestOf(contents))
+    assert.deepEqual(details.files, toManifest(contents))
   })
 
   test('of a live one tell of the version that waits beside it', async () => {
@@ -65,7 +65,7 @@ describe('the details of a site', () => {
   test('show a change when there was one, and none for looking', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'one' })
     const first = await owner.client.details(slug)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await owner.client.list()
     await owner.client.versions(slug)
     assert.deepEqual(await owner.client.details(slug), first)
@@ -89,7 +89,7 @@ test('somebody else’s site is as unknown as one that never was, whatever is as
     ['DELETE', `${name}/versions/${versionId}`],
     ['GET', `${name}/files/index.html`],
     ['GET', `${name}/archive`],
-    ['PUT', name, { files: manifestOf({ 'index.html': 'x' }) }],
+    ['PUT', name, { files: toManifest({ 'index.html': 'x' }) }],
     ['POST', `${name}/uploads/refresh`, { versionId }],
   ]
   for (const name of [slug, anonymous.slug]) {
@@ -117,7 +117,7 @@ describe('the list of sites', () => {
     for (let number = 0; number < 120; number++) {
       // Some share their millisecond.
       if (number % 4 === 0) api.pass()
-      slugs.push((await client.create({ files: [entryOf('index.html', `${number}`)] })).slug)
+      slugs.push((await client.create({ files: [toEntry('index.html', `${number}`)] })).slug)
     }
     const pages = []
     let cursor: string | null = null
@@ -220,7 +220,7 @@ describe('the list of sites', () => {
       publishes.map(({ slug }) => slug),
       [kept.slug],
     )
-    await refused(one.client.details(short.slug), 'SITE_EXPIRED')
+    await expectFailure(one.client.details(short.slug), 'SITE_EXPIRED')
   })
 
   const queries: [string, boolean][] = [
@@ -306,7 +306,7 @@ describe('a duplicate', () => {
     assert.equal(second.copiedFrom, copy.slug)
     await owner.client.delete(source.slug)
     await owner.client.delete(second.slug)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await api.sweep('blobs')
     assert.equal((await api.visit(copy.siteUrl)).text, contents['index.html'])
     const next = { 'index.html': 'changed' }
@@ -318,8 +318,8 @@ describe('a duplicate', () => {
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
     await owner.client.claim(slug, claimToken!)
     const copy = await owner.client.duplicate(slug)
-    await refused(api.anonymous.claimPreview(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
-    await refused(owner.client.claim(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
+    await expectFailure(api.anonymous.claimPreview(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
+    await expectFailure(owner.client.claim(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
   })
 
   test('is of the live version, not of one that waits', async () => {
@@ -333,7 +333,7 @@ describe('a duplicate', () => {
 
   test('is SITE_PENDING of a site that was never finalized', async () => {
     const { slug } = await api.create(owner.client, { 'index.html': 'x' })
-    await refused(owner.client.duplicate(slug), 'SITE_PENDING')
+    await expectFailure(owner.client.duplicate(slug), 'SITE_PENDING')
   })
 
   test('needs no body, and minds none', async () => {

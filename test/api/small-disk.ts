@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { type NodeTransport, nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import type { UploadTarget } from '../../client/wire.ts'
-import { targetOf } from './api.ts'
+import { toTarget } from './api.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
 
@@ -35,7 +35,13 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
     const data = await mkdtemp(join(tmpdir(), 'slipway-small-'))
     const limited = `ulimit -f ${bytes / 1024}; exec "$0" "$@"`
     const child = spawn('bash', ['-c', limited, process.execPath, MAIN], {
-      env: { PATH: process.env.PATH, SLIPWAY_DATA: data, SLIPWAY_PORT: '0', SLIPWAY_RATE_ANONYMOUS: '1000' },
+      env: {
+        PATH: process.env.PATH,
+        SLIPWAY_DATA: data,
+        SLIPWAY_PORT: '0',
+        SLIPWAY_RATE_ANONYMOUS: '1000',
+        SLIPWAY_DISK_RESERVE: '0',
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     for await (const line of createInterface({ input: child.stdout! })) {
@@ -55,7 +61,7 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
   }
 
   put({ url, headers }: UploadTarget, body: Buffer): Promise<Reply> {
-    return this.#ask('PUT', targetOf(url), headers, body)
+    return this.#ask('PUT', toTarget(url), headers, body)
   }
 
   /** Publishes one file as an archive. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { UpdateAnswer } from '../../client/wire.ts'
-import { type Account, Api, DAY, HOUR, refused } from './api.ts'
-import { type Contents, entryOf, manifestOf, sha256 } from './content.ts'
+import type { UpdateResponse } from '../../client/wire.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
+import { type Contents, sha256, toEntry, toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
@@ -15,7 +15,7 @@ after(() => api[Symbol.asyncDispose]())
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 /** The paths that are to be uploaded, and those that are not. */
-function planned({ upload }: UpdateAnswer): { upload: string[]; skip: string[] } {
+function planned({ upload }: UpdateResponse): { upload: string[]; skip: string[] } {
   for (const { reason } of upload.skipped) assert.equal(reason, 'hash_match')
   return { upload: upload.uploads.map(({ path }) => path), skip: upload.skipped.map(({ path }) => path) }
 }
@@ -25,7 +25,7 @@ describe('an update', () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
     const { status, json } = await api.ask('PUT', `/api/v1/publish/${slug}`, {
       key: owner.key,
-      json: { files: manifestOf({ 'index.html': 'two' }) },
+      json: { files: toManifest({ 'index.html': 'two' }) },
     })
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(json).sort(), ['siteUrl', 'slug', 'upload'])
@@ -75,14 +75,14 @@ describe('an update', () => {
       for (const [path, content] of Object.entries(next)) {
         const visit = await api.visit(siteUrl, `/${path.replace(' ', '%20')}`)
         assert.equal(visit.text, content)
-        assert.equal(visit.headers['content-type'], entryOf(path, '').contentType)
+        assert.equal(visit.headers['content-type'], toEntry(path, '').contentType)
       }
     })
   }
 
   test('uploads a file without a hash, even when it is the same', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
-    const { hash: _, ...entry } = entryOf('index.html', 'same')
+    const { hash: _, ...entry } = toEntry('index.html', 'same')
     assert.deepEqual(planned(await owner.client.update(slug, { files: [entry] })), {
       upload: ['index.html'],
       skip: [],
@@ -92,11 +92,11 @@ describe('an update', () => {
   test('uploads a file whose hash is right and whose size is wrong, which no bytes can fit', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
     for (const size of [3, 5]) {
-      const staged = await owner.client.update(slug, { files: [{ ...entryOf('index.html', 'same'), size }] })
+      const staged = await owner.client.update(slug, { files: [{ ...toEntry('index.html', 'same'), size }] })
       assert.deepEqual(planned(staged), { upload: ['index.html'], skip: [] })
       const [target] = staged.upload.uploads
-      await refused(api.anonymous.upload(target!, Buffer.from('same')), 'SIZE_MISMATCH')
-      await refused(api.anonymous.upload(target!, Buffer.alloc(size)), 'HASH_MISMATCH')
+      await expectFailure(api.anonymous.upload(target!, Buffer.from('same')), 'SIZE_MISMATCH')
+      await expectFailure(api.anonymous.upload(target!, Buffer.alloc(size)), 'HASH_MISMATCH')
     }
   })
 
@@ -125,7 +125,7 @@ describe('an update', () => {
       await place(slug)
       const staged = await api.update(owner.client, slug, { 'y.txt': 'wanted' })
       assert.deepEqual(planned(staged), { upload: ['y.txt'], skip: [] })
-      await refused(owner.client.finalize(slug, staged.upload), 'UPLOADS_MISSING')
+      await expectFailure(owner.client.finalize(slug, staged.upload), 'UPLOADS_MISSING')
     })
   }
 
@@ -137,10 +137,10 @@ describe('an update', () => {
     assert.deepEqual(planned(staged).skip, ['renamed.txt'])
     await api.publish(owner.client, { 'index.html': 'other' }, { slug })
     await owner.client.deleteVersion(slug, one.versionId)
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await api.sweep('blobs')
     await api.sweep('unnamed')
-    api.pass(HOUR)
+    api.pass(HOUR_MS)
     await api.sweep('blobs')
     await api.upload((await owner.client.refresh(slug, staged.upload)).upload, next)
     await owner.client.finalize(slug, staged.upload)
@@ -172,17 +172,17 @@ describe('an update', () => {
   test('is for the owner alone', async () => {
     const stranger = await api.account()
     const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
-    const files = manifestOf({ 'index.html': 'y' })
-    const theirs = await refused(stranger.client.update(slug, { files }), 'NOT_FOUND')
-    const missing = await refused(owner.client.update('no-such-site-234567', { files }), 'NOT_FOUND')
+    const files = toManifest({ 'index.html': 'y' })
+    const theirs = await expectFailure(stranger.client.update(slug, { files }), 'NOT_FOUND')
+    const missing = await expectFailure(owner.client.update('no-such-site-234567', { files }), 'NOT_FOUND')
     assert.equal(theirs.message, missing.message)
-    await refused(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
-    await refused(api.anonymous.update(slug, { files, claimToken: 'anything' }), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.update(slug, { files, claimToken: 'anything' }), 'UNAUTHORIZED')
   })
 
   for (const slug of ['%2e%2e', 'A-SITE', 'x'.repeat(300), '%00', "a'b", '%F0%9F%98%80', 'a%2Fb']) {
     test(`of ${slug.slice(0, 20)}, which is no slug, is NOT_FOUND`, async () => {
-      const json = { files: manifestOf({ 'index.html': 'y' }) }
+      const json = { files: toManifest({ 'index.html': 'y' }) }
       const answer = await api.ask('PUT', `/api/v1/publish/${slug}`, { key: owner.key, json })
       assert.equal(answer.status, 404)
     })
@@ -228,8 +228,8 @@ describe('what an update says of the site', () => {
 
   test('must name a picture of the new manifest', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'x', 'a.png': 'a' })
-    const files = manifestOf({ 'index.html': 'y' })
-    const error = await refused(
+    const files = toManifest({ 'index.html': 'y' })
+    const error = await expectFailure(
       owner.client.update(slug, { files, ogImagePath: 'a.png' }),
       'VALIDATION_ERROR',
     )
@@ -241,11 +241,11 @@ describe('an update without an account', () => {
   test('needs the claim token in place of a key, and does not move the end of the site', async () => {
     const created = await api.publish(api.anonymous, { 'index.html': 'one' })
     const { slug, siteUrl, claimToken } = created
-    api.pass(5 * HOUR)
+    api.pass(5 * HOUR_MS)
     await api.publish(api.anonymous, { 'index.html': 'two' }, { slug, claimToken })
     assert.equal(await text(siteUrl), 'two')
-    const { expiresAt } = await api.anonymous.claimPreview(slug, claimToken!)
-    assert.equal(expiresAt, created.expiresAt)
+    const offer = await api.anonymous.claimPreview(slug, claimToken!)
+    assert.equal(!offer.claimed && offer.expiresAt, created.expiresAt)
   })
 
   test('skips what is live, like any other', async () => {
@@ -263,14 +263,14 @@ describe('an update without an account', () => {
   test('is refused without the token, with a wrong one and with that of another site', async () => {
     const { slug } = await api.publish(api.anonymous, { 'index.html': 'one' })
     const other = await api.publish(api.anonymous, { 'index.html': 'other' })
-    const files = manifestOf({ 'index.html': 'two' })
-    await refused(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
-    await refused(owner.client.update(slug, { files }), 'NOT_FOUND')
+    const files = toManifest({ 'index.html': 'two' })
+    await expectFailure(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
+    await expectFailure(owner.client.update(slug, { files }), 'NOT_FOUND')
     for (const claimToken of [other.claimToken!, '', 'x', sha256('x')]) {
-      await refused(api.anonymous.update(slug, { files, claimToken }), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(api.anonymous.update(slug, { files, claimToken }), 'INVALID_CLAIM_TOKEN')
     }
     const claimToken = other.claimToken!
-    await refused(api.anonymous.update('no-such-site-234567', { files, claimToken }), 'NOT_FOUND')
+    await expectFailure(api.anonymous.update('no-such-site-234567', { files, claimToken }), 'NOT_FOUND')
   })
 
   test('is SITE_EXPIRED after 24 hours, as the site is for visitors, for its finalize and for its claim', async () => {
@@ -283,21 +283,21 @@ describe('an update without an account', () => {
     assert.equal(await text(siteUrl), 'one')
     const gone = async () => {
       assert.equal((await api.visit(siteUrl)).status, 410)
-      const files = manifestOf({ 'index.html': 'three' })
-      await refused(api.anonymous.update(slug, { files, ...asked }), 'SITE_EXPIRED')
-      await refused(
+      const files = toManifest({ 'index.html': 'three' })
+      await expectFailure(api.anonymous.update(slug, { files, ...asked }), 'SITE_EXPIRED')
+      await expectFailure(
         api.anonymous.refresh(slug, { versionId: staged.upload.versionId, ...asked }),
         'SITE_EXPIRED',
       )
-      await refused(api.anonymous.finalize(slug, staged.upload), 'SITE_EXPIRED')
-      await refused(owner.client.claim(slug, claimToken!), 'SITE_EXPIRED')
-      await refused(api.anonymous.claimPreview(slug, claimToken!), 'SITE_EXPIRED')
+      await expectFailure(api.anonymous.finalize(slug, staged.upload), 'SITE_EXPIRED')
+      await expectFailure(owner.client.claim(slug, claimToken!), 'SITE_EXPIRED')
+      await expectFailure(api.anonymous.claimPreview(slug, claimToken!), 'SITE_EXPIRED')
     }
     api.pass()
     await gone()
     await api.sweep('expired-sites')
     await gone()
-    api.pass(30 * DAY)
+    api.pass(30 * DAY_MS)
     await gone()
   })
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, refused, targetOf } from './api.ts'
-import { entryOf } from './content.ts'
-import { nothingOf, send, type Waiting, waiting } from './one-upload.ts'
+import { type Account, Api, expectFailure, toTarget } from './api.ts'
+import { toEntry } from './content.ts'
+import { assertNothingKept, send, type Waiting, waiting } from './one-upload.ts'
 import { numbers } from './random.ts'
 
 const KIB = 2 ** 10
@@ -21,7 +21,7 @@ describe('an upload that is cut off', () => {
   /** The upload as it goes over the wire. */
   function onTheWire({ target }: Waiting, bytes: Buffer, chunked: boolean): Buffer {
     const head = [
-      `PUT ${targetOf(target.url)} HTTP/1.1`,
+      `PUT ${toTarget(target.url)} HTTP/1.1`,
       'Host: localhost',
       `Content-Type: ${target.headers['Content-Type']}`,
       chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`,
@@ -44,24 +44,24 @@ describe('an upload that is cut off', () => {
   for (const chunked of [false, true]) {
     test(`at any byte leaves nothing ${chunked ? 'of its pieces' : 'behind'}`, async () => {
       const bytes = Buffer.from('every byte of this counts')
-      const upload = await waiting(owner, entryOf('a.txt', bytes))
+      const upload = await waiting(owner, toEntry('a.txt', bytes))
       const wire = onTheWire(upload, bytes, chunked)
       for (let at = 1; at < wire.length; at++) {
         const answer = await api.cutOff(wire.subarray(0, at))
         assert.doesNotMatch(answer, /^HTTP\/1\.1 2/, `cut off after ${at} of ${wire.length} bytes`)
       }
-      await nothingOf(api, owner, upload)
+      await assertNothingKept(api, owner, upload)
       assert.equal((await send(api, upload.target, bytes)).status, 200)
     })
   }
 
   test('by a broken connection leaves nothing behind, however large it is', async (context) => {
     const bytes = randomBytes(600 * KIB)
-    const upload = await waiting(owner, entryOf('a.bin', bytes))
+    const upload = await waiting(owner, toEntry('a.bin', bytes))
     const wire = onTheWire(upload, bytes, false)
     const next = numbers(context)
     for (let round = 0; round < 40; round++) await breakAfter(wire.subarray(0, 1 + next(wire.length - 1)))
-    await nothingOf(api, owner, upload)
+    await assertNothingKept(api, owner, upload)
     assert.equal((await send(api, upload.target, bytes)).status, 200)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
     assert.deepEqual((await api.visit(upload.siteUrl, '/a.bin')).body, bytes)
@@ -70,13 +70,13 @@ describe('an upload that is cut off', () => {
   test('leaves the ones beside it alone', async () => {
     const [first, second] = [randomBytes(400 * KIB), randomBytes(400 * KIB)]
     const { slug, siteUrl, upload } = await owner.client.create({
-      files: [entryOf('1', first), entryOf('2', second)],
+      files: [toEntry('1', first), toEntry('2', second)],
     })
     const [one, other] = upload.uploads
     const cut = { slug, siteUrl, versionId: upload.versionId, target: one! }
     const wire = onTheWire(cut, first, false)
     await Promise.all([breakAfter(wire.subarray(0, 300 * KIB)), send(api, other!, second)])
-    const error = await refused(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    const error = await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
     assert.deepEqual(error.details, { missing: ['1'], count: 1 })
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { VersionDetails } from '../../client/wire.ts'
-import { newId } from '../../server/key.ts'
+import { newId } from '../../server/lib/tokens.ts'
 import { blob, siteRow, versionRow } from '../store/rows.ts'
-import { type Account, Api, refused } from './api.ts'
+import { type Account, Api, expectFailure } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { type Contents, sha256 } from './content.ts'
@@ -113,12 +113,12 @@ describe('what changed in a version', () => {
   test('is for the owner, of a version of that site that is finalized', async () => {
     const [one, other] = [await siteOf(first), await siteOf(first)]
     const stranger = await api.account()
-    await refused(stranger.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
-    await refused(owner.client.version(one.slug, other.ids[0]!), 'NOT_FOUND')
-    await refused(owner.client.version(one.slug, 'x'), 'NOT_FOUND')
-    await refused(api.anonymous.version(one.slug, one.ids[0]!), 'UNAUTHORIZED')
+    await expectFailure(stranger.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.version(one.slug, other.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.version(one.slug, 'x'), 'NOT_FOUND')
+    await expectFailure(api.anonymous.version(one.slug, one.ids[0]!), 'UNAUTHORIZED')
     const { upload } = await api.update(owner.client, one.slug, { 'a.txt': 'pending' })
-    await refused(owner.client.version(one.slug, upload.versionId), 'SITE_PENDING')
+    await expectFailure(owner.client.version(one.slug, upload.versionId), 'SITE_PENDING')
   })
 
   test('is found among ten versions of a thousand files, each other than the last', async () => {

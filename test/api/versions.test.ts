@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY, refused } from './api.ts'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import { sha256 } from './content.ts'
 
 let api: Api
@@ -83,8 +83,8 @@ describe('the versions of a site', () => {
       versions.map(({ versionId }) => versionId),
       ids.slice(3).reverse(),
     )
-    await refused(owner.client.restore(slug, ids[2]!), 'NOT_FOUND')
-    api.pass(DAY)
+    await expectFailure(owner.client.restore(slug, ids[2]!), 'NOT_FOUND')
+    api.pass(DAY_MS)
     await api.sweep('blobs')
     assert.equal((await owner.client.restore(slug, ids[3]!)).currentVersionId, ids[3])
   })
@@ -179,9 +179,9 @@ describe('restoring', () => {
     const { slug } = await siteWith(1)
     const other = await siteWith(1)
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
-    await refused(owner.client.restore(slug, upload.versionId), 'UPLOADS_MISSING')
-    await refused(owner.client.restore(slug, other.ids[0]!), 'NOT_FOUND')
-    await refused(owner.client.restore(slug, 'x'), 'NOT_FOUND')
+    await expectFailure(owner.client.restore(slug, upload.versionId), 'UPLOADS_MISSING')
+    await expectFailure(owner.client.restore(slug, other.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.restore(slug, 'x'), 'NOT_FOUND')
   })
 })
 
@@ -197,16 +197,16 @@ describe('deleting a version', () => {
       deleted: true,
     })
     assert.equal((await api.visit(previewUrl)).status, 404)
-    await refused(owner.client.restore(slug, first!), 'NOT_FOUND')
-    await refused(owner.client.deleteVersion(slug, first!), 'NOT_FOUND')
-    await refused(owner.client.finalize(slug, { versionId: first! }), 'NOT_FOUND')
+    await expectFailure(owner.client.restore(slug, first!), 'NOT_FOUND')
+    await expectFailure(owner.client.deleteVersion(slug, first!), 'NOT_FOUND')
+    await expectFailure(owner.client.finalize(slug, { versionId: first! }), 'NOT_FOUND')
     assert.equal((await owner.client.versions(slug)).versions.length, 2)
     assert.equal(await text(siteUrl), '2')
   })
 
   test('is VERSION_LIVE of the live one', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
-    await refused(owner.client.deleteVersion(slug, ids[1]!), 'VERSION_LIVE')
+    await expectFailure(owner.client.deleteVersion(slug, ids[1]!), 'VERSION_LIVE')
     await owner.client.restore(slug, ids[0]!)
     await owner.client.deleteVersion(slug, ids[1]!)
     assert.equal(await text(siteUrl), '0')
@@ -215,7 +215,7 @@ describe('deleting a version', () => {
   test('takes no bytes that another version has', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     await owner.client.deleteVersion(slug, ids[0]!)
-    api.pass(DAY)
+    api.pass(DAY_MS)
     await api.sweep('blobs')
     assert.equal(await text(siteUrl, '/same.txt'), 'same')
     const house = await api.inside()
@@ -227,12 +227,12 @@ describe('deleting a version', () => {
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
     await owner.client.deleteVersion(slug, upload.versionId)
     assert.equal((await owner.client.details(slug)).pendingVersionId, null)
-    await refused(owner.client.finalize(slug, upload), 'NOT_FOUND')
+    await expectFailure(owner.client.finalize(slug, upload), 'NOT_FOUND')
   })
 
   test('is refused of another site’s', async () => {
     const [one, other] = [await siteWith(1), await siteWith(2)]
-    await refused(owner.client.deleteVersion(one.slug, other.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.deleteVersion(one.slug, other.ids[0]!), 'NOT_FOUND')
     assert.equal((await owner.client.versions(other.slug)).versions.length, 2)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PublishWarning } from '../../client/wire.ts'
-import { Person } from '../journeys/person.ts'
+import { CliUser } from '../journeys/person.ts'
 import { type Account, Api, blobFolder } from './api.ts'
 import { type Kind, make, send } from './archive-requests.ts'
 import { away } from './away.ts'
@@ -83,7 +83,7 @@ describe('a line of _redirects or _headers that cannot be read', () => {
   })
 
   test('is shown by the command, in the words of the service', async () => {
-    using person = new Person(api.baseUrl)
+    using person = new CliUser(api.baseUrl)
     person.write(Object.fromEntries(Object.entries(RULES).map(([path, text]) => [`site/${path}`, text])))
     const { code, stdout, stderr } = await person.slipway('publish', 'site')
     assert.equal(code, 0, stderr)

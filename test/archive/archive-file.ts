@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { ArchiveKind } from '../../server/archive/archive.ts'
+import type { ArchiveKind } from '../../server/publish/archive/archive.ts'
 import type { Part } from './part.ts'
 import { tar } from './tar-file.ts'
 import { zip } from './zip-file.ts'

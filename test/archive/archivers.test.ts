@@ -5,9 +5,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { ArchiveKind } from '../../server/archive/archive.ts'
+import type { ArchiveKind } from '../../server/publish/archive/archive.ts'
 import { KINDS, made } from './archive-file.ts'
-import { split, streamOf } from './bodies.ts'
+import { split, toStream } from './bodies.ts'
 import { GIB, KIB, MIB, noise, text } from './bytes.ts'
 import { pseudorandom } from './pseudorandom.ts'
 import { digests, read } from './reading.ts'
@@ -81,7 +81,7 @@ describe('what common archivers make', () => {
         for (let round = 0; round < 10; round++) {
           const most = least + next() ** 4 * 100_000
           const chunks = split(archive, () => Math.floor(least + next() * (most - least)))
-          assert.deepEqual(digests((await read(kind, streamOf(chunks))).files), expected)
+          assert.deepEqual(digests((await read(kind, toStream(chunks))).files), expected)
         }
       }
     }

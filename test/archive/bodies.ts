@@ -11,7 +11,7 @@ export function split(bytes: Buffer, next: () => number): Buffer[] {
   return chunks
 }
 
-export function streamOf(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Readable {
+export function toStream(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Readable {
   return Readable.from(chunks, { objectMode: false })
 }
 
@@ -27,7 +27,7 @@ export function counted(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): {
       yield chunk
     }
   }
-  return { body: streamOf(counting()), taken: () => bytes }
+  return { body: toStream(counting()), taken: () => bytes }
 }
 
 export function* endless(

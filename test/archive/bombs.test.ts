@@ -5,7 +5,7 @@ import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { counted, endless, gzipped } from './bodies.ts'
 import { GIB, KIB, MIB, text } from './bytes.ts'
 import { read, spoolFolder } from './reading.ts'
-import { refused } from './refusal.ts'
+import { assertRefused } from './refusal.ts'
 import { paxPart, paxRecord, TAR_END, tarHeader, tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
 import { folders } from './zip-lies.ts'
@@ -17,7 +17,7 @@ describe('bombs are cut off early', () => {
     const { body, taken } = counted(
       gzipped(tarHeader({ name: 'a', declares: 10 * GIB }), Buffer.alloc(MIB), 10 * KIB),
     )
-    await refused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says: /^a: a file may have/, before: 0 })
+    await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says: /^a: a file may have/, before: 0 })
     assert.ok(taken() < MIB, `took ${taken()} bytes`)
   })
 
@@ -56,12 +56,12 @@ describe('bombs are cut off early', () => {
   ] as [string, Buffer, Buffer, RegExp][]) {
     test(`tar: endless ${what}`, async () => {
       const { body, taken } = counted(endless(first, repeated))
-      await refused('tar', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      await assertRefused('tar', body, { code: 'PAYLOAD_TOO_LARGE', says })
       assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
     })
     test(`tar.gz: endless ${what}`, async () => {
       const { body, taken } = counted(gzipped(first, repeated, Number.POSITIVE_INFINITY))
-      await refused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says })
       assert.ok(taken() <= 2 * MIB, `took ${taken()} bytes`)
     })
   }
@@ -82,7 +82,7 @@ describe('bombs are cut off early', () => {
 
   test('tar.gz: members without end that hold nothing', async () => {
     const { body, taken } = counted(endless(text(''), repeat(gzipSync(''), KIB)))
-    await refused('tar.gz', body, {
+    await assertRefused('tar.gz', body, {
       code: 'PAYLOAD_TOO_LARGE',
       says: /archive may have at most/,
       limits: { totalBytes: MIB },
@@ -92,7 +92,7 @@ describe('bombs are cut off early', () => {
 
   test('zip: a body without end', async () => {
     const { body, taken } = counted(endless(text('PK'), Buffer.alloc(MIB)))
-    await refused('zip', body, {
+    await assertRefused('zip', body, {
       code: 'PAYLOAD_TOO_LARGE',
       says: /archive may have at most/,
       limits: { totalBytes: MIB },
@@ -110,7 +110,7 @@ describe('bombs are cut off early', () => {
     test(`zip: 10 GiB in 10 MB that say they are ${declared} bytes give at most ${most}`, async () => {
       let bytes = 0
       const raw = repeat(deflateRawSync(Buffer.alloc(MIB), { finishFlush: constants.Z_FULL_FLUSH }), 10 * KIB)
-      await refused('zip', zip([{ name: 'a', data: text(''), raw, size: declared }]), {
+      await assertRefused('zip', zip([{ name: 'a', data: text(''), raw, size: declared }]), {
         code,
         says: /^a: /,
         async each({ body }) {
@@ -122,7 +122,7 @@ describe('bombs are cut off early', () => {
   }
 
   test('zip: 65,535 entries in the directory', () =>
-    refused('zip', zip(folders(65_535)), {
+    assertRefused('zip', zip(folders(65_535)), {
       code: 'PAYLOAD_TOO_LARGE',
       says: /beside the contents/,
       before: 0,

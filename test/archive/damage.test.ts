@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { deflateRawSync, gzipSync } from 'node:zlib'
-import { Failure } from '../../server/failure.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { KINDS, made } from './archive-file.ts'
 import { KIB, MIB, noise, text } from './bytes.ts'
 import { pseudorandom } from './pseudorandom.ts'
 import { digests, read } from './reading.ts'
-import { refused } from './refusal.ts'
+import { assertRefused } from './refusal.ts'
 import { paxPart, TAR_END, tar, tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
 import { aliased, folders, overlapping, zip64Entry, zip64Lie } from './zip-lies.ts'
@@ -89,11 +89,11 @@ describe('damage and lies', () => {
       /extra field/,
     ],
   ] as [string, Buffer, RegExp][]) {
-    test(`zip: ${what}`, () => refused('zip', archive, { code: 'VALIDATION_ERROR', says }))
+    test(`zip: ${what}`, () => assertRefused('zip', archive, { code: 'VALIDATION_ERROR', says }))
   }
 
   test('zip64: an endless file is too large before a byte of it is read', () =>
-    refused('zip', zip64Entry({ size: 2n ** 64n - 1n }), {
+    assertRefused('zip', zip64Entry({ size: 2n ** 64n - 1n }), {
       code: 'PAYLOAD_TOO_LARGE',
       says: /^a: a file may have at most/,
       before: 0,
@@ -145,7 +145,7 @@ describe('damage and lies', () => {
       /broken extended header/,
     ],
   ] as [string, Buffer, RegExp][]) {
-    test(`tar: ${what}`, () => refused('tar', archive, { code: 'VALIDATION_ERROR', says }))
+    test(`tar: ${what}`, () => assertRefused('tar', archive, { code: 'VALIDATION_ERROR', says }))
   }
 
   for (const [what, archive] of [
@@ -156,7 +156,7 @@ describe('damage and lies', () => {
     ['half a second member', Buffer.concat([gzipSync(tar([])), gzipSync(tar([])).subarray(0, 20)])],
   ] as [string, Buffer][]) {
     test(`tar.gz: ${what}`, () =>
-      refused('tar.gz', archive, { code: 'VALIDATION_ERROR', says: /gzip data is damaged or cut off/ }))
+      assertRefused('tar.gz', archive, { code: 'VALIDATION_ERROR', says: /gzip data is damaged or cut off/ }))
   }
 
   for (const kind of KINDS) {
@@ -174,7 +174,7 @@ describe('damage and lies', () => {
           const { files } = await read(kind, archive.subarray(0, length))
           assert.deepEqual(digests(files), whole, `after ${length} of ${archive.length} bytes`)
         } catch (error) {
-          assert.ok(error instanceof Failure && error.code === 'VALIDATION_ERROR', String(error))
+          assert.ok(error instanceof ApiError && error.code === 'VALIDATION_ERROR', String(error))
           refusals++
         }
       }
@@ -200,7 +200,7 @@ describe('damage and lies', () => {
         try {
           for (const { size, bytes } of (await read(kind, damaged)).files) assert.equal(bytes.length, size)
         } catch (error) {
-          assert.ok(error instanceof Failure, String((error as Error).stack))
+          assert.ok(error instanceof ApiError, String((error as Error).stack))
           assert.match(error.code, /^(VALIDATION_ERROR|PAYLOAD_TOO_LARGE)$/)
         }
       }

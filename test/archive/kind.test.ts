@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { archiveKind } from '../../server/archive/archive.ts'
+import { archiveKind } from '../../server/publish/archive/archive.ts'
 
 describe('the kind of an archive', () => {
   for (const [type, kind] of [

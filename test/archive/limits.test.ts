@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Limits } from '../../server/archive/archive.ts'
+import type { Limits } from '../../server/publish/archive/archive.ts'
 import { KINDS, made } from './archive-file.ts'
 import { MIB, text } from './bytes.ts'
 import { read } from './reading.ts'
-import { refused } from './refusal.ts'
+import { assertRefused } from './refusal.ts'
 
 describe('limits', () => {
   for (const kind of KINDS) {
@@ -21,7 +21,7 @@ describe('limits', () => {
     ] as [string, Partial<Limits>, number[], RegExp][]) {
       test(`${kind}: ${what} is refused, one less is fine`, async () => {
         const files = sizes.map((size, index) => ({ name: `f${index}`, data: Buffer.alloc(size, 'x') }))
-        await refused(kind, made(kind, files), { code: 'PAYLOAD_TOO_LARGE', says, limits })
+        await assertRefused(kind, made(kind, files), { code: 'PAYLOAD_TOO_LARGE', says, limits })
         const { files: fine } = await read(kind, made(kind, files.slice(0, -1)), { limits })
         assert.equal(fine.length, files.length - 1)
       })
@@ -32,7 +32,7 @@ describe('limits', () => {
       const { files } = await read(kind, made(kind, [{ name: fine, data: text('x') }]))
       assert.equal(files[0]?.path, fine)
       for (const name of [`${fine}a`, `__MACOSX/${fine}`]) {
-        await refused(kind, made(kind, [{ name, data: text('x') }]), {
+        await assertRefused(kind, made(kind, [{ name, data: text('x') }]), {
           code: 'VALIDATION_ERROR',
           says: /^(a\/|__MACOSX\/)[a/]+…: a path may have at most 500 characters$/,
         })
@@ -41,12 +41,12 @@ describe('limits', () => {
 
     test(`${kind}: litter is bounded too`, async () => {
       const files = Array.from({ length: 41 }, (_, index) => ({ name: `._${index}`, data: text('x') }))
-      await refused(kind, made(kind, files), {
+      await assertRefused(kind, made(kind, files), {
         code: 'PAYLOAD_TOO_LARGE',
         says: /more than 40 files that are left out/,
         limits: { files: 10 },
       })
-      await refused(kind, made(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
+      await assertRefused(kind, made(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
         code: 'PAYLOAD_TOO_LARGE',
         says: /1000 bytes together/,
         limits: { totalBytes: 1000 },

@@ -4,10 +4,10 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { type ArchiveKind, readArchive } from '../../server/archive/archive.ts'
-import { Failure } from '../../server/failure.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { type ArchiveKind, readArchive } from '../../server/publish/archive/archive.ts'
 import { KINDS, made } from './archive-file.ts'
-import { counted, endless, gzipped, split, streamOf } from './bodies.ts'
+import { counted, endless, gzipped, split, toStream } from './bodies.ts'
 import { KIB, MIB, noise, text } from './bytes.ts'
 import { LIMITS, options, read, spoolFolder, used } from './reading.ts'
 import { tarPart } from './tar-file.ts'
@@ -22,7 +22,7 @@ describe('reading', () => {
       let running = 0
       let most = 0
       const several = Promise.withResolvers<void>()
-      await readArchive(options(kind, streamOf([made(kind, small)])), async ({ body }) => {
+      await readArchive(options(kind, toStream([made(kind, small)])), async ({ body }) => {
         running++
         most = Math.max(most, running)
         if (running === 16) several.resolve()
@@ -36,7 +36,7 @@ describe('reading', () => {
     test(`${kind}: what is left unread is passed over`, async () => {
       const paths: string[] = []
       const files = [large, ...small.slice(0, 3), { ...large, name: 'last' }]
-      await readArchive(options(kind, streamOf([made(kind, files)])), async ({ path, body }) => {
+      await readArchive(options(kind, toStream([made(kind, files)])), async ({ path, body }) => {
         paths.push(path)
         if (path === 'last') for await (const _ of body) break
       })
@@ -187,8 +187,8 @@ describe('reading', () => {
       ['zip', zip([{ name: 'a', data: Buffer.alloc(MIB), crc32: 1 }])],
     ] as const) {
       test(`${kind}: what broke a body is the reason, even when its user ${what}`, async () => {
-        const promise = readArchive(options(kind, streamOf([archive])), (file) => used(file).catch(recover))
-        await assert.rejects(promise, (error) => error instanceof Failure && error.message.startsWith('a: '))
+        const promise = readArchive(options(kind, toStream([archive])), (file) => used(file).catch(recover))
+        await assert.rejects(promise, (error) => error instanceof ApiError && error.message.startsWith('a: '))
       })
     }
   }

@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { type ArchiveFile, type ArchiveKind, type Limits, readArchive } from '../../server/archive/archive.ts'
-import { split, streamOf } from './bodies.ts'
+import {
+  type ArchiveFile,
+  type ArchiveKind,
+  type Limits,
+  readArchive,
+} from '../../server/publish/archive/archive.ts'
+import { split, toStream } from './bodies.ts'
 import { KIB, MIB } from './bytes.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -30,7 +35,7 @@ export function options(kind: ArchiveKind, body: Readable) {
 
 /** Everything in an archive, in the order in which it was handed on. */
 export async function read(kind: ArchiveKind, source: Buffer | Readable, { limits, each }: ReadOptions = {}) {
-  const body = source instanceof Readable ? source : streamOf(split(source, () => 64 * KIB))
+  const body = source instanceof Readable ? source : toStream(split(source, () => 64 * KIB))
   const files: File[] = []
   const { skipped } = await readArchive(
     { ...options(kind, body), limits: { ...LIMITS, ...limits } },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
-import type { ArchiveKind } from '../../server/archive/archive.ts'
-import { Failure } from '../../server/failure.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import type { ArchiveKind } from '../../server/publish/archive/archive.ts'
 import { type ReadOptions, read, used } from './reading.ts'
 
 interface Refusal extends ReadOptions {
@@ -11,15 +11,19 @@ interface Refusal extends ReadOptions {
   before?: number
 }
 
-export async function refused(kind: ArchiveKind, source: Buffer | Readable, refusal: Refusal): Promise<void> {
-  await failureOf(kind, source, refusal)
-}
-
-export async function failureOf(
+export async function assertRefused(
   kind: ArchiveKind,
   source: Buffer | Readable,
   refusal: Refusal,
-): Promise<Failure> {
+): Promise<void> {
+  await expectRefusal(kind, source, refusal)
+}
+
+export async function expectRefusal(
+  kind: ArchiveKind,
+  source: Buffer | Readable,
+  refusal: Refusal,
+): Promise<ApiError> {
   const { code, says, limits, before = Number.POSITIVE_INFINITY, each = used } = refusal
   let calls = 0
   const promise = read(kind, source, {
@@ -33,7 +37,7 @@ export async function failureOf(
     () => assert.fail('the archive was taken'),
     (error) => error,
   )
-  assert.ok(failure instanceof Failure, String(failure.stack))
+  assert.ok(failure instanceof ApiError, String(failure.stack))
   assert.equal(failure.code, code, failure.message)
   assert.match(failure.message, says)
   assert.ok(calls <= before, `${calls} files were handed on`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { text } from './bytes.ts'
-import { failureOf, refused } from './refusal.ts'
+import { assertRefused, expectRefusal } from './refusal.ts'
 import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
 import { type ZipPart, zip } from './zip-file.ts'
 
@@ -17,17 +17,21 @@ describe('what cannot be published', () => {
     ['a link that is called a folder', { type: '2', name: 'odd/' }, /^odd\/: is a symbolic link/],
   ] as [string, Partial<TarPart>, RegExp][]) {
     test(`tar: ${what}`, () =>
-      refused('tar', Buffer.concat([tarPart({ name: 'odd', data: text(''), ...part }), TAR_END]), {
+      assertRefused('tar', Buffer.concat([tarPart({ name: 'odd', data: text(''), ...part }), TAR_END]), {
         code: 'VALIDATION_ERROR',
         says,
       }))
   }
 
   test('tar: a sparse file of pax', () =>
-    refused('tar', Buffer.concat([paxPart({ 'GNU.sparse.major': '1' }), tarPart({ name: 'a' }), TAR_END]), {
-      code: 'VALIDATION_ERROR',
-      says: /sparse/,
-    }))
+    assertRefused(
+      'tar',
+      Buffer.concat([paxPart({ 'GNU.sparse.major': '1' }), tarPart({ name: 'a' }), TAR_END]),
+      {
+        code: 'VALIDATION_ERROR',
+        says: /sparse/,
+      },
+    ))
 
   for (const [what, part, says] of [
     ['a symbolic link', { mode: 0o120777 }, /^odd: is a symbolic link/],
@@ -37,7 +41,7 @@ describe('what cannot be published', () => {
     ['another method', { method: 93 }, /^odd: is compressed by method 93/],
   ] as [string, Partial<ZipPart>, RegExp][]) {
     test(`zip: ${what}`, () =>
-      refused(
+      assertRefused(
         'zip',
         zip([
           { name: 'fine', data: text('x') },
@@ -53,7 +57,7 @@ describe('what cannot be published', () => {
 
   test('zip: everything that is wrong is named at once', async () => {
     const odd = ['a', 'b', 'c'].map((name) => ({ name, data: text('x'), mode: 0o120777 }))
-    const failure = await failureOf('zip', zip(odd), { code: 'VALIDATION_ERROR', says: /and 2 more/ })
+    const failure = await expectRefusal('zip', zip(odd), { code: 'VALIDATION_ERROR', says: /and 2 more/ })
     assert.deepEqual(
       failure.details,
       odd.map(({ name }) => ({ field: name, message: 'is a symbolic link' })),

@@ -1,19 +1,19 @@
 import { createHash, hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Blobs, Expected, Received, Wanted } from '../../server/blobs/blobs.ts'
+import type { Blobs, PutConstraints, ReadOptions, StoredBlob } from '../../server/blobs/blobs.ts'
 
 /** Bytes that differ for every name, as many as asked for; the same for the same name. */
-export function bytesOf(name: string | number, size: number): Buffer {
+export function deterministicBytes(name: string | number, size: number): Buffer {
   return createHash('shake256', { outputLength: size }).update(String(name)).digest()
 }
 
-export function received(bytes: Buffer): Received {
+export function received(bytes: Buffer): StoredBlob {
   return { hash: hash('sha256', bytes), size: bytes.length }
 }
 
 /** A body as a socket delivers it: in pieces of any size. */
-export function bodyOf(bytes: Buffer, piece = 65_536): Readable {
+export function toBody(bytes: Buffer, piece = 65_536): Readable {
   return Readable.from(pieces(bytes, piece), { objectMode: false })
 }
 
@@ -33,15 +33,15 @@ export async function keep(
   blobs: Blobs,
   bytes: Buffer,
   batch = 'a-batch',
-  expected?: Expected,
+  expected?: PutConstraints,
 ): Promise<string> {
-  const came = await blobs.receive(batch, bodyOf(bytes), expected ?? { size: bytes.length })
-  const missing = await blobs.settle(batch, [came])
+  const came = await blobs.put(batch, toBody(bytes), expected ?? { size: bytes.length })
+  const missing = await blobs.commit(batch, [came])
   if (missing.length > 0) throw new Error(`${came.hash} is missing`)
   return came.hash
 }
 
-export async function readAll(blobs: Blobs, hash: string, wanted?: Wanted): Promise<Buffer | undefined> {
+export async function readAll(blobs: Blobs, hash: string, wanted?: ReadOptions): Promise<Buffer | undefined> {
   const body = await blobs.read(hash, wanted)
   return body && buffer(body)
 }

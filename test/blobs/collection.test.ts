@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readdir, stat, utimes } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ENCODINGS } from '../../server/encodings/encoding.ts'
-import type { House } from '../../server/service.ts'
-import { sweeps } from '../../server/sweeps/sweeps.ts'
+import type { OperatorContext } from '../../server/app.ts'
+import { ENCODINGS } from '../../server/blobs/encoding.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
 import { anySeed, Random } from '../faults/random.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import type { RunningService } from '../service.ts'
-import { type ServiceAndHouse, startServiceAndHouse } from './house.ts'
-import { type Site, World } from './world.ts'
+import { type ServiceWithInternals, startServiceWithInternals } from './house.ts'
+import { PublishModel, type Site } from './world.ts'
 
 // Promise 3 of the design: a blob that any pending or kept version names is never collected. Publishers do what they
 // like while the sweeps run beside them, from another process's point of view; time is the test's. `SEED=… ROUNDS=…`
@@ -17,9 +17,9 @@ import { type Site, World } from './world.ts'
 
 const SEED = Number(process.env.SEED ?? anySeed())
 const ROUNDS = Number(process.env.ROUNDS ?? 80)
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const MONTH = 30 * 24 * HOUR
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const MONTH = 30 * 24 * HOUR_MS
 const VERSIONS_KEPT = 3
 
 for (const [index, graceMinutes] of [0, 5, 30].entries()) {
@@ -30,7 +30,7 @@ for (const [index, graceMinutes] of [0, 5, 30].entries()) {
 async function run(context: TestContext, seed: number, graceMinutes: number): Promise<void> {
   context.diagnostic(`SEED=${seed - [0, 5, 30].indexOf(graceMinutes)}`)
   const random = new Random(seed)
-  await using both = await startServiceAndHouse({
+  await using both = await startServiceWithInternals({
     VERSIONS_KEPT: String(VERSIONS_KEPT),
     BLOB_GRACE: String(graceMinutes * 60),
     PENDING_LIFETIME: '10800',
@@ -40,18 +40,18 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
   service.clock.now -= MONTH
   using visitor = new SiteVisitor(service.port)
   const owner = service.client(await service.signIn('owner@example.test'))
-  const world = new World({
+  const world = new PublishModel({
     random,
     clock: service.clock,
     owner,
     stranger: service.client(),
     versionsKept: VERSIONS_KEPT,
-    pendingLifetime: 3 * HOUR,
+    pendingLifetime: 3 * HOUR_MS,
   })
   for (let round = 0; round < ROUNDS; round++) {
     await Promise.all([...actions(random, world), ...someSweeps(random, both)])
     await dateUploads(service)
-    service.clock.now += random.chance(0.1) ? 80 * MINUTE : random.below(4 * MINUTE)
+    service.clock.now += random.chance(0.1) ? 80 * MINUTE_MS : random.below(4 * MINUTE_MS)
     world.timePassed()
     await assertAllThere(world, house, visitor, random)
   }
@@ -59,7 +59,7 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
     `${(await filesIn(join(service.data, 'blobs'))).filter((file) => extname(file)).length} encodings`,
   )
   context.diagnostic([...world.done].map(([name, count]) => `${count} × ${name}`).join(', '))
-  await service.service.encodings.idle()
+  await service.service.precompressor.onIdle()
   await collectAll(both, graceMinutes)
   world.timePassed()
   const files = await filesIn(join(service.data, 'blobs'))
@@ -70,14 +70,14 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
   assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'nothing is left in the end')
 }
 
-function actions(random: Random, world: World): Promise<void>[] {
+function actions(random: Random, world: PublishModel): Promise<void>[] {
   const sites = [...world.sites].filter(() => random.chance(0.5)).slice(0, 6)
   const acting = sites.map((site) => world.act(site))
   return world.sites.length < 6 || random.chance(0.2) ? [...acting, world.newSite()] : acting
 }
 
 /** Those that take bytes or names away come most often. */
-function someSweeps(random: Random, { sweep }: ServiceAndHouse): Promise<unknown>[] {
+function someSweeps(random: Random, { sweep }: ServiceWithInternals): Promise<unknown>[] {
   const chosen = sweeps.filter(({ name }) => random.chance(name === 'blobs' ? 0.7 : 0.3))
   return chosen.map(({ name }) => sweep(name))
 }
@@ -99,8 +99,8 @@ function goneMeanwhile(error: NodeJS.ErrnoException): undefined {
 }
 
 async function assertAllThere(
-  world: World,
-  house: House,
+  world: PublishModel,
+  house: OperatorContext,
   visitor: SiteVisitor,
   random: Random,
 ): Promise<void> {
@@ -120,7 +120,7 @@ async function assertAllThere(
 
 async function assertKept(
   site: Site,
-  { store, blobs }: House,
+  { store, blobs }: OperatorContext,
   read: Map<string, Promise<Buffer | undefined>>,
 ): Promise<void> {
   const row = await store.read.sites.bySlug(site.slug)
@@ -150,7 +150,7 @@ function withTitle(bytes: Buffer, title: string): Buffer {
 }
 
 /** What is said to be kept beside a blob is there. */
-async function assertEncodings({ slug }: Site, { store, blobs }: House): Promise<void> {
+async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext): Promise<void> {
   for (const row of await store.read.encodings.ofSite(slug)) {
     for (const encoding of ENCODINGS) {
       const size = row[encoding]
@@ -160,7 +160,7 @@ async function assertEncodings({ slug }: Site, { store, blobs }: House): Promise
 }
 
 /** What all versions of the sites that are left consist of. */
-async function hashesOf({ sites }: World, { store }: House): Promise<string[]> {
+async function hashesOf({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
   const manifests = await Promise.all(sites.map(({ slug }) => store.read.versions.manifestsOf(slug)))
   const files = manifests
     .flat()
@@ -171,11 +171,11 @@ async function hashesOf({ sites }: World, { store }: House): Promise<string[]> {
 }
 
 /** More than a day later by any clock, with every sweep run as often as it takes for one to use what another left. */
-async function collectAll({ service, sweep }: ServiceAndHouse, graceMinutes: number): Promise<void> {
-  service.clock.now = Math.max(service.clock.now, Date.now()) + 25 * HOUR
+async function collectAll({ service, sweep }: ServiceWithInternals, graceMinutes: number): Promise<void> {
+  service.clock.now = Math.max(service.clock.now, Date.now()) + 25 * HOUR_MS
   for (let time = 0; time < 2; time++) {
     for (const { name } of sweeps) await sweep(name)
-    service.clock.now += (graceMinutes + 1) * MINUTE
+    service.clock.now += (graceMinutes + 1) * MINUTE_MS
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import type { Blobs, Expected, Received } from '../../server/blobs/blobs.ts'
-import { bodyOf, bytesOf, cutOff, keep, readAll, received } from './bytes.ts'
+import type { Blobs, PutConstraints, StoredBlob } from '../../server/blobs/blobs.ts'
+import { cutOff, deterministicBytes, keep, readAll, received, toBody } from './bytes.ts'
 import { keepingEncodings } from './encodings-contract.ts'
 
 /** Where the blobs of one test live; each `open` is a process of a run of the service. */
@@ -34,11 +34,11 @@ const SIZES = [0, 1, 2, 4095, 65_536, 65_537, 262_143, 262_144, 262_145, 1_048_5
 function receiving(promises: Promises): void {
   promises('what is received and settled is read back as it came, whatever its size', async (blobs) => {
     for (const size of SIZES) {
-      const bytes = bytesOf('sizes', size)
+      const bytes = deterministicBytes('sizes', size)
       for (const expected of [{ size }, { limit: size }, { size, hash: received(bytes).hash }, {}]) {
         const batch = `batch-${size}-${Object.keys(expected).join('-')}`
-        assert.deepEqual(await blobs.receive(batch, bodyOf(bytes), expected), received(bytes))
-        assert.deepEqual(await blobs.settle(batch, [received(bytes)]), [])
+        assert.deepEqual(await blobs.put(batch, toBody(bytes), expected), received(bytes))
+        assert.deepEqual(await blobs.commit(batch, [received(bytes)]), [])
       }
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
       assert.ok((await readAll(blobs, received(bytes).hash))?.equals(bytes))
@@ -46,7 +46,7 @@ function receiving(promises: Promises): void {
   })
 
   promises('any range is read, from its first to its last byte', async (blobs) => {
-    const bytes = bytesOf('ranges', 200_000)
+    const bytes = deterministicBytes('ranges', 200_000)
     const hash = await keep(blobs, bytes)
     for (const [start, end] of [
       [0, 0],
@@ -62,8 +62,8 @@ function receiving(promises: Promises): void {
   })
 
   promises('nobody reads what has come before it is settled', async (blobs) => {
-    const bytes = bytesOf('unsettled', 1000)
-    const { hash } = await blobs.receive('a-batch', bodyOf(bytes), { size: 1000 })
+    const bytes = deterministicBytes('unsettled', 1000)
+    const { hash } = await blobs.put('a-batch', toBody(bytes), { size: 1000 })
     assert.equal(await blobs.bytes(hash), undefined)
     assert.equal(await blobs.read(hash), undefined)
     assert.deepEqual(await Array.fromAsync(blobs.list()), [])
@@ -71,75 +71,74 @@ function receiving(promises: Promises): void {
 
   promises('the same bytes come as often as they like, also at the same time', async (blobs) => {
     for (const size of [1000, 300_000]) {
-      const bytes = bytesOf('again', size)
+      const bytes = deterministicBytes('again', size)
       const came = await Promise.all(
-        Array.from({ length: 8 }, (_, index) =>
-          blobs.receive('a-batch', bodyOf(bytes, 997 + index), { size }),
-        ),
+        Array.from({ length: 8 }, (_, index) => blobs.put('a-batch', toBody(bytes, 997 + index), { size })),
       )
       assert.deepEqual(came, Array(8).fill(received(bytes)))
-      await blobs.receive('a-batch', bodyOf(bytes), {})
-      assert.deepEqual(await blobs.settle('a-batch', came), [])
+      await blobs.put('a-batch', toBody(bytes), {})
+      assert.deepEqual(await blobs.commit('a-batch', came), [])
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
     }
   })
 }
 
-const SMALL = bytesOf('refused', 50)
-const LARGE = bytesOf('refused', 300_000)
+const SMALL = deterministicBytes('refused', 50)
+const LARGE = deterministicBytes('refused', 300_000)
 
-const refusals: Record<string, { body: () => Readable; expected: Expected; code: string | undefined }> = {
-  'one byte more than announced': {
-    body: () => bodyOf(SMALL),
-    expected: { size: 49 },
-    code: 'SIZE_MISMATCH',
-  },
-  'one byte less than announced': {
-    body: () => bodyOf(SMALL),
-    expected: { size: 51 },
-    code: 'SIZE_MISMATCH',
-  },
-  'nothing where something was announced': {
-    body: () => bodyOf(Buffer.alloc(0)),
-    expected: { size: 1 },
-    code: 'SIZE_MISMATCH',
-  },
-  'other bytes than announced': {
-    body: () => bodyOf(SMALL),
-    expected: { size: 50, hash: received(LARGE).hash },
-    code: 'HASH_MISMATCH',
-  },
-  'one byte more than announced, large': {
-    body: () => bodyOf(LARGE),
-    expected: { size: 299_999 },
-    code: 'SIZE_MISMATCH',
-  },
-  'one byte less than announced, large': {
-    body: () => bodyOf(LARGE),
-    expected: { size: 300_001 },
-    code: 'SIZE_MISMATCH',
-  },
-  'other bytes than announced, large': {
-    body: () => bodyOf(LARGE),
-    expected: { size: 300_000, hash: received(SMALL).hash },
-    code: 'HASH_MISMATCH',
-  },
-  'one byte more than the limit': {
-    body: () => bodyOf(SMALL),
-    expected: { limit: 49 },
-    code: 'PAYLOAD_TOO_LARGE',
-  },
-  'bytes without end where an end was announced': {
-    body: endless,
-    expected: { size: 100 },
-    code: 'SIZE_MISMATCH',
-  },
-  'bytes without end beyond the limit': {
-    body: endless,
-    expected: { limit: 1_000_000 },
-    code: 'PAYLOAD_TOO_LARGE',
-  },
-}
+const refusals: Record<string, { body: () => Readable; expected: PutConstraints; code: string | undefined }> =
+  {
+    'one byte more than announced': {
+      body: () => toBody(SMALL),
+      expected: { size: 49 },
+      code: 'SIZE_MISMATCH',
+    },
+    'one byte less than announced': {
+      body: () => toBody(SMALL),
+      expected: { size: 51 },
+      code: 'SIZE_MISMATCH',
+    },
+    'nothing where something was announced': {
+      body: () => toBody(Buffer.alloc(0)),
+      expected: { size: 1 },
+      code: 'SIZE_MISMATCH',
+    },
+    'other bytes than announced': {
+      body: () => toBody(SMALL),
+      expected: { size: 50, hash: received(LARGE).hash },
+      code: 'HASH_MISMATCH',
+    },
+    'one byte more than announced, large': {
+      body: () => toBody(LARGE),
+      expected: { size: 299_999 },
+      code: 'SIZE_MISMATCH',
+    },
+    'one byte less than announced, large': {
+      body: () => toBody(LARGE),
+      expected: { size: 300_001 },
+      code: 'SIZE_MISMATCH',
+    },
+    'other bytes than announced, large': {
+      body: () => toBody(LARGE),
+      expected: { size: 300_000, hash: received(SMALL).hash },
+      code: 'HASH_MISMATCH',
+    },
+    'one byte more than the limit': {
+      body: () => toBody(SMALL),
+      expected: { limit: 49 },
+      code: 'PAYLOAD_TOO_LARGE',
+    },
+    'bytes without end where an end was announced': {
+      body: endless,
+      expected: { size: 100 },
+      code: 'SIZE_MISMATCH',
+    },
+    'bytes without end beyond the limit': {
+      body: endless,
+      expected: { limit: 1_000_000 },
+      code: 'PAYLOAD_TOO_LARGE',
+    },
+  }
 
 function endless(): Readable {
   return Readable.from(
@@ -153,7 +152,7 @@ function endless(): Readable {
 function refusing(promises: Promises): void {
   for (const [what, { body, expected, code }] of Object.entries(refusals)) {
     promises(`refused, and nothing of it is kept: ${what}`, async (blobs, place) => {
-      await assert.rejects(blobs.receive('a-batch', body(), expected), { code })
+      await assert.rejects(blobs.put('a-batch', body(), expected), { code })
       await assertNothingCame(blobs, place, [received(SMALL), received(LARGE)])
     })
   }
@@ -168,7 +167,7 @@ function refusing(promises: Promises): void {
       async (blobs, place) => {
         for (let after = 0; after < bytes.length; after += step) {
           const broken = cutOff(bytes, after, 7 + (after % 40_000))
-          await assert.rejects(blobs.receive('a-batch', broken, expected), { code: 'ECONNRESET' })
+          await assert.rejects(blobs.put('a-batch', broken, expected), { code: 'ECONNRESET' })
         }
         await assertNothingCame(blobs, place, [received(bytes)])
         await keep(blobs, bytes)
@@ -177,41 +176,41 @@ function refusing(promises: Promises): void {
   }
 
   promises('what is refused leaves what came before it alone', async (blobs) => {
-    const came = await blobs.receive('a-batch', bodyOf(SMALL), { size: 50 })
-    await assert.rejects(blobs.receive('a-batch', bodyOf(SMALL), { size: 49 }))
-    await assert.rejects(blobs.receive('a-batch', cutOff(SMALL, 49), { size: 50 }))
-    assert.deepEqual(await blobs.settle('a-batch', [came]), [])
+    const came = await blobs.put('a-batch', toBody(SMALL), { size: 50 })
+    await assert.rejects(blobs.put('a-batch', toBody(SMALL), { size: 49 }))
+    await assert.rejects(blobs.put('a-batch', cutOff(SMALL, 49), { size: 50 }))
+    assert.deepEqual(await blobs.commit('a-batch', [came]), [])
     assert.ok((await blobs.bytes(came.hash))?.equals(SMALL))
   })
 }
 
-async function assertNothingCame(blobs: Blobs, place: BlobPlace, wanted: Received[]): Promise<void> {
+async function assertNothingCame(blobs: Blobs, place: BlobPlace, wanted: StoredBlob[]): Promise<void> {
   assert.deepEqual(await place.unsettled(), [])
-  assert.deepEqual(await blobs.settle('a-batch', wanted), wanted)
+  assert.deepEqual(await blobs.commit('a-batch', wanted), wanted)
   assert.deepEqual(await Array.fromAsync(blobs.list()), [])
 }
 
 function settling(promises: Promises): void {
   promises('settling answers exactly those that never came, and keeps the others', async (blobs) => {
-    const [one, two, three] = ['one', 'two', 'three'].map((name) => received(bytesOf(name, 100)))
-    await blobs.receive('a-batch', bodyOf(bytesOf('one', 100)), {})
-    await blobs.receive('a-batch', bodyOf(bytesOf('three', 100)), {})
-    await blobs.receive('another', bodyOf(bytesOf('two', 100)), {})
-    assert.deepEqual(await blobs.settle('a-batch', [one!, two!, three!]), [two])
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => received(deterministicBytes(name, 100)))
+    await blobs.put('a-batch', toBody(deterministicBytes('one', 100)), {})
+    await blobs.put('a-batch', toBody(deterministicBytes('three', 100)), {})
+    await blobs.put('another', toBody(deterministicBytes('two', 100)), {})
+    assert.deepEqual(await blobs.commit('a-batch', [one!, two!, three!]), [two])
     assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [one!.hash, three!.hash].sort())
-    assert.deepEqual(await blobs.settle('unknown', [two!]), [two])
-    assert.deepEqual(await blobs.settle('a-batch', []), [])
+    assert.deepEqual(await blobs.commit('unknown', [two!]), [two])
+    assert.deepEqual(await blobs.commit('a-batch', []), [])
   })
 
   promises(
     'settling again, twice at once, or with the same blob many times changes nothing',
     async (blobs) => {
-      const contents = [1, 2, 3, 4, 5].map((name) => bytesOf(name, 5000))
-      for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
+      const contents = [1, 2, 3, 4, 5].map((name) => deterministicBytes(name, 5000))
+      for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
       const many = [...contents, ...contents, ...contents].map(received)
-      const times = Array.from({ length: 5 }, () => blobs.settle('a-batch', many))
+      const times = Array.from({ length: 5 }, () => blobs.commit('a-batch', many))
       assert.deepEqual(await Promise.all(times), [[], [], [], [], []])
-      assert.deepEqual(await blobs.settle('a-batch', many), [])
+      assert.deepEqual(await blobs.commit('a-batch', many), [])
       for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
       assert.equal((await Array.fromAsync(blobs.list())).length, 5)
     },
@@ -220,11 +219,11 @@ function settling(promises: Promises): void {
   promises(
     'what another batch settled before is there for this one, with bytes of its own or without',
     async (blobs) => {
-      const bytes = bytesOf('shared', 5000)
+      const bytes = deterministicBytes('shared', 5000)
       await keep(blobs, bytes, 'first')
-      await blobs.receive('second', bodyOf(bytes), {})
-      assert.deepEqual(await blobs.settle('second', [received(bytes)]), [])
-      assert.deepEqual(await blobs.settle('third', [received(bytes)]), [])
+      await blobs.put('second', toBody(bytes), {})
+      assert.deepEqual(await blobs.commit('second', [received(bytes)]), [])
+      assert.deepEqual(await blobs.commit('third', [received(bytes)]), [])
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
     },
   )
@@ -233,15 +232,17 @@ function settling(promises: Promises): void {
     'many batches of several processes bring the same bytes at once, and each is kept',
     async (_, { open }) => {
       const processes = [open(), open(), open('another-run')]
-      const contents = Array.from({ length: 6 }, (_, name) => bytesOf(name, name % 2 ? 400 : 300_000))
+      const contents = Array.from({ length: 6 }, (_, name) =>
+        deterministicBytes(name, name % 2 ? 400 : 300_000),
+      )
       await Promise.all(
         Array.from({ length: 18 }, async (_, number) => {
           const blobs = processes[number % 3]!
           const batch = `batch-${number}`
           const came = await Promise.all(
-            contents.map((bytes) => blobs.receive(batch, bodyOf(bytes), { size: bytes.length })),
+            contents.map((bytes) => blobs.put(batch, toBody(bytes), { size: bytes.length })),
           )
-          assert.deepEqual(await blobs.settle(batch, came), [])
+          assert.deepEqual(await blobs.commit(batch, came), [])
           for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
         }),
       )
@@ -252,12 +253,12 @@ function settling(promises: Promises): void {
   promises(
     'bytes that an earlier run of the service took in are settled by a later one',
     async (blobs, place) => {
-      const contents = [bytesOf('small', 700), bytesOf('large', 300_000)]
-      for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
+      const contents = [deterministicBytes('small', 700), deterministicBytes('large', 300_000)]
+      for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
       const later = place.open('a-later-run')
-      await later.receive('a-batch', bodyOf(bytesOf('own', 10)), {})
-      const all = [...contents, bytesOf('own', 10)]
-      assert.deepEqual(await later.settle('a-batch', all.map(received)), [])
+      await later.put('a-batch', toBody(deterministicBytes('own', 10)), {})
+      const all = [...contents, deterministicBytes('own', 10)]
+      assert.deepEqual(await later.commit('a-batch', all.map(received)), [])
       for (const bytes of all) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
     },
   )
@@ -267,38 +268,38 @@ function keeping(promises: Promises): void {
   promises(
     'a discarded batch is gone, what was settled from it stays, and others are untouched',
     async (blobs) => {
-      const [settled, unsettled, other] = ['a', 'b', 'c'].map((name) => bytesOf(name, 100))
+      const [settled, unsettled, other] = ['a', 'b', 'c'].map((name) => deterministicBytes(name, 100))
       await keep(blobs, settled!)
-      await blobs.receive('a-batch', bodyOf(unsettled!), {})
-      await blobs.receive('another', bodyOf(other!), {})
+      await blobs.put('a-batch', toBody(unsettled!), {})
+      await blobs.put('another', toBody(other!), {})
       await blobs.discard('a-batch')
       await blobs.discard('a-batch')
       await blobs.discard('never-heard-of')
-      assert.deepEqual(await blobs.settle('a-batch', [received(unsettled!), received(settled!)]), [
+      assert.deepEqual(await blobs.commit('a-batch', [received(unsettled!), received(settled!)]), [
         received(unsettled!),
       ])
-      assert.deepEqual(await blobs.settle('another', [received(other!)]), [])
+      assert.deepEqual(await blobs.commit('another', [received(other!)]), [])
       await keep(blobs, unsettled!)
     },
   )
 
   promises('a batch that another process discarded takes bytes again', async (blobs, { open }) => {
     const other = open()
-    const bytes = bytesOf('after', 100)
-    await blobs.receive('a-batch', bodyOf(bytesOf('before', 100)), {})
+    const bytes = deterministicBytes('after', 100)
+    await blobs.put('a-batch', toBody(deterministicBytes('before', 100)), {})
     await other.discard('a-batch')
     for (const size of [100, undefined]) {
-      await blobs.receive('a-batch', bodyOf(bytes), size === undefined ? {} : { size })
+      await blobs.put('a-batch', toBody(bytes), size === undefined ? {} : { size })
     }
-    assert.deepEqual(await other.settle('a-batch', [received(bytes)]), [])
+    assert.deepEqual(await other.commit('a-batch', [received(bytes)]), [])
   })
 
   promises(
     'batches with bytes are listed with the time of their last change, until they are discarded',
     async (blobs) => {
       const before = Date.now()
-      await blobs.receive('one', bodyOf(SMALL), {})
-      await blobs.receive('two', bodyOf(SMALL), {})
+      await blobs.put('one', toBody(SMALL), {})
+      await blobs.put('two', toBody(SMALL), {})
       const batches = await Array.fromAsync(blobs.batches())
       assert.deepEqual(batches.map(({ batch }) => batch).sort(), ['one', 'two'])
       // File systems keep time by a clock of their own that ticks every few milliseconds.
@@ -318,17 +319,17 @@ function keeping(promises: Promises): void {
     await blobs.remove(hash)
     assert.equal(await blobs.bytes(hash), undefined)
     assert.equal(await blobs.read(hash), undefined)
-    assert.deepEqual(await blobs.settle('a-batch', [received(SMALL)]), [received(SMALL)])
+    assert.deepEqual(await blobs.commit('a-batch', [received(SMALL)]), [received(SMALL)])
     assert.deepEqual(await Array.fromAsync(blobs.list()), [received(LARGE).hash])
     assert.equal(await keep(blobs, SMALL), hash)
     assert.ok((await blobs.bytes(hash))?.equals(SMALL))
   })
 
   promises('every settled blob is listed once, and nothing else', async (blobs) => {
-    const contents = Array.from({ length: 300 }, (_, name) => bytesOf(name, 20))
-    for (const bytes of contents) await blobs.receive('a-batch', bodyOf(bytes), {})
-    assert.deepEqual(await blobs.settle('a-batch', contents.map(received)), [])
-    await blobs.receive('a-batch', bodyOf(SMALL), {})
+    const contents = Array.from({ length: 300 }, (_, name) => deterministicBytes(name, 20))
+    for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
+    assert.deepEqual(await blobs.commit('a-batch', contents.map(received)), [])
+    await blobs.put('a-batch', toBody(SMALL), {})
     const listed = await Array.fromAsync(blobs.list())
     assert.deepEqual(listed.sort(), contents.map((bytes) => received(bytes).hash).sort())
   })

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { diskBlobs } from '../../server/blobs/disk.ts'
-import { newId } from '../../server/key.ts'
-import { needs } from '../tools/part.ts'
+import { newId } from '../../server/lib/tokens.ts'
+import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
-import { bodyOf, bytesOf, cutOff, keep, received } from './bytes.ts'
+import { cutOff, deterministicBytes, keep, received, toBody } from './bytes.ts'
 import { blobsContract } from './contract.ts'
 
 async function freshFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
   return {
     folder,
-    open: (run = 'this-run') => diskBlobs({ folder, run }),
+    open: (bootId = 'this-run') => diskBlobs({ folder, bootId }),
     unsettled: () => filesIn(join(folder, 'staged')),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
@@ -23,8 +23,8 @@ async function freshFolder() {
 
 blobsContract('disk', freshFolder)
 
-const SMALL = bytesOf('small', 5000)
-const LARGE = bytesOf('large', 300_000)
+const SMALL = deterministicBytes('small', 5000)
+const LARGE = deterministicBytes('large', 300_000)
 
 const damages: Record<string, (file: string) => Promise<void>> = {
   'cut short': (file) => truncate(file, 4000),
@@ -43,15 +43,14 @@ for (const [how, damage] of Object.entries(damages)) {
   test(`a file of an earlier run that is damaged is not settled and must come anew: ${how}`, async () => {
     await using place = await freshFolder()
     const earlier = place.open('earlier-run')
-    for (const bytes of [SMALL, LARGE])
-      await earlier.receive('a-batch', bodyOf(bytes), { size: bytes.length })
+    for (const bytes of [SMALL, LARGE]) await earlier.put('a-batch', toBody(bytes), { size: bytes.length })
     for (const file of await place.unsettled()) await damage(file)
     const later = place.open('later-run')
     const wanted = [received(SMALL), received(LARGE)]
-    assert.deepEqual(await later.settle('a-batch', wanted), wanted)
+    assert.deepEqual(await later.commit('a-batch', wanted), wanted)
     assert.deepEqual(await Array.fromAsync(later.list()), [])
-    for (const bytes of [SMALL, LARGE]) await later.receive('a-batch', bodyOf(bytes), { size: bytes.length })
-    assert.deepEqual(await later.settle('a-batch', wanted), [])
+    for (const bytes of [SMALL, LARGE]) await later.put('a-batch', toBody(bytes), { size: bytes.length })
+    assert.deepEqual(await later.commit('a-batch', wanted), [])
     for (const bytes of [SMALL, LARGE]) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
   })
 }
@@ -59,10 +58,10 @@ for (const [how, damage] of Object.entries(damages)) {
 test('a file that a killed process of this run wrote only in part is not settled', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.receive('a-batch', bodyOf(bytes), { size: bytes.length })
+  for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), { size: bytes.length })
   for (const file of await place.unsettled()) await truncate(file, 100)
   const wanted = [received(SMALL), received(LARGE)]
-  assert.deepEqual(await place.open().settle('a-batch', wanted), wanted)
+  assert.deepEqual(await place.open().commit('a-batch', wanted), wanted)
   for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
 })
 
@@ -78,12 +77,12 @@ test('a blob that goes while somebody reads it is read to its end', async () => 
 for (const what of ['the file', 'its folder'] as const) {
   test(
     `after a failed flush of ${what} nothing is settled, neither then nor later`,
-    needs('strace'),
+    requires('strace'),
     async () => {
       await using place = await freshFolder()
       const blobs = place.open()
-      await keep(blobs, bytesOf('before', 100))
-      const { hash } = await blobs.receive('a-batch', bodyOf(SMALL), {})
+      await keep(blobs, deterministicBytes('before', 100))
+      const { hash } = await blobs.put('a-batch', toBody(SMALL), {})
       const [file] = await place.unsettled()
       const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
       {
@@ -93,97 +92,108 @@ for (const what of ['the file', 'its folder'] as const) {
           '-e',
           'inject=fsync,fdatasync:error=EIO',
         ])
-        await assert.rejects(blobs.settle('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+        await assert.rejects(blobs.commit('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
       }
-      await assert.rejects(blobs.settle('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
-      await blobs.receive('another', bodyOf(LARGE), {})
-      await assert.rejects(blobs.settle('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
+      await assert.rejects(blobs.commit('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+      await blobs.put('another', toBody(LARGE), {})
+      await assert.rejects(blobs.commit('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
       await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
-      assert.ok(await blobs.bytes(received(bytesOf('before', 100)).hash), 'what was durable is still served')
+      assert.ok(
+        await blobs.bytes(received(deterministicBytes('before', 100)).hash),
+        'what was durable is still served',
+      )
     },
   )
 }
 
-test('bytes whose flush failed have to come anew after a restart', needs('strace'), async () => {
+test('bytes whose flush failed have to come anew after a restart', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  await blobs.receive('a-batch', bodyOf(SMALL), {})
+  await blobs.put('a-batch', toBody(SMALL), {})
   {
     const [file] = await place.unsettled()
     await using _ = await attachStrace(process.pid, ['-P', file!, '-e', 'inject=fsync,fdatasync:error=EIO'])
-    await assert.rejects(blobs.settle('a-batch', [received(SMALL)]))
+    await assert.rejects(blobs.commit('a-batch', [received(SMALL)]))
   }
   const restarted = place.open('later-run')
-  assert.deepEqual(await restarted.settle('a-batch', [received(SMALL)]), [received(SMALL)])
+  assert.deepEqual(await restarted.commit('a-batch', [received(SMALL)]), [received(SMALL)])
   await keep(restarted, SMALL)
 })
 
-test('every settled file and its folder are flushed before settle is answered', needs('strace'), async () => {
-  await using place = await freshFolder()
-  const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.receive('a-batch', bodyOf(bytes), {})
-  const files = await place.unsettled()
-  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-  assert.deepEqual(await blobs.settle('a-batch', [received(SMALL), received(LARGE)]), [])
-  const lines = await strace.stop()
-  for (const { hash } of [received(SMALL), received(LARGE)]) {
-    const folder = join(place.folder, hash.slice(0, 2))
-    assertInOrder(lines, [
-      ['sync(', `<${files.find((file) => file.includes(hash))}>`],
-      ['rename', `"${join(folder, hash)}"`],
-      ['sync(', `<${folder}>`],
-    ])
-  }
-})
-
-test('a full disk is INSUFFICIENT_STORAGE and leaves nothing half-written', needs('small-disk'), async () => {
-  await using disk = await mountSmallDisk(4 * 2 ** 20)
-  const folder = join(disk.folder, 'blobs')
-  const blobs = diskBlobs({ folder, run: 'this-run' })
-  const kept = await keep(blobs, bytesOf('before', 2000))
-  for (const round of [1, 2]) {
-    await disk.fill(8192)
-    for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
-      await assert.rejects(blobs.receive('full', bodyOf(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
+test(
+  'every settled file and its folder are flushed before settle is answered',
+  requires('strace'),
+  async () => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), {})
+    const files = await place.unsettled()
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+    assert.deepEqual(await blobs.commit('a-batch', [received(SMALL), received(LARGE)]), [])
+    const lines = await strace.stop()
+    for (const { hash } of [received(SMALL), received(LARGE)]) {
+      const folder = join(place.folder, hash.slice(0, 2))
+      assertInOrder(lines, [
+        ['sync(', `<${files.find((file) => file.includes(hash))}>`],
+        ['rename', `"${join(folder, hash)}"`],
+        ['sync(', `<${folder}>`],
+      ])
     }
-    const small = bytesOf('small', 100_000)
-    await assert.rejects(blobs.receive('full', bodyOf(small), { size: 100_000 }), {
-      code: 'INSUFFICIENT_STORAGE',
-    })
-    assert.deepEqual(await filesIn(join(folder, 'staged')), [])
-    assert.equal((await blobs.bytes(kept))?.length, 2000)
-    await disk.clear()
-    await keep(blobs, bytesOf(`round ${round}`, 300_000))
-  }
-})
+  },
+)
 
 test(
-  'on a full disk no encoding is kept, what was kept stays, and there is room again later',
-  needs('small-disk'),
+  'a full disk is INSUFFICIENT_STORAGE and leaves nothing half-written',
+  requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
     const folder = join(disk.folder, 'blobs')
-    const blobs = diskBlobs({ folder, run: 'this-run' })
-    const hash = await keep(blobs, bytesOf('before', 2000))
-    await blobs.keepEncoding(hash, 'br', bytesOf('br', 1000))
+    const blobs = diskBlobs({ folder, bootId: 'this-run' })
+    const kept = await keep(blobs, deterministicBytes('before', 2000))
+    for (const round of [1, 2]) {
+      await disk.fill(8192)
+      for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
+        await assert.rejects(blobs.put('full', toBody(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
+      }
+      const small = deterministicBytes('small', 100_000)
+      await assert.rejects(blobs.put('full', toBody(small), { size: 100_000 }), {
+        code: 'INSUFFICIENT_STORAGE',
+      })
+      assert.deepEqual(await filesIn(join(folder, 'staged')), [])
+      assert.equal((await blobs.bytes(kept))?.length, 2000)
+      await disk.clear()
+      await keep(blobs, deterministicBytes(`round ${round}`, 300_000))
+    }
+  },
+)
+
+test(
+  'on a full disk no encoding is kept, what was kept stays, and there is room again later',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(4 * 2 ** 20)
+    const folder = join(disk.folder, 'blobs')
+    const blobs = diskBlobs({ folder, bootId: 'this-run' })
+    const hash = await keep(blobs, deterministicBytes('before', 2000))
+    await blobs.putEncoding(hash, 'br', deterministicBytes('br', 1000))
     await disk.fill(8192)
     for (const encoding of ['br', 'zstd'] as const)
-      await assert.rejects(blobs.keepEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
+      await assert.rejects(blobs.putEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
     assert.deepEqual(await readdir(join(folder, 'staged')), ['a-batch'])
-    assert.ok((await blobs.bytes(hash, 'br'))?.equals(bytesOf('br', 1000)))
+    assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('br', 1000)))
     assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
     await disk.clear()
-    await blobs.keepEncoding(hash, 'zstd', LARGE)
+    await blobs.putEncoding(hash, 'zstd', LARGE)
     assert.ok((await blobs.bytes(hash, 'zstd'))?.equals(LARGE))
   },
 )
 
-test('an encoding and its folder are flushed before it is kept', needs('strace'), async () => {
+test('an encoding and its folder are flushed before it is kept', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
   await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-  await blobs.keepEncoding(hash, 'br', LARGE)
+  await blobs.putEncoding(hash, 'br', LARGE)
   const lines = await strace.stop()
   const shard = join(place.folder, hash.slice(0, 2))
   assertInOrder(lines, [
@@ -193,40 +203,44 @@ test('an encoding and its folder are flushed before it is kept', needs('strace')
   ])
 })
 
-test('after a failed flush no encoding is kept either', needs('strace'), async () => {
+test('after a failed flush no encoding is kept either', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
   {
     await using _ = await attachStrace(process.pid, ['-e', 'inject=fsync,fdatasync:error=EIO'])
-    await assert.rejects(blobs.keepEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+    await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
   }
   assert.equal(await blobs.bytes(hash, 'br'), undefined)
-  await assert.rejects(blobs.keepEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
 })
 
-test('a disk that became read-only is UNAVAILABLE, and says so when asked', needs('small-disk'), async () => {
-  await using disk = await mountSmallDisk(4 * 2 ** 20)
-  const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), run: 'this-run' })
-  const kept = await keep(blobs, SMALL)
-  await disk.readOnly(true)
-  for (const batch of ['a-batch', 'new-batch'])
-    await assert.rejects(blobs.receive(batch, bodyOf(LARGE), {}), { code: 'UNAVAILABLE' })
-  await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
-  assert.ok((await blobs.bytes(kept))?.equals(SMALL))
-  await disk.readOnly(false)
-  await blobs.check()
-  await keep(blobs, LARGE)
-})
+test(
+  'a disk that became read-only is UNAVAILABLE, and says so when asked',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(4 * 2 ** 20)
+    const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run' })
+    const kept = await keep(blobs, SMALL)
+    await disk.readOnly(true)
+    for (const batch of ['a-batch', 'new-batch'])
+      await assert.rejects(blobs.put(batch, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+    await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+    assert.ok((await blobs.bytes(kept))?.equals(SMALL))
+    await disk.readOnly(false)
+    await blobs.check()
+    await keep(blobs, LARGE)
+  },
+)
 
-test('nothing outside the folder is ever made, changed or deleted', needs('strace'), async () => {
+test('nothing outside the folder is ever made, changed or deleted', requires('strace'), async () => {
   await using place = await freshFolder()
   await using strace = await attachStrace(process.pid, ['-e', `trace=${CHANGING}`])
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
   await keep(blobs, LARGE)
-  await assert.rejects(blobs.receive('a-batch', cutOff(LARGE, 70_000), {}))
-  await place.open('later-run').settle('a-batch', [received(SMALL), received(LARGE)])
+  await assert.rejects(blobs.put('a-batch', cutOff(LARGE, 70_000), {}))
+  await place.open('later-run').commit('a-batch', [received(SMALL), received(LARGE)])
   await blobs.remove(hash)
   await blobs.discard('a-batch')
   await Array.fromAsync(blobs.batches())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { ENCODINGS } from '../../server/encodings/encoding.ts'
-import { bodyOf, bytesOf, keep, readAll, received } from './bytes.ts'
+import { ENCODINGS } from '../../server/blobs/encoding.ts'
+import { deterministicBytes, keep, readAll, received, toBody } from './bytes.ts'
 import type { Promises } from './contract.ts'
 
 /** The part of the contract that is about encodings kept beside a blob. */
@@ -9,12 +9,13 @@ export function keepingEncodings(promises: Promises): void {
     'each encoding is read back as it was kept, whatever its size, and the blob as it was',
     async (blobs) => {
       for (const size of [1, 4096, 300_000]) {
-        const bytes = bytesOf('a blob', size)
+        const bytes = deterministicBytes('a blob', size)
         const hash = await keep(blobs, bytes)
-        for (const encoding of ENCODINGS) await blobs.keepEncoding(hash, encoding, bytesOf(encoding, size))
+        for (const encoding of ENCODINGS)
+          await blobs.putEncoding(hash, encoding, deterministicBytes(encoding, size))
         for (const encoding of ENCODINGS) {
-          assert.ok((await blobs.bytes(hash, encoding))?.equals(bytesOf(encoding, size)))
-          assert.ok((await readAll(blobs, hash, { encoding }))?.equals(bytesOf(encoding, size)))
+          assert.ok((await blobs.bytes(hash, encoding))?.equals(deterministicBytes(encoding, size)))
+          assert.ok((await readAll(blobs, hash, { encoding }))?.equals(deterministicBytes(encoding, size)))
         }
         assert.ok((await blobs.bytes(hash))?.equals(bytes))
         assert.ok((await readAll(blobs, hash))?.equals(bytes))
@@ -23,9 +24,9 @@ export function keepingEncodings(promises: Promises): void {
   )
 
   promises('any range of an encoding is read', async (blobs) => {
-    const hash = await keep(blobs, bytesOf('a blob', 1000))
-    const bytes = bytesOf('br', 500)
-    await blobs.keepEncoding(hash, 'br', bytes)
+    const hash = await keep(blobs, deterministicBytes('a blob', 1000))
+    const bytes = deterministicBytes('br', 500)
+    await blobs.putEncoding(hash, 'br', bytes)
     for (const [start, end] of [
       [0, 0],
       [7, 42],
@@ -38,23 +39,23 @@ export function keepingEncodings(promises: Promises): void {
   })
 
   promises('an encoding that was not kept is not there', async (blobs) => {
-    const hash = await keep(blobs, bytesOf('a blob', 1000))
-    await blobs.keepEncoding(hash, 'gzip', bytesOf('gzip', 10))
+    const hash = await keep(blobs, deterministicBytes('a blob', 1000))
+    await blobs.putEncoding(hash, 'gzip', deterministicBytes('gzip', 10))
     assert.equal(await blobs.bytes(hash, 'br'), undefined)
     assert.equal(await blobs.read(hash, { encoding: 'zstd' }), undefined)
-    assert.equal(await blobs.bytes(received(bytesOf('unknown', 10)).hash, 'gzip'), undefined)
+    assert.equal(await blobs.bytes(received(deterministicBytes('unknown', 10)).hash, 'gzip'), undefined)
   })
 
   promises(
     'the same encoding is kept as often as one likes, also at once and by several processes',
     async (_, { open }) => {
       const processes = [open(), open(), open('another-run')]
-      const hash = await keep(processes[0]!, bytesOf('a blob', 1000))
-      const bytes = bytesOf('br', 300_000)
+      const hash = await keep(processes[0]!, deterministicBytes('a blob', 1000))
+      const bytes = deterministicBytes('br', 300_000)
       await Promise.all(
         Array.from({ length: 12 }, async (_, number) => {
           const blobs = processes[number % 3]!
-          await blobs.keepEncoding(hash, 'br', bytes)
+          await blobs.putEncoding(hash, 'br', bytes)
           assert.ok((await blobs.bytes(hash, 'br'))?.equals(bytes))
         }),
       )
@@ -63,39 +64,45 @@ export function keepingEncodings(promises: Promises): void {
   )
 
   promises('what is kept last replaces what was kept before', async (blobs) => {
-    const hash = await keep(blobs, bytesOf('a blob', 1000))
-    await blobs.keepEncoding(hash, 'br', bytesOf('longer', 400))
-    await blobs.keepEncoding(hash, 'br', bytesOf('shorter', 300))
-    assert.ok((await blobs.bytes(hash, 'br'))?.equals(bytesOf('shorter', 300)))
+    const hash = await keep(blobs, deterministicBytes('a blob', 1000))
+    await blobs.putEncoding(hash, 'br', deterministicBytes('longer', 400))
+    await blobs.putEncoding(hash, 'br', deterministicBytes('shorter', 300))
+    assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('shorter', 300)))
   })
 
   promises('a kept encoding leaves nothing unfinished behind', async (blobs, place) => {
-    await blobs.keepEncoding(received(bytesOf('a blob', 1000)).hash, 'br', bytesOf('br', 300_000))
+    await blobs.putEncoding(
+      received(deterministicBytes('a blob', 1000)).hash,
+      'br',
+      deterministicBytes('br', 300_000),
+    )
     assert.deepEqual(await place.unsettled(), [])
     assert.deepEqual(await Array.fromAsync(blobs.batches()), [])
   })
 
   promises('encodings go with their blob, and do not come back with it', async (blobs) => {
-    const bytes = bytesOf('a blob', 1000)
-    const [hash, other] = [await keep(blobs, bytes), await keep(blobs, bytesOf('other', 10))]
+    const bytes = deterministicBytes('a blob', 1000)
+    const [hash, other] = [await keep(blobs, bytes), await keep(blobs, deterministicBytes('other', 10))]
     for (const encoding of ENCODINGS) {
-      for (const one of [hash, other]) await blobs.keepEncoding(one, encoding, bytesOf(encoding, 10))
+      for (const one of [hash, other])
+        await blobs.putEncoding(one, encoding, deterministicBytes(encoding, 10))
     }
     await blobs.remove(hash)
     await keep(blobs, bytes)
     for (const encoding of ENCODINGS) {
       assert.equal(await blobs.bytes(hash, encoding), undefined)
-      assert.ok((await blobs.bytes(other, encoding))?.equals(bytesOf(encoding, 10)))
+      assert.ok((await blobs.bytes(other, encoding))?.equals(deterministicBytes(encoding, 10)))
     }
   })
 
   promises(
     'a blob with encodings is listed once, and so are encodings whose blob is not there',
     async (blobs) => {
-      const hash = await keep(blobs, bytesOf('a blob', 1000))
-      const orphan = received(bytesOf('never kept', 10)).hash
+      const hash = await keep(blobs, deterministicBytes('a blob', 1000))
+      const orphan = received(deterministicBytes('never kept', 10)).hash
       for (const encoding of ENCODINGS) {
-        for (const one of [hash, orphan]) await blobs.keepEncoding(one, encoding, bytesOf(encoding, 10))
+        for (const one of [hash, orphan])
+          await blobs.putEncoding(one, encoding, deterministicBytes(encoding, 10))
       }
       assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [hash, orphan].sort())
       await blobs.remove(orphan)
@@ -104,11 +111,11 @@ export function keepingEncodings(promises: Promises): void {
   )
 
   promises('an encoding that is there does not make a blob that never came settled', async (blobs) => {
-    const bytes = bytesOf('a blob', 1000)
-    await blobs.keepEncoding(received(bytes).hash, 'br', bytesOf('br', 10))
-    assert.deepEqual(await blobs.settle('a-batch', [received(bytes)]), [received(bytes)])
+    const bytes = deterministicBytes('a blob', 1000)
+    await blobs.putEncoding(received(bytes).hash, 'br', deterministicBytes('br', 10))
+    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [received(bytes)])
     assert.equal(await blobs.bytes(received(bytes).hash), undefined)
-    await blobs.receive('a-batch', bodyOf(bytes), {})
-    assert.deepEqual(await blobs.settle('a-batch', [received(bytes)]), [])
+    await blobs.put('a-batch', toBody(bytes), {})
+    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [])
   })
 }

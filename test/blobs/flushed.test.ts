@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { diskBlobs } from '../../server/blobs/disk.ts'
-import { bodyOf, bytesOf, received } from './bytes.ts'
+import { deterministicBytes, received, toBody } from './bytes.ts'
 
 for (const size of [1000, 300_000]) {
   test(`bytes that come again while they are settled do not take the place of the flushed: ${size}`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
-    const blobs = diskBlobs({ folder, run: 'this-run' })
-    const bytes = bytesOf('again', size)
-    const receive = () => blobs.receive('a-batch', bodyOf(bytes), { size })
+    const blobs = diskBlobs({ folder, bootId: 'this-run' })
+    const bytes = deterministicBytes('again', size)
+    const receive = () => blobs.put('a-batch', toBody(bytes), { size })
     await receive()
     const flushed = await afterEachFlush(t, receive)
 
-    assert.deepEqual(await blobs.settle('a-batch', [received(bytes)]), [])
+    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [])
     const { hash } = received(bytes)
     const { ino } = await stat(join(folder, hash.slice(0, 2), hash))
     assert.ok(flushed.has(ino), 'the file in place is one that was flushed')

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { Addresses } from '../../server/address.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
-import { Finalizing } from '../../server/finalize.ts'
-import { Fronts } from '../../server/front/fronts.ts'
+import { Finalizer } from '../../server/publish/finalize.ts'
+import { IndexRenderer } from '../../server/sites/page-metadata/document-renderer.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
-import { bytesOf, received } from './bytes.ts'
-import { type ServiceAndHouse, silence, startServiceAndHouse } from './house.ts'
+import { deterministicBytes, received } from './bytes.ts'
+import { type ServiceWithInternals, silence, startServiceWithInternals } from './house.ts'
 
 // The moments at which something that is wanted could be collected, each brought about on purpose (promise 3).
 
-const X = bytesOf('x', 300)
-const Y = bytesOf('y', 400)
-const DAY = 86_400_000
+const X = deterministicBytes('x', 300)
+const Y = deterministicBytes('y', 400)
+const DAY_MS = 86_400_000
 
 test('bytes that a pending version takes from a live one outlive it', async () => {
   await using town = await settle()
@@ -34,8 +34,8 @@ test('bytes that are in place and not yet named by a commit stay', async () => {
   await town.leaveBehind(X)
   const { slug, upload } = await town.stage({ 'index.html': X })
   const finalizing = town.finalizing({
-    async settle(batch, blobs) {
-      const missing = await town.house.blobs.settle(batch, blobs)
+    async commit(batch, blobs) {
+      const missing = await town.house.blobs.commit(batch, blobs)
       await town.collect()
       return missing
     },
@@ -48,10 +48,10 @@ test('a file that is put again during its finalize is one or the other, and all 
   await using town = await settle()
   await town.leaveBehind(X)
   const { slug, upload } = await town.stage({ 'index.html': X }, { hashes: false })
-  const other = bytesOf('another', X.length)
+  const other = deterministicBytes('another', X.length)
   const finalizing = town.finalizing({
-    async settle(batch, blobs) {
-      const missing = await town.house.blobs.settle(batch, blobs)
+    async commit(batch, blobs) {
+      const missing = await town.house.blobs.commit(batch, blobs)
       await town.owner.upload(upload.uploads[0]!, other)
       await town.collect()
       return missing
@@ -107,7 +107,7 @@ test('a sweep that dies between deleting and committing harms nobody, and the ne
 test('a version that is staged while its site is being abandoned wins', async () => {
   await using town = await settle()
   const { slug } = await town.owner.create({ files: manifest({ 'index.html': Y }) })
-  town.service.clock.now += 2 * DAY
+  town.service.clock.now += 2 * DAY_MS
   let staged: { upload: { versionId: string } } | undefined
   const { store } = town.house
   const sites = {
@@ -125,7 +125,7 @@ test('a version that is staged while its site is being abandoned wins', async ()
 
 test('two processes that collect the same at the same time do no harm', async () => {
   await using town = await settle()
-  for (let number = 0; number < 5; number++) await town.leaveBehind(bytesOf(number, 50))
+  for (let number = 0; number < 5; number++) await town.leaveBehind(deterministicBytes(number, 50))
   const { slug } = await town.publish({ 'index.html': X })
   const sweeps = ['blobs', 'unnamed', 'uploads', 'abandoned', 'old-versions', 'expired-sites', 'blobs']
   await Promise.all([...sweeps, ...sweeps].map((name) => town.sweep(name)))
@@ -136,7 +136,7 @@ test('two processes that collect the same at the same time do no harm', async ()
 /** A service without grace time, an owner, and what the stories above are made of. */
 async function settle() {
   await using started = new AsyncDisposableStack()
-  const both = started.use(await startServiceAndHouse({ BLOB_GRACE: '0' }))
+  const both = started.use(await startServiceWithInternals({ BLOB_GRACE: '0' }))
   const owner = both.service.client(await both.service.signIn('owner@example.test'))
   const visitor = started.use(new SiteVisitor(both.service.port))
   const visit = async (slug: string) => {
@@ -176,7 +176,7 @@ function publishing(owner: Slipway) {
   return { stage, publish }
 }
 
-function collecting({ service, sweep }: ServiceAndHouse, owner: Slipway) {
+function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
   return {
     /** These bytes are in place, and condemned because nobody names them any more. */
     async leaveBehind(bytes: Buffer) {
@@ -194,17 +194,17 @@ function collecting({ service, sweep }: ServiceAndHouse, owner: Slipway) {
 }
 
 /** Finalizing as another process does it, with something else in the place of the blobs. */
-function finalizingOf({ service, house }: ServiceAndHouse, change: Partial<Blobs>): Finalizing {
+function finalizingOf({ service, house }: ServiceWithInternals, change: Partial<Blobs>): Finalizer {
   const rooms = {
     store: house.store,
     blobs: { ...house.blobs, ...change },
     versions: house.sweepOptions.versions,
-    encodings: house.sweepOptions.encodings,
-    addresses: new Addresses({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
+    precompressor: house.sweepOptions.precompressor,
+    addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silence,
   }
-  return new Finalizing({ ...rooms, fronts: new Fronts(rooms) })
+  return new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
 }
 
 function manifest(files: Record<string, Buffer>, hashes = true) {

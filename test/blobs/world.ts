@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Slipway, UploadPlan, UploadTarget } from '../../client/sdk/slipway.ts'
-import { textOf } from '../encoded.ts'
-import { archiveOf } from '../faults/archive-bytes.ts'
+import { compressibleText } from '../encoded.ts'
+import { buildArchive } from '../faults/archive-bytes.ts'
 import type { Random } from '../faults/random.ts'
 import type { Clock } from '../service.ts'
-import { bytesOf, received } from './bytes.ts'
+import { deterministicBytes, received } from './bytes.ts'
 
 /** What the publishers of a model know. The service may know less about sites and versions in `doubt`. */
 export interface Site {
@@ -33,7 +33,7 @@ interface Pending {
   createdAt: number
 }
 
-interface WorldOptions {
+interface PublishModelOptions {
   random: Random
   clock: Clock
   owner: Slipway
@@ -48,18 +48,18 @@ const PATHS = ['index.html', 'a.txt', 'b.txt', 'c/d.txt', 'e.bin']
 /** Contents that sites share, most of which shrink, some large enough to be streamed; half of what is published is nobody else's. */
 const SHARED = [
   ...Array.from({ length: 6 }, (_, name) => shrinking(name, 40 + 197 * name)),
-  bytesOf('large', 270_000),
-  bytesOf('larger', 400_000),
+  deterministicBytes('large', 270_000),
+  deterministicBytes('larger', 400_000),
 ]
 
 /** Many publishers who do what they like, and what must be true of their sites afterwards. */
-export class World {
+export class PublishModel {
   readonly sites: Site[] = []
   /** How often each thing was done, for whoever wonders what a run was about. */
   readonly done = new Map<string, number>()
-  readonly #options: WorldOptions
+  readonly #options: PublishModelOptions
 
-  constructor(options: WorldOptions) {
+  constructor(options: PublishModelOptions) {
     this.#options = options
   }
 
@@ -87,7 +87,7 @@ export class World {
       title: null,
       kept: new Map(),
       doubt: new Map(),
-      pending: [pendingOf(answer.upload, content, clock.now)],
+      pending: [toPending(answer.upload, content, clock.now)],
     })
   }
 
@@ -142,7 +142,7 @@ export class World {
         'only live bytes are skipped',
       )
     }
-    site.pending.push(pendingOf(upload, content, this.#options.clock.now))
+    site.pending.push(toPending(upload, content, this.#options.clock.now))
   }
 
   async #upload(site: Site, version: Pending): Promise<void> {
@@ -182,7 +182,7 @@ export class World {
     })
     const paths = (targets: UploadTarget[]) => targets.map(({ path }) => path).sort()
     assert.deepEqual(paths(upload.uploads), paths(version.targets))
-    Object.assign(version, pendingOf(upload, version.content, this.#options.clock.now), {
+    Object.assign(version, toPending(upload, version.content, this.#options.clock.now), {
       createdAt: version.createdAt,
     })
   }
@@ -190,7 +190,7 @@ export class World {
   async #publishArchive(site: Site): Promise<void> {
     const content = this.#content()
     const live = this.#options.random.chance(0.8)
-    const answer = await this.#client(site).publishArchive(await archiveOf('application/x-tar', content), {
+    const answer = await this.#client(site).publishArchive(await buildArchive('application/x-tar', content), {
       contentType: 'application/x-tar',
       slug: site.slug,
       live,
@@ -291,10 +291,10 @@ export class World {
 }
 
 function shrinking(name: number, size: number): Buffer {
-  return Buffer.from(textOf(`${name}`, size))
+  return Buffer.from(compressibleText(`${name}`, size))
 }
 
-function pendingOf(upload: UploadPlan, content: Content, createdAt: number): Pending {
+function toPending(upload: UploadPlan, content: Content, createdAt: number): Pending {
   const targetsUntil = createdAt + upload.expiresInSeconds * 1000
   return { id: upload.versionId, content, targets: upload.uploads, targetsUntil, createdAt }
 }

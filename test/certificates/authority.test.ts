@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { acmeClient } from '../../server/tls/acme/client.ts'
-import { X509 } from '../../server/tls/issuing/parts.ts'
-import { CaDouble } from '../acme/ca-double.ts'
-import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, startIssuing } from './fixture.ts'
+import { acmeClient } from '../../server/certificates/acme/client.ts'
+import { x509Codec } from '../../server/certificates/deps.ts'
+import { FakeCa } from '../acme/ca-double.ts'
+import { activate, DAY_MS, HOUR_MS, type Issuing, MINUTE_MS, NAME, startIssuing } from './fixture.ts'
 
 /** A CA over HTTPS, and processes that get real certificates from it. */
 async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
   const { parts, time } = issuing
-  const ca = stack.use(await CaDouble.start({ clock: parts.clock, life: 45 * DAY }))
+  const ca = stack.use(await FakeCa.start({ clock: parts.clock, life: 45 * DAY_MS }))
   ca.look = async ({ type, name, token, keyAuthorization }) => {
     if (type === 'dns-01') return 'not asked for'
-    const shown = await parts.store.read.authorities.challenge(type, name, time.now)
+    const shown = await parts.store.read.acme.challenge(type, name, time.now)
     const right = shown.some((one) => one.token === token && one.key_authorization === keyAuthorization)
     return right ? undefined : 'nothing was found'
   }
@@ -29,7 +29,7 @@ async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
         pause: async () => undefined,
       }),
     )
-    return issuing.node({ ...parts, store, acme, form: X509 })
+    return issuing.node({ ...parts, store, acme, codec: x509Codec })
   }
   return { ca, node }
 }
@@ -42,7 +42,7 @@ test('from a CA over HTTPS: one account of all nodes, real certificates, renewed
   const nodes = [node(), node(await issuing.openStore())]
   const names = [NAME, 'shop.example.test', 'blog.example.test']
   for (const name of names) await activate(store, nodes[0]!, name)
-  await Promise.all(nodes.map((one) => one.tend()))
+  await Promise.all(nodes.map((one) => one.runDue()))
   assert.equal(ca.accounts.size, 1)
   assert.deepEqual(ca.issued.map((one) => one.names[0]).toSorted(), names.toSorted())
   for (const name of names) {
@@ -50,13 +50,17 @@ test('from a CA over HTTPS: one account of all nodes, real certificates, renewed
     const leaf = new X509Certificate(chain!)
     assert.equal(leaf.checkHost(name), name)
     assert.equal(leaf.validToDate.getTime(), not_after)
-    assert.match(issuing.parts.seal.open(key!, `certificate ${name}`)!, /^-----BEGIN PRIVATE KEY-----/)
+    assert.match(issuing.parts.seal.decrypt(key!, `certificate ${name}`)!, /^-----BEGIN PRIVATE KEY-----/)
   }
   const [first] = ca.issued
   const { start, end } = ca.window(first!)
-  for (; ca.issued.length < 6 && time.now < end + DAY; time.now += time.now < start ? 6 * HOUR : HOUR)
-    await Promise.all(nodes.map((one) => one.tend()))
-  assert.ok(time.now <= end + 2 * HOUR)
+  for (
+    ;
+    ca.issued.length < 6 && time.now < end + DAY_MS;
+    time.now += time.now < start ? 6 * HOUR_MS : HOUR_MS
+  )
+    await Promise.all(nodes.map((one) => one.runDue()))
+  assert.ok(time.now <= end + 2 * HOUR_MS)
   assert.deepEqual(
     ca.issued
       .slice(3)
@@ -82,10 +86,10 @@ test('a proof that the CA does not find is tried anew in another way, within the
     looked.push(type)
     return 'no route to host'
   }
-  for (const stop = time.now + 3 * HOUR; time.now < stop; time.now += MINUTE) {
-    await certificates.tend()
+  for (const stop = time.now + 3 * HOUR_MS; time.now < stop; time.now += MINUTE_MS) {
+    await certificates.runDue()
     // An owner who keeps taking the domain away and adding it.
-    await store.write('durable', (tx) => certificates.want(tx, NAME))
+    await store.write('durable', (tx) => certificates.request(tx, NAME))
   }
   assert.ok(looked.length >= 8 && looked.length <= 16, `${looked}`)
   assert.ok(looked.includes('http-01'))

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countCertificate, countFailure, takeRoom, tidyRequests } from '../../server/tls/issuing/budget.ts'
-import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+import { countCertificate, countFailure, prune, reserve } from '../../server/certificates/ca-rate-limits.ts'
+import {
+  activate,
+  DAY_MS,
+  HOUR_MS,
+  type Issuing,
+  MINUTE_MS,
+  NAME,
+  SECOND_MS,
+  startIssuing,
+} from './fixture.ts'
 
-function ask(issuing: Issuing, name: string, { renewal = false, left = 0 } = {}) {
+function ask(issuing: Issuing, name: string, { renewal: isRenewal = false, left: lifeLeft = 0 } = {}) {
   const { store, time } = issuing
-  return store.write('soft', (tx) => takeRoom(tx, { name, renewal, left }, time.now))
+  return store.write('soft', (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
 }
 
 /** How many orders of a kind there is room for now. */
@@ -21,9 +30,12 @@ test('what can wait leaves room for names without a certificate, and both for wh
   assert.equal(await roomFor(issuing, { left: 0.1 }), 70)
   const soon = (await ask(issuing, NAME, { left: 0.01 }))! - issuing.time.now
   const late = (await ask(issuing, NAME, { left: 0.3 }))! - issuing.time.now
-  assert.ok(soon >= 3 * HOUR && soon < 3 * HOUR + 2 * MINUTE && late > soon + 30 * MINUTE, `${soon} ${late}`)
+  assert.ok(
+    soon >= 3 * HOUR_MS && soon < 3 * HOUR_MS + 2 * MINUTE_MS && late > soon + 30 * MINUTE_MS,
+    `${soon} ${late}`,
+  )
   assert.equal(await ask(issuing, NAME, { renewal: true, left: 0.4 }), undefined, 'renewals do not count')
-  issuing.time.now += 3 * HOUR + SECOND
+  issuing.time.now += 3 * HOUR_MS + SECOND_MS
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
 })
 
@@ -31,36 +43,36 @@ test('four certificates for the same names in 7 days, and four failures of a nam
   await using issuing = await startIssuing()
   const { store, time } = issuing
   const start = time.now
-  for (let order = 0; order < 4; order++, time.now += HOUR) {
+  for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
     assert.equal(await ask(issuing, '*.sites.test'), undefined)
     const count = () =>
       store.write('soft', (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
     await count()
     await count()
   }
-  assert.equal(await ask(issuing, '*.sites.test'), start + 7 * DAY)
+  assert.equal(await ask(issuing, '*.sites.test'), start + 7 * DAY_MS)
   assert.equal(await ask(issuing, NAME), undefined)
-  time.now = start + 7 * DAY + SECOND
+  time.now = start + 7 * DAY_MS + SECOND_MS
   assert.equal(await ask(issuing, '*.sites.test'), undefined)
 
   const failing = time.now
-  for (let order = 0; order < 4; order++, time.now += MINUTE)
+  for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
     await store.write('soft', (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
-  assert.equal(await ask(issuing, NAME, { renewal: true }), failing + HOUR)
+  assert.equal(await ask(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await ask(issuing, '*.sites.test'), undefined)
 })
 
 test('what was counted by a clock that was ahead counts as of now, and what is old is dropped', async () => {
   await using issuing = await startIssuing()
   const { store, time } = issuing
-  time.now += 400 * DAY
+  time.now += 400 * DAY_MS
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
-  time.now -= 400 * DAY
-  await store.write('soft', (tx) => tidyRequests(tx, time.now))
-  assert.ok((await ask(issuing, NAME, { left: 0.1 }))! <= time.now + 4 * HOUR)
-  time.now += 9 * DAY
-  await store.write('soft', (tx) => tidyRequests(tx, time.now))
-  assert.equal(await store.read.authorities.requestBefore({ kind: 'order' }, 1, 0), undefined)
+  time.now -= 400 * DAY_MS
+  await store.write('soft', (tx) => prune(tx, time.now))
+  assert.ok((await ask(issuing, NAME, { left: 0.1 }))! <= time.now + 4 * HOUR_MS)
+  time.now += 9 * DAY_MS
+  await store.write('soft', (tx) => prune(tx, time.now))
+  assert.equal(await store.read.acme.nthLatestRequest({ kind: 'order' }, 1, 0), undefined)
 })
 
 test('five hundred names at once get their certificates without a limit being passed', async () => {
@@ -70,8 +82,41 @@ test('five hundred names at once get their certificates without a limit being pa
   for (let number = 0; number < 500; number++)
     await activate(store, certificates, `www.domain-${number}.test`)
   const start = time.now
-  for (; ca.certificates < 500 && time.now < start + DAY; time.now += 2 * MINUTE) await certificates.tend()
+  for (; ca.certificates < 500 && time.now < start + DAY_MS; time.now += 2 * MINUTE_MS)
+    await certificates.runDue()
   assert.equal(ca.certificates, 500)
   assert.deepEqual(ca.limits.passed, [])
-  assert.ok(time.now - start < 8 * HOUR)
+  assert.ok(time.now - start < 8 * HOUR_MS)
+})
+
+/** How many of these names have a certificate at once, ordered one after the other. */
+async function certified(issuing: Issuing, names: readonly string[], account: string): Promise<number> {
+  const certificates = issuing.node()
+  for (const name of names) await activate(issuing.store, certificates, name, account)
+  await certificates.runDue()
+  const rows = await Promise.all(names.map((name) => issuing.row(name)))
+  return rows.filter((row) => row.chain !== null).length
+}
+
+test('an account cannot take the orders of the others, and gets the rest of its own later', async () => {
+  await using issuing = await startIssuing()
+  const many = Array.from({ length: 30 }, (_, number) => `www.many-${number}.test`)
+  assert.equal(await certified(issuing, many, 'greedy'), 20)
+  assert.equal(await certified(issuing, ['www.modest.test'], 'modest'), 1)
+  const certificates = issuing.node()
+  issuing.time.now += 3 * HOUR_MS + SECOND_MS
+  await certificates.runDue()
+  assert.ok((await issuing.row(many.at(-1))).chain)
+})
+
+test('a registrable domain has orders of its own too, whatever accounts its names belong to', async () => {
+  await using issuing = await startIssuing()
+  let count = 0
+  for (let account = 0; account < 5; account++) {
+    const names = Array.from({ length: 10 }, (_, number) => `n${number}.of-${account}.shared.test`)
+    count += await certified(issuing, names, `account-${account}`)
+  }
+  assert.equal(count, 40)
+  assert.equal(await certified(issuing, ['www.shared.co.uk'], 'other'), 1)
+  assert.equal(await certified(issuing, ['www.other.co.uk'], 'other'), 1)
 })

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
-import { makeLog } from '../../server/log.ts'
+import { CertificateManager } from '../../server/certificates/certificates.ts'
+import type { IssuingDeps } from '../../server/certificates/deps.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import { Certificates } from '../../server/tls/issuing/certificates.ts'
-import type { IssuingParts } from '../../server/tls/issuing/parts.ts'
-import { Seal } from '../../server/tls/seal.ts'
 import { domainRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
-import { readStandIn, standIns } from './stand-in.ts'
+import { fakeCodec, readFakeCertificate } from './stand-in.ts'
 
-export const SECOND = 1000
-export const MINUTE = 60 * SECOND
-export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+export const SECOND_MS = 1000
+export const MINUTE_MS = 60 * SECOND_MS
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 export const NAME = 'www.example.test'
 
@@ -26,18 +26,19 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
   const file = join(folder.path, 'slipway.db')
   const store = stack.use(await sqliteStore({ file, clock }))
   const log: Record<string, unknown>[] = []
-  const seal = new Seal('a secret of thirty-two characters')
-  const ca = new SimulatedCa({ clock, life: 90 * DAY, ...options })
-  const parts: IssuingParts = {
+  const seal = new SecretBox('a secret of thirty-two characters')
+  const ca = new SimulatedCa({ clock, life: 90 * DAY_MS, ...options })
+  const parts: IssuingDeps = {
     store,
     acme: ca,
     seal,
     clock,
     log: makeLog({ level: 'debug', text: false, write: (line) => void log.push(JSON.parse(line)) }),
     own: [],
-    form: standIns,
+    codec: fakeCodec,
   }
-  const node = (change: Partial<IssuingParts> = {}) => stack.use(new Certificates({ ...parts, ...change }))
+  const node = (change: Partial<IssuingDeps> = {}) =>
+    stack.use(new CertificateManager({ ...parts, ...change }))
   const row = async (name = NAME) => (await store.read.certificates.find(name))!
   return {
     time,
@@ -54,14 +55,14 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     async served(name = NAME) {
       const { chain, key } = await row(name)
       if (chain === null) return undefined
-      const opened = seal.open(key!, `certificate ${name}`)
-      return { ...readStandIn(chain), fits: readStandIn(chain).key === opened }
+      const opened = seal.decrypt(key!, `certificate ${name}`)
+      return { ...readFakeCertificate(chain), fits: readFakeCertificate(chain).key === opened }
     },
     /** Goes to the time at which something is due for a name, and does it. */
-    async next(certificates: Certificates, name = NAME): Promise<number> {
+    async next(certificates: CertificateManager, name = NAME): Promise<number> {
       const { due_at } = await row(name)
-      time.now = Math.max(time.now + 10 * SECOND, due_at!)
-      return certificates.tend()
+      time.now = Math.max(time.now + 10 * SECOND_MS, due_at!)
+      return certificates.runDue()
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
@@ -69,18 +70,27 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
 
 export type Issuing = Awaited<ReturnType<typeof startIssuing>>
 
-/** Makes a domain active, as its proofs do. */
-export async function activate(store: Store, certificates: Certificates, name = NAME): Promise<void> {
+/** Makes a domain active, as its proofs do; without an account given, it has one of its own. */
+export async function activate(
+  store: Store,
+  certificates: CertificateManager,
+  name = NAME,
+  account_id = accountOf(name),
+): Promise<void> {
   await store.write('durable', async (tx) => {
-    await tx.domains.insert(domainRow(name, { status: 'active' }))
-    await certificates.want(tx, name)
+    await tx.domains.insert(domainRow(name, { status: 'active', account_id }))
+    await certificates.request(tx, name)
   })
 }
 
 /** Makes it pending again. */
-export async function deactivate(store: Store, certificates: Certificates, name = NAME): Promise<void> {
+export async function deactivate(store: Store, certificates: CertificateManager, name = NAME): Promise<void> {
   await store.write('durable', async (tx) => {
-    await tx.domains.remove('an-account', name)
+    await tx.domains.remove(accountOf(name), name)
     await certificates.release(tx, name)
   })
+}
+
+function accountOf(name: string): string {
+  return `account of ${name}`
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/parts.mjs'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { type Figures, issueAndRenew } from './issue.ts'
 
 // `npm run issue -- [--ca pebble|caddy] [--type http-01|tls-alpn-01|dns-01] [--count 200]`: the long run of

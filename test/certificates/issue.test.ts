@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
-import { needs } from '../tools/part.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import { requires } from '../tools/part.ts'
 import { issueAndRenew } from './issue.ts'
 
 // Few names in haste; `npm run issue` has two hundred, and leaves the CA its time.
@@ -9,7 +9,7 @@ import { issueAndRenew } from './issue.ts'
 const TYPES: ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
 const COUNT = 8
 
-describe('a real CA that refuses nonces', { ...needs('pebble', 'curl'), concurrency: true }, () => {
+describe('a real CA that refuses nonces', { ...requires('pebble', 'curl'), concurrency: true }, () => {
   for (const type of TYPES) {
     test(`issues and renews the certificates of all names where it can look by ${type} alone`, async () => {
       const figures = await issueAndRenew({ ca: 'pebble', type, count: COUNT, delay: 0, haste: 20 })

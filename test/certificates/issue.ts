@@ -1,6 +1,6 @@
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
-import { startKnocked } from './knocked.ts'
-import { KnockedNode } from './knocked-node.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import { startCaFixture } from './knocked.ts'
+import { RestartingNode } from './knocked-node.ts'
 import { openAll } from './open-all.ts'
 
 export interface IssueOptions {
@@ -32,8 +32,8 @@ export interface Figures {
 export async function issueAndRenew({ count, haste, ...options }: IssueOptions): Promise<Figures> {
   const started = performance.now()
   const names = Array.from({ length: count }, (_, index) => `n${index + 1}.${options.type}.example.test`)
-  await using knocked = await startKnocked({ ...options, names })
-  await using node = await KnockedNode.join(knocked, { names, haste })
+  await using knocked = await startCaFixture({ ...options, names })
+  await using node = await RestartingNode.join(knocked, { names, haste })
   const open = () => openAll(names, knocked, (problem) => node.count(problem))
 
   await node.getAll()

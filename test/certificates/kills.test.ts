@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { CertificateManager } from '../../server/certificates/certificates.ts'
 import type { Store } from '../../server/store/store.ts'
-import { AcmeFailure } from '../../server/tls/acme/acme.ts'
-import { Certificates } from '../../server/tls/issuing/certificates.ts'
-import { activate, DAY, HOUR, type Issuing, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+import {
+  activate,
+  DAY_MS,
+  HOUR_MS,
+  type Issuing,
+  MINUTE_MS,
+  NAME,
+  SECOND_MS,
+  startIssuing,
+} from './fixture.ts'
 import type { Step } from './simulated-ca.ts'
 
 // A process that is killed does nothing any more and gives nothing up: here it waits forever, and is left alone.
@@ -44,10 +53,10 @@ test('a kill at any write of the store loses nothing, before and after it is don
     for (let finished = false; !finished; write++) {
       await using issuing = await startIssuing()
       await activate(issuing.store, issuing.node())
-      await issuing.store.write('soft', (tx) => tx.certificates.planAnew(issuing.time.now))
+      await issuing.store.write('soft', (tx) => tx.certificates.replan(issuing.time.now))
       const killed = withKill(issuing.store, write, side)
-      const dying = new Certificates({ ...issuing.parts, store: killed.store })
-      finished = (await Promise.race([dying.tend(), killed.dead])) !== 'dead'
+      const dying = new CertificateManager({ ...issuing.parts, store: killed.store })
+      finished = (await Promise.race([dying.runDue(), killed.dead])) !== 'dead'
       if (finished) break
       const done = (await issuing.served()) !== undefined
       await recover(issuing, 1)
@@ -70,13 +79,13 @@ test('a process that ends in order gives up what it has in hand, and the next on
     resolve()
     return NEVER
   }
-  const turn = ending.tend()
+  const turn = ending.runDue()
   await asked
   await ending[Symbol.asyncDispose]()
   assert.equal(await turn, 0)
-  assert.equal(await ending.tend(), 0)
-  time.now += SECOND
-  assert.equal(await issuing.node().tend(), 1)
+  assert.equal(await ending.runDue(), 0)
+  time.now += SECOND_MS
+  assert.equal(await issuing.node().runDue(), 1)
   assert.equal(ca.ordered.get(NAME), 1)
 })
 
@@ -96,12 +105,12 @@ for (const step of ['order', 'prove', 'download'] as const) {
         asked.resolve()
         return suspended.promise
       }
-      const turn = slow.tend()
+      const turn = slow.runDue()
       await asked.promise
-      time.now += 11 * MINUTE
-      assert.equal(await issuing.node().tend(), 1)
+      time.now += 11 * MINUTE_MS
+      assert.equal(await issuing.node().runDue(), 1)
       const row = await issuing.row()
-      if (fails) suspended.reject(new AcmeFailure('failed', 'nothing was found'))
+      if (fails) suspended.reject(new AcmeError('failed', 'nothing was found'))
       else suspended.resolve()
       assert.equal(await turn, 0)
       assert.deepEqual(await issuing.row(), row)
@@ -110,22 +119,22 @@ for (const step of ['order', 'prove', 'download'] as const) {
 }
 
 test('an order that the CA has forgotten or ended meanwhile is made anew', async () => {
-  for (const absence of [HOUR, 8 * DAY]) {
+  for (const absence of [HOUR_MS, 8 * DAY_MS]) {
     await using issuing = await startIssuing()
     await activate(issuing.store, issuing.node())
     await killAt(issuing, 'finalize', 'before')
     issuing.time.now += absence
     await recover(issuing, 1)
-    assert.equal(issuing.ca.ordered.get(NAME), absence > DAY ? 2 : 1)
+    assert.equal(issuing.ca.ordered.get(NAME), absence > DAY_MS ? 2 : 1)
   }
 })
 
 test('a kill while the clock is ahead for years holds nothing up when it is right again', async () => {
   await using issuing = await startIssuing()
   await activate(issuing.store, issuing.node())
-  issuing.time.now += 1000 * DAY
+  issuing.time.now += 1000 * DAY_MS
   await killAt(issuing, 'finalize', 'before')
-  issuing.time.now -= 1000 * DAY
+  issuing.time.now -= 1000 * DAY_MS
   await recover(issuing, 1)
 })
 
@@ -139,7 +148,7 @@ async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): P
     resolve()
     return NEVER
   }
-  void issuing.node().tend()
+  void issuing.node().runDue()
   await there
 }
 
@@ -147,12 +156,12 @@ async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): P
 async function recover(issuing: Issuing, certificates: number): Promise<void> {
   const next = issuing.node()
   for (let minutes = 0; minutes <= 12 && issuing.ca.certificates < certificates; minutes++) {
-    await next.tend()
-    issuing.time.now += MINUTE
+    await next.runDue()
+    issuing.time.now += MINUTE_MS
   }
   for (let turns = 0; turns < 12 && (await issuing.row()).order_url !== null; turns++) {
-    issuing.time.now += MINUTE
-    await next.tend()
+    issuing.time.now += MINUTE_MS
+    await next.runDue()
   }
   const served = (await issuing.served())!
   assert.ok(served.fits)

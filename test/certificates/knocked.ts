@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ChallengeType } from '../../server/tls/acme/acme.ts'
-import { filesOf } from '../api/content.ts'
+import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import { toFiles } from '../api/content.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { startCaddyCa } from '../tools/caddy-ca.ts'
 import { startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
-import { startWitness, type Witness } from './witness.ts'
+import { type RecordingProxy, startRecordingProxy } from './witness.ts'
 
-export interface KnockedOptions {
+export interface CaFixtureOptions {
   ca: 'pebble' | 'caddy'
   /** The only way in which the CA can find a proof: where it looks for the others nobody listens. */
   type: ChallengeType
@@ -19,9 +19,9 @@ export interface KnockedOptions {
 }
 
 /** A real service with one site, and a real CA with a witness before it, that knocks on the ports of the service. */
-export interface Knocked extends AsyncDisposable {
+export interface CaFixture extends AsyncDisposable {
   service: RunningService
-  ca: Witness
+  ca: RecordingProxy
   /** PEM of the root of what the CA issues. */
   root: string
   slug: string
@@ -49,14 +49,14 @@ interface StartedCa {
 /** Of the loopback; nobody listens there. */
 const NOWHERE = 1
 
-export async function startKnocked(options: KnockedOptions): Promise<Knocked> {
+export async function startCaFixture(options: CaFixtureOptions): Promise<CaFixture> {
   await using started = new AsyncDisposableStack()
   const place = await placeFor(options)
   const { ca: behind, root, records } = await startCa(started, options, place)
-  const ca = started.use(await startWitness(behind))
+  const ca = started.use(await startRecordingProxy(behind))
   const service = started.use(await startServiceAt(place, ca))
   const client = service.client(await service.signIn('owner@example.com'))
-  const { slug } = await client.publish({ files: filesOf({ 'index.html': CONTENT }) })
+  const { slug } = await client.publish({ files: toFiles({ 'index.html': CONTENT }) })
   const hook = records && (await writeHook(join(service.data, 'dns-hook'), records))
   const owned = started.move()
   const address = { host: place.host, port: place.https }
@@ -64,7 +64,7 @@ export async function startKnocked(options: KnockedOptions): Promise<Knocked> {
 }
 
 /** Caddy knocks on the usual ports alone; at an address that is nobody else's. */
-async function placeFor({ ca, type }: KnockedOptions): Promise<Place> {
+async function placeFor({ ca, type }: CaFixtureOptions): Promise<Place> {
   const [http, https] = [await freePort(), await freePort()]
   if (ca === 'pebble') return { host: '127.0.0.1', http, https }
   const host = `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`
@@ -73,7 +73,7 @@ async function placeFor({ ca, type }: KnockedOptions): Promise<Place> {
 
 async function startCa(
   started: AsyncDisposableStack,
-  { ca: kind, type, names, delay }: KnockedOptions,
+  { ca: kind, type, names, delay }: CaFixtureOptions,
   { host, http, https }: Place,
 ): Promise<StartedCa> {
   if (kind === 'caddy') {
@@ -86,7 +86,7 @@ async function startCa(
   return { ca, root: await ca.root(), ...(type === 'dns-01' ? { records: ca.records } : {}) }
 }
 
-function startServiceAt({ host, http, https }: Place, ca: Witness): Promise<RunningService> {
+function startServiceAt({ host, http, https }: Place, ca: RecordingProxy): Promise<RunningService> {
   return startTestService({
     HOST: host,
     PORT: `${http}`,

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
-import { inParallel } from '../../server/blobs/in-parallel.ts'
-import { CONTENT, type Knocked } from './knocked.ts'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { type CaFixture, CONTENT } from './knocked.ts'
 
 const AT_ONCE = 20
 
@@ -14,11 +14,11 @@ const AT_ONCE = 20
  */
 export async function openAll(
   names: readonly string[],
-  knocked: Pick<Knocked, 'address' | 'root'>,
+  knocked: Pick<CaFixture, 'address' | 'root'>,
   tell: (problem: string) => void,
 ): Promise<Map<string, string>> {
   const serials = new Map<string, string>()
-  await inParallel(AT_ONCE, names, async (name) => {
+  await forEachConcurrent(AT_ONCE, names, async (name) => {
     try {
       serials.set(name, await open(name, knocked))
     } catch (error) {
@@ -28,7 +28,7 @@ export async function openAll(
   return serials
 }
 
-async function open(name: string, { address, root }: Pick<Knocked, 'address' | 'root'>): Promise<string> {
+async function open(name: string, { address, root }: Pick<CaFixture, 'address' | 'root'>): Promise<string> {
   const asked = request({ ...address, servername: name, ca: root, agent: false, headers: { host: name } })
   asked.end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]

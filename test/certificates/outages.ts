@@ -1,6 +1,6 @@
 import type { Random } from '../faults/random.ts'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** Stretches of an hour to four days, a tenth of the time together, in which a CA is away; in milliseconds. */
 export class Outages {
@@ -8,7 +8,7 @@ export class Outages {
 
   constructor(random: Random, start: number, end: number) {
     for (let at = start; at < end; ) {
-      const length = HOUR * 2 ** (random.below(6600) / 1000)
+      const length = HOUR_MS * 2 ** (random.below(6600) / 1000)
       const up = length * 9 * (0.5 + random.below(1000) / 1000)
       this.#stretches.push({ start: at + up, end: at + up + length })
       at += up + length

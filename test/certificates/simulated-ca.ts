@@ -1,19 +1,19 @@
 import {
   type Acme,
-  AcmeFailure,
+  AcmeError,
+  type ChallengeResponse,
+  type ChallengeSolver,
   type Order,
-  type Proof,
-  type Proofs,
   type RenewalInformation,
-} from '../../server/tls/acme/acme.ts'
+} from '../../server/certificates/acme/acme.ts'
 import { PublishedLimits } from '../acme/published-limits.ts'
-import type { StandIn } from './stand-in.ts'
+import type { FakeCertificate } from './stand-in.ts'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** How long an order can be proven, as large CAs have it. */
-const ORDER_LIFE = 7 * DAY
+const ORDER_LIFE = 7 * DAY_MS
 
 /** Orders that are kept for the same names. */
 const RECENT_ORDERS = 20
@@ -32,7 +32,7 @@ interface Kept {
   order: Order
   at: number
   replaces: string | undefined
-  issued?: StandIn
+  issued?: FakeCertificate
 }
 
 /**
@@ -51,7 +51,7 @@ export class SimulatedCa implements Acme {
     information: 0,
   }
   /** Certificates that were not replaced, by what the CA calls them. */
-  readonly issued = new Map<string, StandIn>()
+  readonly issued = new Map<string, FakeCertificate>()
   /** Orders that were opened, by their names. */
   readonly ordered = new Map<string, number>()
   /** How many certificates were issued in all. */
@@ -62,14 +62,14 @@ export class SimulatedCa implements Acme {
   before: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
   /** Called at each step, once the CA has done it: what it throws is all that is heard of it. */
   after: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
-  window: (issued: StandIn) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
+  window: (issued: FakeCertificate) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
     start: notBefore + (notAfter - notBefore) * 0.64,
     end: notBefore + (notAfter - notBefore) * 0.67,
   })
   /** Looks at what is shown. */
-  look: (proof: Proof) => void | Promise<void> = () => undefined
+  look: (proof: ChallengeResponse) => void | Promise<void> = () => undefined
   /** Changes what is sent as the chain. */
-  chain: (issued: StandIn) => StandIn = (issued) => issued
+  chain: (issued: FakeCertificate) => FakeCertificate = (issued) => issued
 
   readonly #clock: () => number
   readonly #orders = new Map<string, Kept>()
@@ -91,8 +91,7 @@ export class SimulatedCa implements Acme {
     return this.#step('order', names, () => {
       const known = replaces !== undefined && this.issued.has(replaces) ? replaces : undefined
       const passed = this.limits.order(names, known !== undefined)
-      if (passed)
-        throw new AcmeFailure('limited', `too many: ${passed.limit}`, { notBefore: passed.notBefore })
+      if (passed) throw new AcmeError('limited', `too many: ${passed.limit}`, { notBefore: passed.notBefore })
       const url = `order/${++this.#count}`
       const order: Order = { url, status: 'pending', names, authorizations: [], finalize: url }
       this.#orders.set(url, { order, at: this.#clock(), replaces: known })
@@ -111,7 +110,7 @@ export class SimulatedCa implements Acme {
     })
   }
 
-  async prove(order: Order, proofs: Proofs): Promise<Order> {
+  async prove(order: Order, proofs: ChallengeSolver): Promise<Order> {
     return this.#step('prove', order.names, async () => {
       const kept = this.#orders.get(order.url)!
       for (const wanted of order.names) {
@@ -131,12 +130,12 @@ export class SimulatedCa implements Acme {
   }
 
   /** Lets the newest order for names fail its validation, and answers what is said about it. */
-  fails(names: readonly string[]): AcmeFailure {
+  fails(names: readonly string[]): AcmeError {
     for (const name of names) this.limits.failed(name)
     const problem = `nothing was found at ${names.join(' and ')}`
     const kept = this.#orders.get(this.#recent.get(names.join())!.at(-1)!)!
     kept.order = { ...kept.order, status: 'invalid', problem }
-    return new AcmeFailure('failed', problem, { type: 'unauthorized' })
+    return new AcmeError('failed', problem, { type: 'unauthorized' })
   }
 
   async finalize({ url, names }: Order, csr: Uint8Array): Promise<Order> {
@@ -144,7 +143,7 @@ export class SimulatedCa implements Acme {
       const kept = this.#orders.get(url)!
       if (kept.order.status === 'valid') return kept.order
       const { key } = JSON.parse(Buffer.from(csr).toString()) as { key: string }
-      const notBefore = this.#clock() - HOUR
+      const notBefore = this.#clock() - HOUR_MS
       const issued = { id: url, names, key, notBefore, notAfter: notBefore + this.life }
       kept.issued = issued
       this.certificates++
@@ -166,7 +165,7 @@ export class SimulatedCa implements Acme {
     const issued = this.issued.get(id)
     return this.#step('information', issued?.names ?? [], () => {
       if (!issued) return undefined
-      return { ...this.window(issued), askAgainAt: this.#clock() + 6 * HOUR }
+      return { ...this.window(issued), askAgainAt: this.#clock() + 6 * HOUR_MS }
     })
   }
 

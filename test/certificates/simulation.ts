@@ -1,32 +1,32 @@
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { makeLog } from '../../server/log.ts'
+import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { CertificateManager } from '../../server/certificates/certificates.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import { AcmeFailure } from '../../server/tls/acme/acme.ts'
-import { Certificates } from '../../server/tls/issuing/certificates.ts'
-import { Seal } from '../../server/tls/seal.ts'
 import { Random } from '../faults/random.ts'
 import { domainRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Outages } from './outages.ts'
 import { SimulatedCa } from './simulated-ca.ts'
-import { standIns } from './stand-in.ts'
+import { fakeCodec } from './stand-in.ts'
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 /** When the simulated time begins. */
 const START = Date.UTC(2030, 0, 1)
 
 /** The lives that CAs give, and for how long the CA must have been there before one may be said to have expired for nothing. */
 export const LIVES = {
-  '90d': { life: 90 * DAY, grace: 48 * HOUR },
-  '64d': { life: 64 * DAY, grace: 48 * HOUR },
-  '45d': { life: 45 * DAY, grace: 48 * HOUR },
-  '160h': { life: 160 * HOUR, grace: 6 * HOUR },
+  '90d': { life: 90 * DAY_MS, grace: 48 * HOUR_MS },
+  '64d': { life: 64 * DAY_MS, grace: 48 * HOUR_MS },
+  '45d': { life: 45 * DAY_MS, grace: 48 * HOUR_MS },
+  '160h': { life: 160 * HOUR_MS, grace: 6 * HOUR_MS },
 } as const
 
 export type LifeName = keyof typeof LIVES
@@ -67,26 +67,26 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const clock = () => time.now
   const store = stack.use(await sqliteStore({ file, clock }))
   const random = new Random(options.seed)
-  const end = START + options.years * 365 * DAY
-  const outages = new Outages(random.fork(), START + DAY, end)
+  const end = START + options.years * 365 * DAY_MS
+  const outages = new Outages(random.fork(), START + DAY_MS, end)
   const { life, grace } = LIVES[options.life]
   const ca = new SimulatedCa({ clock, life, renewalInformation: options.information })
   const mishaps = misbehave(ca, { random: random.fork(), outages, clock })
   const certificates = stack.use(
-    new Certificates({
+    new CertificateManager({
       store,
       acme: ca,
-      seal: new Seal('a secret of thirty-two characters'),
+      seal: new SecretBox('a secret of thirty-two characters'),
       clock,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),
       own: [],
-      form: standIns,
+      codec: fakeCodec,
     }),
   )
   await activate(store, options.domains)
-  const watch = stack.use(new Watch(file, { outages, grace, settled: START + 2 * DAY }))
+  const watch = stack.use(new Watch(file, { outages, grace, settled: START + 2 * DAY_MS }))
   while (time.now < end) {
-    const got = await certificates.tend()
+    const got = await certificates.runDue()
     time.now = watch.nextTime(time.now, got > 0)
   }
   return {
@@ -105,7 +105,9 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
 async function activate(store: Store, domains: number): Promise<void> {
   await store.write('soft', async (tx) => {
     for (let number = 0; number < domains; number++)
-      await tx.domains.insert(domainRow(`www.domain-${number}.example`, { status: 'active' }))
+      await tx.domains.insert(
+        domainRow(`www.domain-${number}.example`, { status: 'active', account_id: `account-${number}` }),
+      )
   })
 }
 
@@ -118,17 +120,17 @@ interface Trouble {
 function misbehave(ca: SimulatedCa, { random, outages, clock }: Trouble): { count: number } {
   const mishaps = { count: 0 }
   ca.before = (step, names) => {
-    if (outages.within(clock(), clock())) throw new AcmeFailure('away', 'the CA does not answer')
+    if (outages.within(clock(), clock())) throw new AcmeError('away', 'the CA does not answer')
     if (step === 'information' || !random.chance(0.005)) return
     mishaps.count++
     if (step === 'prove') throw ca.fails(names)
-    if (step === 'finalize') throw new AcmeFailure('slow', 'the order is not ready yet')
-    throw new AcmeFailure(random.pick(['refused', 'away', 'slow']), 'the CA has a bad day')
+    if (step === 'finalize') throw new AcmeError('slow', 'the order is not ready yet')
+    throw new AcmeError(random.pick(['refused', 'away', 'slow']), 'the CA has a bad day')
   }
   ca.after = (step) => {
     if (step === 'information' || !random.chance(0.005)) return
     mishaps.count++
-    throw new AcmeFailure(random.pick(['away', 'slow']), 'the answer of the CA was lost')
+    throw new AcmeError(random.pick(['away', 'slow']), 'the answer of the CA was lost')
   }
   return mishaps
 }
@@ -153,8 +155,8 @@ class Watch implements Disposable {
   nextTime(now: number, gotOn: boolean): number {
     if (now >= this.#lookAt) this.#look(now)
     const { next } = this.#nextDue.get() as { next: number }
-    if (next <= now) return now + (gotOn ? 10 * SECOND : 5 * MINUTE)
-    return Math.min(Math.max(next, now + 10 * MINUTE), now + HOUR)
+    if (next <= now) return now + (gotOn ? 10 * SECOND_MS : 5 * MINUTE_MS)
+    return Math.min(Math.max(next, now + 10 * MINUTE_MS), now + HOUR_MS)
   }
 
   [Symbol.dispose](): void {
@@ -163,7 +165,7 @@ class Watch implements Disposable {
 
   #look(now: number): void {
     const { outages, grace, settled } = this.#options
-    this.#lookAt = now + HOUR
+    this.#lookAt = now + HOUR_MS
     const rows = this.#db
       .prepare('SELECT name, not_after FROM certificates WHERE coalesce(not_after, ?) <= ?')
       .all(settled, now) as { name: string; not_after: number | null }[]

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { CertificateForm } from '../../server/tls/issuing/parts.ts'
+import type { CertificateCodec } from '../../server/certificates/deps.ts'
 
 /** What a simulated CA issues in place of a chain in X.509, as JSON. */
-export interface StandIn {
+export interface FakeCertificate {
   id: string
   names: readonly string[]
   key: string
@@ -11,12 +11,12 @@ export interface StandIn {
 }
 
 /** Certificates without cryptography, so that ten years of them are made in minutes. */
-export const standIns: CertificateForm = {
+export const fakeCodec: CertificateCodec = {
   newKey: () => randomUUID(),
   request: async (names, key) => ({ csr: Buffer.from(JSON.stringify({ names, key })) }),
-  id: async (chain) => readStandIn(chain).id,
+  id: async (chain) => readFakeCertificate(chain).id,
   check(chain, { names, key, now }) {
-    const found = readStandIn(chain)
+    const found = readFakeCertificate(chain)
     if (found.key !== key) return { problem: 'it is for another key' }
     if (found.names.join() !== names.join()) return { problem: 'it is for other names' }
     if (found.notAfter <= now) return { problem: 'it has ended' }
@@ -24,6 +24,6 @@ export const standIns: CertificateForm = {
   },
 }
 
-export function readStandIn(chain: string): StandIn {
-  return JSON.parse(chain) as StandIn
+export function readFakeCertificate(chain: string): FakeCertificate {
+  return JSON.parse(chain) as FakeCertificate
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AcmeFailure } from '../../server/tls/acme/acme.ts'
-import { activate, DAY, HOUR, MINUTE, NAME, SECOND, startIssuing } from './fixture.ts'
+import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { activate, DAY_MS, HOUR_MS, MINUTE_MS, NAME, SECOND_MS, startIssuing } from './fixture.ts'
 
 test('two nodes at once make one order for a name', async () => {
   await using issuing = await startIssuing()
   const nodes = [issuing.node(), issuing.node({ store: await issuing.openStore() }), issuing.node()]
   const names = Array.from({ length: 30 }, (_, number) => `www.domain-${number}.test`)
   for (const name of names) await activate(issuing.store, nodes[0]!, name)
-  await Promise.all([...nodes, ...nodes].map((node) => node.tend()))
-  issuing.time.now += 10 * SECOND
-  await Promise.all(nodes.map((node) => node.tend()))
+  await Promise.all([...nodes, ...nodes].map((node) => node.runDue()))
+  issuing.time.now += 10 * SECOND_MS
+  await Promise.all(nodes.map((node) => node.runDue()))
   assert.deepEqual(
     names.map((name) => issuing.ca.ordered.get(name)),
     names.map(() => 1),
@@ -25,32 +25,32 @@ test('a new name does not wait until a slow CA has renewed a hundred others', as
   const names = Array.from({ length: 60 }, (_, number) => `www.domain-${number}.test`)
   for (const name of names) await activate(store, certificates, name)
   while (ca.certificates < names.length) {
-    await certificates.tend()
-    time.now += 10 * SECOND
+    await certificates.runDue()
+    time.now += 10 * SECOND_MS
   }
-  time.now += 70 * DAY
+  time.now += 70 * DAY_MS
   const ordered: string[] = []
   ca.before = async (step, [name]) => {
     if (step !== 'order') return
-    time.now += 5 * SECOND
+    time.now += 5 * SECOND_MS
     if (ordered.push(name!) === 5) await activate(store, certificates, 'new.test')
   }
   while (ordered.length < names.length + 1) {
-    await certificates.tend()
-    time.now += 10 * SECOND
+    await certificates.runDue()
+    time.now += 10 * SECOND_MS
   }
   assert.ok(ordered.indexOf('new.test') < 30, `${ordered.indexOf('new.test')}`)
 })
 
 test('what fails backs off, says why, and is over when it is mended', async () => {
-  const troubles: [why: string, trouble: () => AcmeFailure, said: RegExp][] = [
+  const troubles: [why: string, trouble: () => AcmeError, said: RegExp][] = [
     [
       'a validation',
-      () => new AcmeFailure('failed', 'nothing was found at www.example.test'),
+      () => new AcmeError('failed', 'nothing was found at www.example.test'),
       /^nothing was found/,
     ],
-    ['a refusal', () => new AcmeFailure('refused', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
-    ['an order that never becomes ready', () => new AcmeFailure('slow', 'it takes too long'), /^it takes/],
+    ['a refusal', () => new AcmeError('refused', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
+    ['an order that never becomes ready', () => new AcmeError('slow', 'it takes too long'), /^it takes/],
   ]
   for (const [why, trouble, said] of troubles) {
     await using issuing = await startIssuing()
@@ -62,16 +62,24 @@ test('what fails backs off, says why, and is over when it is mended', async () =
     }
     const waits: number[] = []
     for (let failures = 1; failures <= 7; failures++) {
-      if (failures === 1) await certificates.tend()
+      if (failures === 1) await certificates.runDue()
       else await issuing.next(certificates)
       const { due_at, problem } = await issuing.row()
       assert.match(problem!, said)
       waits.push(due_at! - time.now)
-      assert.equal(await certificates.tend(), 0)
+      assert.equal(await certificates.runDue(), 0)
     }
-    for (const [index, wait] of [MINUTE, 10 * MINUTE, 100 * MINUTE, DAY, DAY, DAY, DAY].entries())
+    for (const [index, wait] of [
+      MINUTE_MS,
+      10 * MINUTE_MS,
+      100 * MINUTE_MS,
+      DAY_MS,
+      DAY_MS,
+      DAY_MS,
+      DAY_MS,
+    ].entries())
       assert.ok(waits[index]! >= wait && waits[index]! <= 1.1 * wait, `${why}: ${waits}`)
-    const record = (await certificates.records([NAME])).get(NAME)!
+    const record = (await certificates.statuses([NAME])).get(NAME)!
     assert.equal(record.status, 'pending')
     assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).due_at)
     ca.before = () => undefined
@@ -88,9 +96,9 @@ test('an order that never becomes ready is resumed, and left for a new one after
   const certificates = issuing.node()
   await activate(store, certificates)
   ca.before = (step) => {
-    if (step === 'finalize') throw new AcmeFailure('slow', 'not yet')
+    if (step === 'finalize') throw new AcmeError('slow', 'not yet')
   }
-  await certificates.tend()
+  await certificates.runDue()
   const orders: number[] = []
   for (let tries = 2; tries <= 7; tries++) {
     orders.push(ca.ordered.get(NAME)!)
@@ -108,20 +116,20 @@ test('a name that fails for a week is left alone, says so, and is tried again wh
     if (step === 'prove') throw ca.fails(names)
   }
   const started = time.now
-  await certificates.tend()
+  await certificates.runDue()
   for (let tries = 0; tries < 30 && (await issuing.row()).due_at !== null; tries++)
     await issuing.next(certificates)
-  assert.ok(time.now - started >= 7 * DAY && time.now - started < 9 * DAY)
+  assert.ok(time.now - started >= 7 * DAY_MS && time.now - started < 9 * DAY_MS)
   assert.match((await issuing.row()).problem!, /^nothing was found .* not tried any more/)
-  const { renewsAt } = (await certificates.records([NAME])).get(NAME)!
+  const { renewsAt } = (await certificates.statuses([NAME])).get(NAME)!
   assert.equal(renewsAt, null)
-  time.now += 30 * DAY
+  time.now += 30 * DAY_MS
   const asked = ca.asked.order
-  await certificates.tend()
+  await certificates.runDue()
   assert.equal(ca.asked.order, asked)
   ca.before = () => undefined
-  await store.write('durable', (tx) => certificates.want(tx, NAME))
-  assert.equal(await certificates.tend(), 1)
+  await store.write('durable', (tx) => certificates.request(tx, NAME))
+  assert.equal(await certificates.runDue(), 1)
 })
 
 test('a CA that wants to be left alone for a day is, by all names and nodes, and no name is blamed', async () => {
@@ -130,23 +138,23 @@ test('a CA that wants to be left alone for a day is, by all names and nodes, and
   const certificates = issuing.node()
   const names = Array.from({ length: 40 }, (_, number) => `www.domain-${number}.test`)
   for (const name of names) await activate(store, certificates, name)
-  const until = time.now + DAY
+  const until = time.now + DAY_MS
   ca.before = (step) => {
     if (step === 'order' && time.now < until)
-      throw new AcmeFailure('limited', 'too many new orders (300) from this account', { notBefore: until })
+      throw new AcmeError('limited', 'too many new orders (300) from this account', { notBefore: until })
   }
-  await certificates.tend()
+  await certificates.runDue()
   const asked = ca.asked.order
   assert.ok(asked <= 10, `${asked} asked at once`)
   const other = issuing.node({ store: await issuing.openStore() })
   for (let hours = 0; hours < 23; hours++) {
-    time.now += HOUR
-    for (const node of [certificates, other]) assert.equal(await node.tend(), 0)
+    time.now += HOUR_MS
+    for (const node of [certificates, other]) assert.equal(await node.runDue(), 0)
   }
   assert.equal(ca.asked.order, asked)
   for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
-  time.now = until + MINUTE
-  assert.equal(await other.tend(), names.length)
+  time.now = until + MINUTE_MS
+  assert.equal(await other.runDue(), names.length)
 })
 
 test('a limit of one name holds back that name only', async () => {
@@ -159,14 +167,14 @@ test('a limit of one name holds back that name only', async () => {
     const { ca, store, time } = issuing
     const certificates = issuing.node()
     await activate(store, certificates)
-    const notBefore = time.now + 2 * DAY
+    const notBefore = time.now + 2 * DAY_MS
     ca.before = (step, [name]) => {
       if (step === 'order' && name === NAME && time.now < notBefore)
-        throw new AcmeFailure('limited', sentence, { notBefore })
+        throw new AcmeError('limited', sentence, { notBefore })
     }
-    await certificates.tend()
+    await certificates.runDue()
     await activate(store, certificates, 'www.other.test')
-    assert.equal(await certificates.tend(), 1, sentence)
+    assert.equal(await certificates.runDue(), 1, sentence)
     assert.equal((await issuing.row()).due_at, notBefore)
     assert.equal(await issuing.next(certificates), 1)
   }
@@ -180,16 +188,16 @@ test('a CA that is away is asked now and then, for one name, and gets on within 
   for (const name of names) await activate(store, certificates, name)
   let away = true
   ca.before = () => {
-    if (away) throw new AcmeFailure('away', 'the CA does not answer')
+    if (away) throw new AcmeError('away', 'the CA does not answer')
   }
   const started = time.now
-  for (; time.now - started < DAY / 2; time.now += 10 * SECOND) await certificates.tend()
+  for (; time.now - started < DAY_MS / 2; time.now += 10 * SECOND_MS) await certificates.runDue()
   assert.ok(ca.asked.order < 12 * 13 + 10, `asked ${ca.asked.order} times`)
   for (const name of names) assert.ok((await issuing.row(name)).failures <= 1)
   away = false
   const back = time.now
-  for (let got = 0; got < names.length; time.now += 10 * SECOND) got += await certificates.tend()
-  assert.ok(time.now - back <= 12 * MINUTE)
+  for (let got = 0; got < names.length; time.now += 10 * SECOND_MS) got += await certificates.runDue()
+  assert.ok(time.now - back <= 12 * MINUTE_MS)
 })
 
 test('one name for which the CA always breaks neither stops the others nor is asked for all the time', async () => {
@@ -200,7 +208,7 @@ test('one name for which the CA always breaks neither stops the others nor is as
   ca.before = (step, [name]) => {
     if (step !== 'order' || name !== NAME) return
     broken++
-    throw new AcmeFailure('away', 'the CA answered 500')
+    throw new AcmeError('away', 'the CA answered 500')
   }
   await activate(store, certificates)
   for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 4) {
@@ -208,8 +216,8 @@ test('one name for which the CA always breaks neither stops the others nor is as
       const name = `www.domain-${minutes}.test`
       await activate(store, certificates, name)
     }
-    await certificates.tend()
-    time.now += 4 * MINUTE
+    await certificates.runDue()
+    time.now += 4 * MINUTE_MS
   }
   assert.equal(ca.certificates, 72)
   assert.ok(broken < 40, `asked ${broken} times`)
@@ -220,20 +228,20 @@ test('a chain that does not match is not served: the old one is, and the owner i
   const { ca, store, time } = issuing
   const certificates = issuing.node()
   await activate(store, certificates)
-  await certificates.tend()
+  await certificates.runDue()
   const first = (await issuing.served())!
   await issuing.next(certificates)
   assert.equal((await issuing.row()).informed, 1)
   time.now = (await issuing.row()).renew_at!
   ca.chain = (issued) => ({ ...issued, key: 'of somebody else' })
   const asked = ca.asked.order
-  await certificates.tend()
+  await certificates.runDue()
   assert.equal((await issuing.row()).informed, 0, 'what was replaced is not replaced again')
   while ((await issuing.row()).due_at! < first.notAfter) await issuing.next(certificates)
   assert.ok(ca.asked.order - asked < 30, 'no loop of orders')
   assert.deepEqual(ca.limits.passed, [])
   assert.deepEqual(await issuing.served(), first)
-  const record = (await certificates.records([NAME])).get(NAME)!
+  const record = (await certificates.statuses([NAME])).get(NAME)!
   assert.equal(record.status, 'active')
   assert.match(record.problem!, /cannot be used: it is for another key/)
   ca.chain = (issued) => issued
@@ -255,22 +263,22 @@ test('a store that fails loses no order: it is resumed when the store is back', 
     if (step === 'download') fails = true
   }
   const certificates = issuing.node({ ...parts, store: failing })
-  assert.equal(await certificates.tend(), 0)
+  assert.equal(await certificates.runDue(), 0)
   assert.ok(issuing.log.some((line) => line.level === 'error' && line.name === NAME))
   fails = false
   ca.after = () => undefined
-  time.now += 11 * MINUTE
-  assert.equal(await certificates.tend(), 1)
+  time.now += 11 * MINUTE_MS
+  assert.equal(await certificates.runDue(), 1)
   assert.equal(ca.ordered.get(NAME), 1)
 })
 
 test('a clock that jumps ahead for years and back again loses nothing and makes no loop', async () => {
   for (const [ahead, restarted] of [
-    [3 * 365 * DAY, false],
-    [3 * 365 * DAY, true],
-    [75 * DAY, false],
-    [75 * DAY, true],
-    [4 * HOUR, false],
+    [3 * 365 * DAY_MS, false],
+    [3 * 365 * DAY_MS, true],
+    [75 * DAY_MS, false],
+    [75 * DAY_MS, true],
+    [4 * HOUR_MS, false],
   ] as const) {
     await using issuing = await startIssuing()
     const { ca, store, time, parts } = issuing
@@ -280,19 +288,21 @@ test('a clock that jumps ahead for years and back again loses nothing and makes 
     let certificates = start()
     const names = ['www.one.test', 'www.two.test', 'www.three.test']
     for (const name of names) await activate(store, certificates, name)
-    await certificates.tend()
-    time.now += 2 * DAY
+    await certificates.runDue()
+    time.now += 2 * DAY_MS
     jump = ahead
-    for (const stop = time.now + DAY; time.now < stop; time.now += 15 * MINUTE) await certificates.tend()
+    for (const stop = time.now + DAY_MS; time.now < stop; time.now += 15 * MINUTE_MS)
+      await certificates.runDue()
     const orders = ca.asked.order - names.length
     assert.ok(orders <= names.length * 6, `${orders} orders in a day`)
     assert.deepEqual(ca.limits.passed, [])
     jump = 0
     if (restarted) certificates = start()
-    for (const stop = time.now + 100 * DAY; time.now < stop; time.now += 12 * HOUR) await certificates.tend()
+    for (const stop = time.now + 100 * DAY_MS; time.now < stop; time.now += 12 * HOUR_MS)
+      await certificates.runDue()
     for (const name of names) {
       const served = (await issuing.served(name))!
-      assert.ok(served.fits && served.notAfter - time.now > 25 * DAY, `${ahead / DAY} ${name}`)
+      assert.ok(served.fits && served.notAfter - time.now > 25 * DAY_MS, `${ahead / DAY_MS} ${name}`)
     }
     assert.deepEqual(ca.limits.passed, [])
   }
@@ -304,13 +314,13 @@ test('a name that waits for a time that a wrong clock has set is tried when the 
   const certificates = issuing.node()
   await activate(store, certificates)
   ca.before = () => {
-    throw new AcmeFailure('refused', 'the date of the request is wrong')
+    throw new AcmeError('refused', 'the date of the request is wrong')
   }
-  time.now += 5 * DAY
+  time.now += 5 * DAY_MS
   for (let tries = 0; tries < 5; tries++) await issuing.next(certificates)
   ca.before = () => undefined
-  time.now -= 5 * DAY
-  assert.equal(await certificates.tend(), 1)
+  time.now -= 5 * DAY_MS
+  assert.equal(await certificates.runDue(), 1)
 })
 
 test('a clock that is behind the certificates serves them and orders nothing', async () => {
@@ -318,9 +328,9 @@ test('a clock that is behind the certificates serves them and orders nothing', a
   const { ca, store, time } = issuing
   const certificates = issuing.node()
   await activate(store, certificates)
-  await certificates.tend()
-  time.now -= 400 * DAY
-  for (let hours = 0; hours < 48; hours++, time.now += HOUR) await certificates.tend()
+  await certificates.runDue()
+  time.now -= 400 * DAY_MS
+  for (let hours = 0; hours < 48; hours++, time.now += HOUR_MS) await certificates.runDue()
   assert.equal(ca.asked.order, 1)
-  assert.equal((await certificates.records([NAME])).get(NAME)!.status, 'active')
+  assert.equal((await certificates.statuses([NAME])).get(NAME)!.status, 'active')
 })

@@ -9,7 +9,7 @@ import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 /** Who stands between a service and its CA, passes everything on as it is, and counts. */
-export interface Witness extends AsyncDisposable {
+export interface RecordingProxy extends AsyncDisposable {
   /** For the service, in place of those of the CA. */
   directory: string
   caFile: string
@@ -18,13 +18,16 @@ export interface Witness extends AsyncDisposable {
 }
 
 /** CAs make addresses from the host that they are asked at, so that all requests come this way. */
-export async function startWitness(ca: { directory: string; caFile: string }): Promise<Witness> {
+export async function startRecordingProxy(ca: {
+  directory: string
+  caFile: string
+}): Promise<RecordingProxy> {
   await using started = new AsyncDisposableStack()
   const url = new URL(ca.directory)
   const agent = new Agent({ keepAlive: true, maxSockets: 20, ca: await readFile(ca.caFile) })
   started.defer(() => agent.destroy())
   const directory = JSON.parse((await ask(url, agent)).body.toString())
-  const [newAccount, newOrder] = [pathOf(directory.newAccount), pathOf(directory.newOrder)]
+  const [newAccount, newOrder] = [urlPath(directory.newAccount), urlPath(directory.newOrder)]
   const seen = { accounts: 0, orders: 0, refusedNonces: 0 }
   const { chain: cert, key, caFile } = await identity(started, url.hostname)
   const count = (path: string, { status, body }: Heard) => {
@@ -96,6 +99,6 @@ async function identity(started: AsyncDisposableStack, name: string) {
   return { ...(await issuer.issueWithKey({ names: [name], ...FOREVER })), caFile }
 }
 
-function pathOf(address: string): string {
+function urlPath(address: string): string {
   return new URL(address).pathname
 }

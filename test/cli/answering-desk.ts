@@ -1,21 +1,22 @@
 import { join } from 'node:path'
 import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
-import { Desk } from './desk.ts'
-import { answer, failure, Peer } from './peer.ts'
+import { CliHarness } from './desk.ts'
+import { answer, FakeServer, failure } from './peer.ts'
 
 /** The key that a sign-in brings. */
 export const KEY = 'sl_live_0123456789abcdef0123456789abcdef'
 
 /** A desk and a server whose answers are given by "METHOD /path". */
-export async function startAnsweringDesk(answers: Record<string, unknown> = {}) {
-  const peer = await Peer.start()
-  const desk = new Desk()
+export async function startAnsweringCli(answers: Record<string, unknown> = {}) {
+  const peer = await FakeServer.start()
+  const desk = new CliHarness()
   desk.env.SLIPWAY_URL = peer.url
   const all: Record<string, unknown> = {
     'POST /api/auth/agent/request-code': {
       message: 'Sent',
       email: 'ann@example.test',
       expiresInSeconds: 600,
+      attempt: 'an-attempt',
     },
     'POST /api/auth/agent/verify-code': {
       apiKey: KEY,

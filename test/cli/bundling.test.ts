@@ -77,7 +77,7 @@ describe('a bundle', () => {
     it(sentence, async () => {
       await using all = await startBundlingClient()
       all.peer.bundleBytes = most
-      const { slug } = await all.publish({ files, parallel: 1 })
+      const { slug } = await all.publish({ files, concurrency: 1 })
       assert.equal(all.peer.live(slug).size, files.length)
       assert.deepEqual((await bundled(all.peer.calls)).sort(), bundles.toSorted())
       assert.equal(uploads(all.peer).length, bundles.length + alone)
@@ -188,7 +188,7 @@ describe('the progress', () => {
       const seen: number[] = []
       await slipway.publish({
         files: many(2, 1000),
-        parallel: 1,
+        concurrency: 1,
         onProgress: ({ bytesDone }) => seen.push(bytesDone),
       })
       assert.deepEqual(seen.slice(0, 4), bundleBytes ? [500, 1000, 2000, 0] : [250, 500, 1000, 0])
@@ -222,7 +222,7 @@ describe('the target of bundles', () => {
       if (isUpload(call)) all.clock.now += 3_580_000
       return false
     }
-    const { slug } = await all.publish({ files: many(501), parallel: 1 })
+    const { slug } = await all.publish({ files: many(501), concurrency: 1 })
     assert.equal(all.peer.live(slug).size, 501)
     assert.equal(all.peer.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
     assert.deepEqual(await bundled(all.peer.calls), [250, 250])
@@ -306,7 +306,7 @@ describe('a publisher with patience', () => {
         response.destroy()
         return true
       }
-      const { slug } = await all.publish({ files: many(2), parallel: 1 })
+      const { slug } = await all.publish({ files: many(2), concurrency: 1 })
       assert.equal(all.peer.live(slug).size, 2)
       assert.equal(all.pauses.length, 100)
       assert.equal(Math.max(...all.pauses), 8000)

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { main } from '../../client/cli/main.ts'
-import type { Patience } from '../../client/sdk/retry.ts'
+import type { RetryPolicy } from '../../client/sdk/retry.ts'
 
-export interface Sitting {
+export interface CliSession {
   /** Sit at a terminal and type these lines. */
   typed?: string[]
   env?: Record<string, string>
@@ -14,14 +14,14 @@ export interface Sitting {
   onSaid?: (stderr: string) => void
 }
 
-export interface Result {
+export interface CliRun {
   code: number
   stdout: string
   stderr: string
 }
 
 /** A working folder of its own with a person in front of it who uses the command line. */
-export class Desk implements Disposable {
+export class CliHarness implements Disposable {
   readonly cwd: string = mkdtempSync(join(tmpdir(), 'slipway-desk-'))
   readonly home: string = mkdtempSync(join(tmpdir(), 'slipway-home-'))
   /** Variables that every command sees. */
@@ -32,7 +32,7 @@ export class Desk implements Disposable {
   readonly launched: string[][] = []
   now = Date.parse('2030-01-01T00:00:00.000Z')
 
-  readonly patience: Patience = {
+  readonly patience: RetryPolicy = {
     wait: async (milliseconds, signal) => {
       signal?.throwIfAborted()
       this.pauses.push(milliseconds)
@@ -50,7 +50,7 @@ export class Desk implements Disposable {
   }
 
   /** Runs one command to its end. */
-  async run(args: string[], sitting: Sitting = {}): Promise<Result> {
+  async run(args: string[], sitting: CliSession = {}): Promise<CliRun> {
     const stdout = collected()
     const stderr = collected(sitting.onSaid)
     const isTTY = sitting.typed !== undefined

@@ -1,11 +1,11 @@
 import type { DomainRecord } from '../../client/wire.ts'
-import { KEY, startAnsweringDesk } from './answering-desk.ts'
+import { KEY, startAnsweringCli } from './answering-desk.ts'
 import { answer, failure } from './peer.ts'
 
-type Answer = [status: number, body: unknown, headers?: Record<string, string>]
+type PeerResponse = [status: number, body: unknown, headers?: Record<string, string>]
 
 /** What the peer answers to one call: a record, or something else. */
-export type Turn = DomainRecord | Answer
+export type PeerReply = DomainRecord | PeerResponse
 
 /** A domain that was just added: `www.example.test`, for the site otter. */
 export function pendingRecord(more: Partial<DomainRecord> = {}): DomainRecord {
@@ -51,8 +51,8 @@ export function activeRecord(more: Partial<DomainRecord> = {}): DomainRecord {
  * A desk, signed in, with the site otter in its folder, and a server that answers the calls of each "METHOD /path" by
  * turns; the last turn stays.
  */
-export async function startDomainDesk(turns: Record<string, Turn[]>) {
-  const all = await startAnsweringDesk()
+export async function startDomainCli(turns: Record<string, PeerReply[]>) {
+  const all = await startAnsweringCli()
   all.remember('otter')
   all.desk.env.SLIPWAY_KEY = KEY
   const left = new Map(Object.entries(turns).map(([call, list]) => [call, [...list]]))

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Internet, PROXY, PROXY_ADDRESSES, startInternet } from '../domains/town.ts'
+import { PROXY, PROXY_ADDRESSES, startTestDns, type TestDns } from '../domains/town.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { needs } from '../tools/part.ts'
-import { Desk } from './desk.ts'
+import { requires } from '../tools/part.ts'
+import { CliHarness } from './desk.ts'
 
-describe('a domain, with a real service and a real DNS', needs('knot', 'unbound'), () => {
-  let internet: Internet
+describe('a domain, with a real service and a real DNS', requires('knot', 'unbound'), () => {
+  let internet: TestDns
   let service: RunningService
   before(async () => {
-    internet = await startInternet()
+    internet = await startTestDns()
     service = await startTestService({ PROXY_HOST: PROXY, DNS_SERVERS: internet.servers })
   })
   after(async () => {
@@ -19,7 +19,7 @@ describe('a domain, with a real service and a real DNS', needs('knot', 'unbound'
 
   /** Somebody with a site, for whom time goes by as soon as they wait. */
   const publisher = async (email: string) => {
-    const desk = new Desk()
+    const desk = new CliHarness()
     const key = await service.signIn(email)
     desk.env = { SLIPWAY_URL: service.baseUrl, SLIPWAY_KEY: key }
     desk.patience.wait = async (milliseconds) => {

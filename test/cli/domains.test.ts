@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainRecord } from '../../client/wire.ts'
-import { activeRecord, found, pendingRecord, startDomainDesk, type Turn } from './domain-desk.ts'
+import { activeRecord, found, type PeerReply, pendingRecord, startDomainCli } from './domain-desk.ts'
 import { failure } from './peer.ts'
 
 const ADD = 'POST /api/v1/domains'
@@ -25,11 +25,11 @@ const certificate = (more: Partial<DomainRecord['certificate']>) => ({
     ...more,
   },
 })
-const limited = (): Turn => [...failure(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
+const limited = (): PeerReply => [...failure(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
 
 describe('domains add', () => {
   it('prints the two records as a form for DNS wants them, says where they go, and ends where nobody watches', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord()] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord()] })
     const { code, stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 0)
     assert.equal(stdout, TABLE)
@@ -40,7 +40,7 @@ describe('domains add', () => {
 
   it('waits on a terminal until the domain has its certificate, says each step once, and ends with the address', async () => {
     const first = found(pendingRecord(), [], ['slipway-0123'])
-    await using all = await startDomainDesk({
+    await using all = await startDomainCli({
       [ADD]: [pendingRecord()],
       [LOOK]: [
         first,
@@ -72,13 +72,13 @@ describe('domains add', () => {
   })
 
   it('does not wait for a certificate that the service does not make', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord()], [LOOK]: [activeRecord()] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [activeRecord()] })
     const { stdout } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(stdout, `${TABLE}http://www.example.test:${new URL(all.peer.url).port}/\n`)
   })
 
   it('does not wait with --no-wait, nor with --json, which prints the record alone', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
     const typed = ['n']
     const noWait = await all.desk.run(['domains', 'add', 'www.example.test', '--no-wait'], { typed })
     assert.equal(noWait.stdout, TABLE)
@@ -88,7 +88,7 @@ describe('domains add', () => {
   })
 
   it('asks so seldom that an hour of waiting leaves half of what the Free plan has, and ends after two', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
     const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 0)
     assert.match(stderr, /That takes long\.\nwww\.example\.test goes on by itself/)
@@ -105,7 +105,7 @@ describe('domains add', () => {
   })
 
   it('ends at the rate limit with the time from which the server takes requests again', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord()], [LOOK]: [right(), limited()] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right(), limited()] })
     const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 0)
     assert.match(stderr, /takes no more requests of yours before 2030-01-01 00:30 UTC\.\n/)
@@ -113,7 +113,7 @@ describe('domains add', () => {
   })
 
   it('says after Ctrl-C that it goes on by itself, and how to look', async () => {
-    await using all = await startDomainDesk({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
+    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
     const stop = new AbortController()
     const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], {
       typed: [],
@@ -128,13 +128,13 @@ describe('domains add', () => {
   })
 
   it('goes on waiting when the server is away for some looks, and gives up when it stays away', async () => {
-    const away: Turn = failure(503, 'UNAVAILABLE')
-    await using all = await startDomainDesk({
+    const away: PeerReply = failure(503, 'UNAVAILABLE')
+    await using all = await startDomainCli({
       [ADD]: [pendingRecord()],
       [LOOK]: [away, away, away, activeRecord()],
     })
     assert.equal((await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })).code, 0)
-    await using gone = await startDomainDesk({ [ADD]: [pendingRecord()], [LOOK]: [away] })
+    await using gone = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [away] })
     const { code, stderr } = await gone.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 1)
     assert.match(stderr, /The peer says UNAVAILABLE/)
@@ -142,7 +142,7 @@ describe('domains add', () => {
 
   it('says why it waits where the records are right, and what the CA has against a certificate', async () => {
     const reason = (minute: string) => right({ reason: `Another account had it until 00:${minute}` })
-    await using all = await startDomainDesk({
+    await using all = await startDomainCli({
       [ADD]: [pendingRecord()],
       [LOOK]: [
         ...['10', '11', '12', '13', '14'].map(reason),
@@ -156,20 +156,20 @@ describe('domains add', () => {
   })
 
   it('goes on where it was when the domain is there already for this site, and for no other', async () => {
-    const taken: Turn = failure(409, 'DOMAIN_TAKEN')
+    const taken: PeerReply = failure(409, 'DOMAIN_TAKEN')
     const there = [pendingRecord(), pendingRecord({ siteSlug: 'badger' })]
-    await using all = await startDomainDesk({ [ADD]: [taken], [LOOK]: there })
+    await using all = await startDomainCli({ [ADD]: [taken], [LOOK]: there })
     assert.equal((await all.desk.run(['domains', 'add', 'www.example.test'])).stdout, TABLE)
     const other = await all.desk.run(['domains', 'add', 'www.example.test'])
     assert.equal(other.code, 1)
     assert.match(other.stderr, /The peer says DOMAIN_TAKEN/)
-    await using none = await startDomainDesk({ [ADD]: [taken] })
+    await using none = await startDomainCli({ [ADD]: [taken] })
     const foreign = await none.desk.run(['domains', 'add', 'www.example.test'])
     assert.match(foreign.stderr, /The peer says DOMAIN_TAKEN/)
   })
 
   it('asks for no records when the domain is active already', async () => {
-    await using all = await startDomainDesk({
+    await using all = await startDomainCli({
       [ADD]: [failure(409, 'DOMAIN_TAKEN')],
       [LOOK]: [activeRecord()],
     })
@@ -197,7 +197,7 @@ describe('domains add', () => {
     }
 
     it('is offered: yes adds both records to the table and waits for both', async () => {
-      await using all = await startDomainDesk(turns)
+      await using all = await startDomainCli(turns)
       const { stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: ['y'] })
       assert.match(stderr, /Should example\.test lead to www\.example\.test\? \[Y\/n\]/)
       assert.match(stdout, /^CNAME {2}www .*\nTXT .*\nALIAS {2}@ .*\nTXT {4}_slipway {6}slipway-4567$/m)
@@ -211,13 +211,13 @@ describe('domains add', () => {
     })
 
     it('is left alone on a no', async () => {
-      await using all = await startDomainDesk(turns)
+      await using all = await startDomainCli(turns)
       const { stdout } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: ['n'] })
       assert.doesNotMatch(stdout, /ALIAS/)
     })
 
     it('is a command to copy where nobody is asked', async () => {
-      await using all = await startDomainDesk(turns)
+      await using all = await startDomainCli(turns)
       const { stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
       assert.match(
         stderr,
@@ -227,7 +227,7 @@ describe('domains add', () => {
   })
 
   it('says how to make room when the plan has none', async () => {
-    await using all = await startDomainDesk({ [ADD]: [failure(403, 'DOMAIN_LIMIT_REACHED')] })
+    await using all = await startDomainCli({ [ADD]: [failure(403, 'DOMAIN_LIMIT_REACHED')] })
     const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 1)
     assert.match(stderr, /See them: slipway domains\. To make room: slipway domains remove DOMAIN/)
@@ -237,8 +237,11 @@ describe('domains add', () => {
 describe('domains', () => {
   it('lists them, alone and as domains list', async () => {
     const until = certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })
-    const list: Turn = [200, { domains: [activeRecord(until), pendingRecord({ domain: 'example.test' })] }]
-    await using all = await startDomainDesk({ [LIST]: [list] })
+    const list: PeerReply = [
+      200,
+      { domains: [activeRecord(until), pendingRecord({ domain: 'example.test' })] },
+    ]
+    await using all = await startDomainCli({ [LIST]: [list] })
     const { stdout } = await all.desk.run(['domains'])
     assert.match(stdout, /^DOMAIN +SITE +STATE +CERTIFICATE +REMARK$/m)
     assert.match(stdout, /^www\.example\.test +otter +active +until 2030-04-01$/m)
@@ -250,14 +253,14 @@ describe('domains', () => {
   it('says in the list what each waits for, and where more is told', async () => {
     const reason = 'www.example.test is an alias of elsewhere.test, expected domains.sites.test'
     const wrong = found(pendingRecord({ reason }), ['elsewhere.test'], ['slipway-0123'])
-    await using all = await startDomainDesk({ [LIST]: [[200, { domains: [wrong] }]] })
+    await using all = await startDomainCli({ [LIST]: [[200, { domains: [wrong] }]] })
     const { stdout, stderr } = await all.desk.run(['domains'])
     assert.match(stdout, /^www\.example\.test +otter +pending +– +waits for CNAME www$/m)
     assert.equal(stderr, 'More: slipway domains check www.example.test\n')
   })
 
   it('says how to add the first one', async () => {
-    await using all = await startDomainDesk({ [LIST]: [[200, { domains: [] }]] })
+    await using all = await startDomainCli({ [LIST]: [[200, { domains: [] }]] })
     assert.match((await all.desk.run(['domains'])).stderr, /Add one: slipway domains add www\.example\.com/)
   })
 
@@ -322,14 +325,14 @@ describe('domains', () => {
   ]
   for (const [name, record, lines] of findings) {
     it(`check tells ${name}`, async () => {
-      await using all = await startDomainDesk({ [LOOK]: [record] })
+      await using all = await startDomainCli({ [LOOK]: [record] })
       const { stdout } = await all.desk.run(['domains', 'check', 'www.example.test'])
       for (const line of lines) assert.match(stdout, line)
     })
   }
 
   it('check and remove say which domains there are when it is none of them', async () => {
-    await using all = await startDomainDesk({})
+    await using all = await startDomainCli({})
     for (const args of [['check'], ['remove', '--yes']]) {
       const { code, stderr } = await all.desk.run(['domains', ...args, 'www.example.test'])
       assert.equal(code, 1)
@@ -341,7 +344,7 @@ describe('domains', () => {
   })
 
   it('remove asks to type the name', async () => {
-    await using all = await startDomainDesk({
+    await using all = await startDomainCli({
       'DELETE /api/v1/domains/www.example.test': [[200, { domain: 'www.example.test', deleted: true }]],
     })
     const remove = (...more: string[]) => ['domains', 'remove', 'www.example.test', ...more]
@@ -365,7 +368,7 @@ describe('domains', () => {
   ]
   for (const [args, hint] of unclear) {
     it(`says what was meant by slipway ${args.join(' ')}`, async () => {
-      await using all = await startDomainDesk({})
+      await using all = await startDomainCli({})
       const { code, stderr } = await all.desk.run(args)
       assert.equal(code, 2)
       assert.match(stderr, hint)

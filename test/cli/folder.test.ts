@@ -5,29 +5,29 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
 import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
-import { caseTwins, refusals } from '../../client/folder/limits.ts'
+import { caseCollisions, manifestErrors } from '../../client/folder/limits.ts'
 import { mediaType } from '../../client/sdk/media-type.ts'
-import { Desk } from './desk.ts'
+import { CliHarness } from './desk.ts'
 
 const paths = (files: FoundFile[]) => files.map(({ path }) => path)
 
 describe('looking through a folder', () => {
   it('finds every file, in folders too, by path', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'index.html': 'hi', 'b/c/d.css': 'x', 'b/a.js': 'y' })
     assert.deepEqual(paths(scan(desk.cwd).files), ['b/a.js', 'b/c/d.css', 'index.html'])
   })
 
   it('names folders that are left out without looking into them', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' })
     const found = scan(desk.cwd)
-    assert.deepEqual(found.leftOut, ['.env', 'b/.DS_Store', 'node_modules/'])
+    assert.deepEqual(found.ignored, ['.env', 'b/.DS_Store', 'node_modules/'])
     assert.deepEqual(paths(found.files), ['index.html'])
   })
 
   it('skips empty files and names them', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'index.html': 'hi', 'b/empty.txt': '' })
     const found = scan(desk.cwd)
     assert.deepEqual(found.empty, ['b/empty.txt'])
@@ -35,7 +35,7 @@ describe('looking through a folder', () => {
   })
 
   it('follows links to files and folders inside', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'v2/index.html': 'two', 'real.txt': 'text' })
     symlinkSync('v2', join(desk.cwd, 'latest'))
     symlinkSync('real.txt', join(desk.cwd, 'alias.txt'))
@@ -48,8 +48,8 @@ describe('looking through a folder', () => {
   })
 
   it('leaves out links that lead outside, nowhere or round in a circle', () => {
-    using desk = new Desk()
-    using elsewhere = new Desk()
+    using desk = new CliHarness()
+    using elsewhere = new CliHarness()
     elsewhere.write({ 'passwords.txt': 'secret' })
     desk.write({ 'a/index.html': 'hi' })
     symlinkSync(join(elsewhere.cwd, 'passwords.txt'), join(desk.cwd, 'file'))
@@ -62,23 +62,23 @@ describe('looking through a folder', () => {
   })
 
   it('does not let a link publish what is left out', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'index.html': 'hi', '.env': 'SECRET=1', '.aws/credentials': 'SECRET=2' })
     symlinkSync('.env', join(desk.cwd, 'config.txt'))
     symlinkSync('.aws', join(desk.cwd, 'aws'))
     const found = scan(desk.cwd)
     assert.deepEqual(paths(found.files), ['index.html'])
-    assert.deepEqual(found.leftOut, ['.aws/', '.env', 'aws', 'config.txt'])
+    assert.deepEqual(found.ignored, ['.aws/', '.env', 'aws', 'config.txt'])
   })
 
   it('publishes names in Unicode NFC whatever the disk says', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'cafe\u0301.html': 'hi' })
     assert.deepEqual(paths(scan(desk.cwd).files), ['caf\u00e9.html'])
   })
 
   it('takes a single file as a site of its own', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'photos/cat.jpg': 'meow', 'photos/dog.jpg': 'woof' })
     assert.deepEqual(paths(scan(join(desk.cwd, 'photos/cat.jpg')).files), ['cat.jpg'])
   })
@@ -86,7 +86,7 @@ describe('looking through a folder', () => {
 
 describe('reading files', () => {
   it('gives each file its SHA-256, its size and its bytes back, large and small', async () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const large = randomBytes(3 * 1024 * 1024 + 1)
     desk.write({ 'small.txt': 'small', 'large.bin': large })
     const files = await digestAll(scan(desk.cwd).files)
@@ -101,7 +101,7 @@ describe('reading files', () => {
   })
 
   it('says which file went away', async () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ 'index.html': 'hi' })
     const [file] = await digestAll(scan(desk.cwd).files)
     desk[Symbol.dispose]()
@@ -115,21 +115,23 @@ describe('what the service would refuse', () => {
 
   it('1,000 files are fine and 1,001 are not; the fullest folders are named', () => {
     const many = (count: number) => found(...Array.from({ length: count }, (_, at) => `img/${at}.png`))
-    assert.deepEqual(refusals(many(1000)), [])
-    assert.deepEqual(refusals(many(1001)), ['1,001 files; a site can have at most 1,000 (img/ has 1,001)'])
+    assert.deepEqual(manifestErrors(many(1000)), [])
+    assert.deepEqual(manifestErrors(many(1001)), [
+      '1,001 files; a site can have at most 1,000 (img/ has 1,001)',
+    ])
   })
 
   it('a path of 500 characters is fine and one of 501 is not', () => {
-    assert.deepEqual(refusals(found('é'.repeat(500))), [])
-    assert.match(refusals(found('é'.repeat(501)))[0]!, /501 characters; a path can have at most 500/)
+    assert.deepEqual(manifestErrors(found('é'.repeat(500))), [])
+    assert.match(manifestErrors(found('é'.repeat(501)))[0]!, /501 characters; a path can have at most 500/)
   })
 
   it('backslashes and control characters are named', () => {
-    assert.equal(refusals(found('a\\b.txt', 'a\nb.txt', 'fine.txt')).length, 2)
+    assert.equal(manifestErrors(found('a\\b.txt', 'a\nb.txt', 'fine.txt')).length, 2)
   })
 
   it('paths that Unicode takes for one are told apart by their code points', () => {
-    const [sentence] = refusals(found('caf\u00e9', 'cafe\u0301'))
+    const [sentence] = manifestErrors(found('caf\u00e9', 'cafe\u0301'))
     assert.equal(
       sentence,
       'café is there 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
@@ -137,12 +139,12 @@ describe('what the service would refuse', () => {
   })
 
   it('names that differ only in case are worth a word but no refusal', () => {
-    assert.deepEqual(refusals(found('A.txt', 'a.txt')), [])
-    assert.deepEqual(caseTwins(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
+    assert.deepEqual(manifestErrors(found('A.txt', 'a.txt')), [])
+    assert.deepEqual(caseCollisions(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
   })
 
   it('names at most ten of a kind', () => {
-    const lines = refusals(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
+    const lines = manifestErrors(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
     assert.equal(lines.length, 11)
     assert.equal(lines.at(-1), 'and 5 more like these')
   })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { IgnoreRules } from '../../client/folder/ignore.ts'
-import { leavingOut } from '../../client/folder/left-out.ts'
+import { ignoreRules } from '../../client/folder/left-out.ts'
 
 const PATTERNS = [
   '*.log',
@@ -112,7 +112,7 @@ function keptByGit(repository: string): string[] {
 }
 
 describe('what is left out of every folder', () => {
-  const rules = leavingOut('')
+  const rules = ignoreRules('')
   const published = [
     'index.html',
     '_headers',
@@ -156,15 +156,15 @@ describe('what is left out of every folder', () => {
   }
 
   it('.slipwayignore adds more', () => {
-    assert.equal(leavingOut('drafts/').ignoresWithin('drafts/one.html', false), true)
+    assert.equal(ignoreRules('drafts/').ignoresWithin('drafts/one.html', false), true)
   })
   it('.slipwayignore brings back what is left out by default', () => {
-    assert.equal(leavingOut('!.nojekyll\n!talk.key').ignoresWithin('talk.key', false), false)
-    assert.equal(leavingOut('!node_modules').ignoresWithin('node_modules/x/index.js', false), false)
+    assert.equal(ignoreRules('!.nojekyll\n!talk.key').ignoresWithin('talk.key', false), false)
+    assert.equal(ignoreRules('!node_modules').ignoresWithin('node_modules/x/index.js', false), false)
   })
   it('nothing brings back own state and history', () => {
     for (const path of ['.git/config', '.slipway/site.json', '.slipwayignore']) {
-      assert.equal(leavingOut('!.*').ignoresWithin(path, false), true, path)
+      assert.equal(ignoreRules('!.*').ignoresWithin(path, false), true, path)
     }
   })
 })

@@ -6,7 +6,7 @@ import { Keyring } from '../../client/cli/memory/keyring.ts'
 import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
-import { Desk } from './desk.ts'
+import { CliHarness } from './desk.ts'
 
 const SERVER = 'https://slipway.test'
 const site = { server: SERVER, slug: 'calm-otter', siteUrl: 'https://calm-otter.slipway.test/' }
@@ -14,7 +14,7 @@ const mode = (path: string) => statSync(path).mode & 0o777
 
 describe('the memory of what was published', () => {
   it('is readable by its owner only, and hidden from git', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     new SiteMemory(desk.cwd).remember(desk.cwd, { ...site, claimToken: 'secret' })
     assert.equal(mode(join(desk.cwd, '.slipway')), 0o700)
     assert.equal(mode(join(desk.cwd, '.slipway/site.json')), 0o600)
@@ -22,7 +22,7 @@ describe('the memory of what was published', () => {
   })
 
   it('closes again what was opened to others', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const memory = new SiteMemory(desk.cwd)
     memory.remember(desk.cwd, site)
     chmodSync(join(desk.cwd, '.slipway'), 0o755)
@@ -33,13 +33,13 @@ describe('the memory of what was published', () => {
   })
 
   it('leaves nothing half-written beside it', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     new SiteMemory(desk.cwd).remember(desk.cwd, site)
     assert.deepEqual(readdirSync(join(desk.cwd, '.slipway')).sort(), ['.gitignore', 'site.json'])
   })
 
   it('takes two folders for two sites, and one folder on two servers too', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const memory = new SiteMemory(desk.cwd)
     memory.remember(join(desk.cwd, 'a'), { ...site, slug: 'one' })
     memory.remember(join(desk.cwd, 'b'), { ...site, slug: 'two' })
@@ -51,15 +51,15 @@ describe('the memory of what was published', () => {
   })
 
   it('has no claim token any more once the site is claimed', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const memory = new SiteMemory(desk.cwd)
     memory.remember(desk.cwd, { ...site, claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
-    memory.claimed(site.slug, SERVER)
+    memory.markClaimed(site.slug, SERVER)
     assert.deepEqual(memory.find(desk.cwd), { ...site, folder: '.' })
   })
 
   it('says which file to repair when it is not JSON', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     desk.write({ '.slipway/site.json': '{' })
     assert.throws(() => new SiteMemory(desk.cwd).all(), /site\.json is not JSON any more/)
   })
@@ -67,14 +67,14 @@ describe('the memory of what was published', () => {
 
 describe('keys', () => {
   it('are readable by their owner only', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const file = join(desk.home, '.config/slipway/config.json')
     new Keyring(file).remember(SERVER, 'sl_live_1', 'ann@example.test')
     assert.equal(mode(file), 0o600)
   })
 
   it('belong to one server each', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const keyring = new Keyring(join(desk.home, 'config.json'))
     keyring.remember(SERVER, 'sl_live_1', 'ann@example.test')
     keyring.remember('http://localhost:8080', 'sl_live_2', 'ann@example.test')
@@ -85,7 +85,7 @@ describe('keys', () => {
   })
 
   it('are forgotten one by one', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const keyring = new Keyring(join(desk.home, 'config.json'))
     keyring.remember(SERVER, 'sl_live_1', 'ann@example.test')
     assert.equal(keyring.forget(SERVER), true)
@@ -98,7 +98,7 @@ describe('the server', () => {
   const env = (variables: Record<string, string>) => readSettings({ HOME: '/home/ann', ...variables })
 
   it('is the one named by the option, else by SLIPWAY_URL, else remembered, else here', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const keyring = new Keyring(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_URL: 'https://from-env.test' })
     assert.equal(namedServer('https://from-option.test', settings), 'https://from-option.test')
@@ -119,7 +119,7 @@ describe('the server', () => {
   })
 
   it('gets SLIPWAY_KEY only when it was named by a person, not by a folder', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const keyring = new Keyring(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_KEY: 'sl_live_env' })
     const key = (server: string, option?: string) => keyFor(server, { option, settings, keyring })
@@ -132,7 +132,7 @@ describe('the server', () => {
   })
 
   it('gets the key of SLIPWAY_URL only when it is that server', () => {
-    using desk = new Desk()
+    using desk = new CliHarness()
     const keyring = new Keyring(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_KEY: 'sl_live_env', SLIPWAY_URL: SERVER })
     const key = (server: string, option?: string) => keyFor(server, { option, settings, keyring })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
-import { KEY, startAnsweringDesk } from './answering-desk.ts'
+import { KEY, startAnsweringCli } from './answering-desk.ts'
 
 describe('a site of this folder', () => {
   const versions = [
@@ -38,7 +38,7 @@ describe('a site of this folder', () => {
   const keyed = { env: { SLIPWAY_KEY: KEY } }
 
   it('versions lists what is kept, live and draft', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     const { stdout, stderr } = await all.desk.run(['versions'], keyed)
     assert.match(stdout, /^v2 +draft +2030-01-02 00:00 UTC +– +– +2 +9 bytes +http:\/\/v2--otter/m)
@@ -57,7 +57,7 @@ describe('a site of this folder', () => {
     const made = cases.map(([publishedBy, publishedWith, changes]) => {
       return { ...versions[0], publishedBy, publishedWith, changes }
     })
-    await using all = await startAnsweringDesk({ 'GET /api/v1/publish/otter/versions': { versions: made } })
+    await using all = await startAnsweringCli({ 'GET /api/v1/publish/otter/versions': { versions: made } })
     all.remember('otter')
     const { stdout } = await all.desk.run(['versions'], keyed)
     const lines = stdout.split('\n').slice(1)
@@ -65,7 +65,7 @@ describe('a site of this folder', () => {
   })
 
   it('restore makes a version live and prints the address', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     const { stdout, stderr } = await all.desk.run(['restore', 'v2'], keyed)
     assert.equal(stdout, 'http://otter.sites.test/\n')
@@ -74,7 +74,7 @@ describe('a site of this folder', () => {
   })
 
   it('delete asks to type the name', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     const wrong = await all.desk.run(['delete'], { ...keyed, typed: ['oter'] })
     assert.equal(wrong.code, 1)
@@ -86,7 +86,7 @@ describe('a site of this folder', () => {
   })
 
   it('delete stops at Ctrl-C, on a line of its own', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     const stop = new AbortController()
     const onSaid = (stderr: string) => stderr.endsWith('go on: ') && stop.abort()
@@ -102,7 +102,7 @@ describe('a site of this folder', () => {
   })
 
   it('delete never asks a program, which has to say --yes', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     assert.equal((await all.desk.run(['delete'], keyed)).code, 2)
     assert.equal(all.peer.calls.length, 0)
@@ -111,7 +111,7 @@ describe('a site of this folder', () => {
   })
 
   it('open prints the address and opens a browser where there is one', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     assert.equal((await all.desk.run(['open'])).stdout, 'http://otter.sites.test/\n')
     assert.deepEqual(all.desk.launched, [])
@@ -120,14 +120,14 @@ describe('a site of this folder', () => {
   })
 
   it('another one is named with --site', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter')
     const { stdout } = await all.desk.run(['open', '--site', 'badger'], keyed)
     assert.equal(stdout, 'http://badger.sites.test/\n')
   })
 
   it('has to be named when there are several, or none', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     assert.match((await all.desk.run(['open'])).stderr, /No site was published from this folder/)
     all.remember('otter')
     all.remember('badger')
@@ -137,7 +137,7 @@ describe('a site of this folder', () => {
   })
 
   it('without an owner has to be claimed first', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter', { claimToken: 'secret' })
     const { code, stderr } = await all.desk.run(['versions'], keyed)
     assert.equal(code, 1)
@@ -145,7 +145,7 @@ describe('a site of this folder', () => {
   })
 
   it('claim makes it yours and forgets the token', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter', { claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
     const { code, stdout, stderr } = await all.desk.run(['claim'], keyed)
     assert.equal(code, 0)
@@ -156,7 +156,7 @@ describe('a site of this folder', () => {
   })
 
   it('claim signs a person in on the way', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     all.remember('otter', { claimToken: 'secret' })
     const { code } = await all.desk.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.equal(code, 0)
@@ -164,7 +164,7 @@ describe('a site of this folder', () => {
   })
 
   it('claim asks nobody to sign in for a site that is gone', async () => {
-    await using all = await startAnsweringDesk()
+    await using all = await startAnsweringCli()
     all.remember('otter', { claimToken: 'secret' })
     const { code, stderr } = await all.desk.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.equal(code, 1)
@@ -173,7 +173,7 @@ describe('a site of this folder', () => {
   })
 
   it('claim of a site that has an owner says so', async () => {
-    await using all = await startAnsweringDesk()
+    await using all = await startAnsweringCli()
     all.remember('otter')
     const { code, stderr } = await all.desk.run(['claim'], keyed)
     assert.equal(code, 1)
@@ -181,7 +181,7 @@ describe('a site of this folder', () => {
   })
 
   it('claim takes a link from anywhere, and speaks to its server only', async () => {
-    await using all = await startAnsweringDesk(answers)
+    await using all = await startAnsweringCli(answers)
     const link = `${all.peer.url}/claim?slug=otter&token=secret`
     const { code } = await all.desk.run(['claim', link], keyed)
     assert.equal(code, 0)

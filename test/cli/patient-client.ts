@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { type PublishFile, type PublishOptions, type Send, Slipway } from '../../client/sdk/slipway.ts'
-import { Peer } from './peer.ts'
+import { FakeServer } from './peer.ts'
 
 /** A file to publish. */
 export function file(path: string, content: string | Buffer, open?: PublishFile['open']): PublishFile {
@@ -23,22 +23,22 @@ interface Wishes {
 }
 
 /** A client of a peer whose pauses are recorded instead of waited for. */
-export async function startPatientClient({ send, idleMs, tries }: Wishes = {}) {
-  const peer = await Peer.start()
+export async function startPatientClient({ send, idleMs, tries: maxAttempts }: Wishes = {}) {
+  const peer = await FakeServer.start()
   const transport = nodeTransport(idleMs === undefined ? {} : { idleMs })
   const pauses: number[] = []
   const clock = { now: Date.parse('2030-01-01') }
   const slipway = new Slipway({
     baseUrl: peer.url,
     send: send ?? transport.send,
-    patience: {
+    retryPolicy: {
       wait: async (milliseconds, signal) => {
         signal?.throwIfAborted()
         pauses.push(milliseconds)
       },
       random: () => 1,
       now: () => clock.now,
-      ...(tries !== undefined && { tries }),
+      ...(maxAttempts !== undefined && { maxAttempts }),
     },
   })
   return {
@@ -46,7 +46,7 @@ export async function startPatientClient({ send, idleMs, tries }: Wishes = {}) {
     slipway,
     pauses,
     clock,
-    publish: (options: Partial<PublishOptions>) => slipway.publish({ files: [], parallel: 4, ...options }),
+    publish: (options: Partial<PublishOptions>) => slipway.publish({ files: [], concurrency: 4, ...options }),
     async [Symbol.asyncDispose]() {
       transport.close()
       await peer[Symbol.asyncDispose]()
@@ -55,4 +55,4 @@ export async function startPatientClient({ send, idleMs, tries }: Wishes = {}) {
 }
 
 /** The uploads among the calls. */
-export const uploads = (peer: Peer) => peer.log.filter((line) => line.includes('/_upload/'))
+export const uploads = (peer: FakeServer) => peer.log.filter((line) => line.includes('/_upload/'))

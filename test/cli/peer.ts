@@ -11,14 +11,14 @@ export interface Call {
   body: Buffer
 }
 
-interface PeerVersion {
+interface FakeVersion {
   files: FileEntry[]
   arrived: Map<string, Buffer>
 }
 
-interface PeerSite {
+interface FakeSite {
   claimToken: string | undefined
-  versions: Map<string, PeerVersion>
+  versions: Map<string, FakeVersion>
   live: string | undefined
 }
 
@@ -29,8 +29,8 @@ export type Misbehaviour = (call: Call, request: IncomingMessage, response: Serv
  * A server that speaks the publish protocol from memory, and whose manners a test may take away. The call is complete
  * before `misbehave` sees it, except that an upload is shown before its bytes are read when `early` says so.
  */
-export class Peer implements AsyncDisposable {
-  readonly sites = new Map<string, PeerSite>()
+export class FakeServer implements AsyncDisposable {
+  readonly sites = new Map<string, FakeSite>()
   readonly calls: Call[] = []
   misbehave: Misbehaviour = () => false
   /** Misbehave before the body of the request is read. */
@@ -48,8 +48,8 @@ export class Peer implements AsyncDisposable {
     })
   }
 
-  static async start(): Promise<Peer> {
-    const peer = new Peer()
+  static async start(): Promise<FakeServer> {
+    const peer = new FakeServer()
     await new Promise<void>((resolve) => peer.#server.listen(0, '127.0.0.1', resolve))
     return peer
   }
@@ -113,7 +113,7 @@ export class Peer implements AsyncDisposable {
   #create(files: FileEntry[], key: string | undefined): [number, unknown] {
     const slug = `site-${this.sites.size + 1}`
     const claimToken = key === undefined ? randomUUID() : undefined
-    const site: PeerSite = { claimToken, versions: new Map(), live: undefined }
+    const site: FakeSite = { claimToken, versions: new Map(), live: undefined }
     this.sites.set(slug, site)
     const extras = claimToken && {
       claimToken,
@@ -125,7 +125,7 @@ export class Peer implements AsyncDisposable {
     return [201, { ...this.#stage(slug, site, files), status: 'pending', ...extras }]
   }
 
-  #stage(slug: string, site: PeerSite, files: FileEntry[]) {
+  #stage(slug: string, site: FakeSite, files: FileEntry[]) {
     const versionId = randomUUID()
     const arrived = new Map<string, Buffer>()
     const before = site.live === undefined ? undefined : site.versions.get(site.live)
@@ -137,12 +137,12 @@ export class Peer implements AsyncDisposable {
     return this.#plan(slug, versionId, site)
   }
 
-  #refresh(slug: string, site: PeerSite, versionId: string): [number, unknown] {
+  #refresh(slug: string, site: FakeSite, versionId: string): [number, unknown] {
     if (!site.versions.has(versionId) || site.live === versionId) return failure(410, 'UPLOAD_EXPIRED')
     return [200, this.#plan(slug, versionId, site)]
   }
 
-  #plan(slug: string, versionId: string, site: PeerSite) {
+  #plan(slug: string, versionId: string, site: FakeSite) {
     const { files, arrived } = site.versions.get(versionId)!
     const missing = files.filter(({ path }) => !arrived.has(path))
     const uploads = missing.map(({ path, contentType }) => ({
@@ -196,7 +196,7 @@ export class Peer implements AsyncDisposable {
     return [200, { path, size: body.length, hash }]
   }
 
-  #finalize(slug: string, site: PeerSite, body: { versionId: string; live?: boolean }): [number, unknown] {
+  #finalize(slug: string, site: FakeSite, body: { versionId: string; live?: boolean }): [number, unknown] {
     const version = site.versions.get(body.versionId)
     if (!version) return failure(404, 'NOT_FOUND')
     const missing = version.files.map(({ path }) => path).filter((path) => !version.arrived.has(path))

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { Desk } from './desk.ts'
-import { Peer } from './peer.ts'
+import { CliHarness } from './desk.ts'
+import { FakeServer } from './peer.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -34,8 +34,8 @@ describe('the installed program', () => {
     })
 
     it(`publishes on Node ${itsVersion}`, async () => {
-      await using peer = await Peer.start()
-      using desk = new Desk()
+      await using peer = await FakeServer.start()
+      using desk = new CliHarness()
       desk.write({ 'index.html': '<h1>hi</h1>', 'large.bin': Buffer.alloc(3_000_000, 'x') })
       const { code, stdout } = await run(node, ['publish', '--server', peer.url], { desk })
       assert.equal(code, 0)
@@ -44,8 +44,8 @@ describe('the installed program', () => {
     })
 
     it(`stops in good order at Ctrl-C on Node ${itsVersion}`, async () => {
-      await using peer = await Peer.start()
-      using desk = new Desk()
+      await using peer = await FakeServer.start()
+      using desk = new CliHarness()
       desk.write({ 'index.html': '<h1>hi</h1>' })
       const stop = new AbortController()
       peer.misbehave = ({ path }) => {
@@ -61,7 +61,7 @@ describe('the installed program', () => {
   }
 
   interface Setting {
-    desk?: Desk
+    desk?: CliHarness
     /** Sends SIGINT when it aborts. */
     stop?: AbortController
   }

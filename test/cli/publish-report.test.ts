@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { answer, failure } from './peer.ts'
-import { SiteDesk } from './site-desk.ts'
+import { SiteCliHarness } from './site-desk.ts'
 
 const ESCAPE = '\u001b'
 
 describe('what cannot be published', () => {
   it('is said before anything is sent, with names', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write(Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`site/img/${at}.png`, 'x'])))
     const { code, stderr } = await all.publish()
     assert.equal(code, 1)
@@ -16,7 +16,7 @@ describe('what cannot be published', () => {
   })
 
   it('an empty folder, a missing one, and the home folder', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write({ 'empty/.keep': 'x', 'void/nothing.txt': '' })
     assert.match((await all.desk.run(['publish', 'empty'])).stderr, /There is nothing to publish in /)
     assert.match((await all.desk.run(['publish', 'void'])).stderr, /Left out, being empty: nothing\.txt/)
@@ -28,7 +28,7 @@ describe('what cannot be published', () => {
 
 describe('what is left out', () => {
   it('is named in a short line', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write({
       'site/.env': 'SECRET=1',
       'site/node_modules/a.js': 'x',
@@ -48,7 +48,7 @@ describe('what is left out', () => {
   })
 
   it('is named in full by --dry-run, and a line that says only some of it points there', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
     all.desk.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
     all.desk.write({ 'site/void/empty.txt': '' })
@@ -58,7 +58,7 @@ describe('what is left out', () => {
   })
 
   it('--dry-run lists what would be published, and sends nothing', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write({ 'site/.env': 'SECRET=1' })
     const { code, stdout, stderr } = await all.publish('--dry-run')
     assert.equal(code, 0)
@@ -68,7 +68,7 @@ describe('what is left out', () => {
   })
 
   it('a folder without index.html is pointed to the built one', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write({ 'project/package.json': '{}', 'project/a.js': 'x', 'project/dist/index.html': 'x' })
     const { stderr } = await all.desk.run(['publish', 'project'])
     assert.match(stderr, /Did you mean the folder \S+project\/dist\?/)
@@ -84,7 +84,7 @@ describe('what is left out', () => {
       [['index.html', 'b.txt'], undefined],
     ]
     for (const [files, says] of cases) {
-      await using all = await SiteDesk.start()
+      await using all = await SiteCliHarness.start()
       all.desk.write(Object.fromEntries(files.map((name) => [`odd/${name}`, 'x'])))
       const { stderr } = await all.desk.run(['publish', 'odd'])
       assert.equal(/There is no index\.html at the top: (.*)\n/.exec(stderr)?.[1], says, files.join(', '))
@@ -94,7 +94,7 @@ describe('what is left out', () => {
 
 describe('options', () => {
   it('travel with the manifest', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     await all.publish('--title', 'Hello', '--description', '', '--spa', '--ttl', '3600')
     const { files, ...viewer } = JSON.parse(all.peer.calls[0]!.body.toString())
@@ -103,7 +103,7 @@ describe('options', () => {
   })
 
   it('--draft prints the address of the version and how to make it live', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { stdout, stderr } = await all.publish('--draft')
     assert.match(stdout, /^http:\/\/\S+--site-1\.sites\.test\/\n$/)
     assert.match(stderr, /To make it live: publish it again without --draft\n/)
@@ -114,14 +114,14 @@ describe('options', () => {
   })
 
   it('--json prints all of it in place of the address', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { siteUrl, claimUrl, files, live } = JSON.parse((await all.publish('--json')).stdout)
     assert.deepEqual({ siteUrl, files, live }, { siteUrl: 'http://site-1.sites.test/', files: 2, live: true })
     assert.match(claimUrl, /\/claim\?/)
   })
 
   it('--password asks on a terminal, without showing it, and is set before anybody can see the site', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     let change: unknown
     all.peer.misbehave = ({ method, path, body }, _request, response) => {
@@ -138,7 +138,7 @@ describe('options', () => {
   })
 
   it('--password that is refused leaves nothing to see', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     all.peer.misbehave = ({ method }, _request, response) => {
       if (method === 'PATCH') answer(response, ...failure(400, 'VALIDATION_ERROR'))
@@ -150,7 +150,7 @@ describe('options', () => {
   })
 
   it('--no-password takes it away once the new version is live', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     let change: unknown
     all.peer.misbehave = ({ method, body }, _request, response) => {
@@ -165,7 +165,7 @@ describe('options', () => {
   })
 
   it('--password needs an account, and says so before anything is sent', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { code, stderr } = await all.publish('--password')
     assert.equal(code, 1)
     assert.match(stderr, /Only a site with an owner can have a password/)
@@ -173,7 +173,7 @@ describe('options', () => {
   })
 
   it('that make no sense give exit code 2', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     for (const args of [
       ['--ttl', 'soon'],
       ['--spa', '--no-spa'],
@@ -191,7 +191,7 @@ describe('options', () => {
 
 describe('what the server says', () => {
   it('is repeated in its own words, every point of it', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = (_call, _request, response) => {
       const details = [
         { field: 'files[0].path', message: 'is odd' },
@@ -208,7 +208,7 @@ describe('what the server says', () => {
   })
 
   it('about a rate limit comes with the time when it ends', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = (_call, _request, response) => {
       answer(response, ...failure(429, 'RATE_LIMITED'), { 'Retry-After': '1500' })
       return true
@@ -224,7 +224,7 @@ describe('what the server says', () => {
   })
 
   it('about the files, such as a broken redirect, is passed on', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = ({ path }, _request, response) => {
       if (!path.endsWith('/finalize')) return false
       const warnings = [
@@ -244,7 +244,7 @@ describe('what the server says', () => {
   })
 
   it('when nothing answers, the next step is said', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.peer[Symbol.asyncDispose]()
     const { code, stderr } = await all.publish()
     assert.equal(code, 1)
@@ -255,7 +255,7 @@ describe('what the server says', () => {
   })
 
   it('cannot move the cursor', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = (_call, _request, response) => {
       answer(response, 400, { error: '\u001b[2Jgone', code: 'VALIDATION_ERROR', status: 400 })
       return true
@@ -266,7 +266,7 @@ describe('what the server says', () => {
 
 describe('on a terminal', () => {
   it('a bar is drawn on stderr and wiped away before the address', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { stdout, stderr } = await all.desk.run(['publish', 'site'], { typed: [] })
     assert.ok(stderr.includes(`\r${ESCAPE}[KUploading █`))
     assert.ok(stderr.includes(`\r${ESCAPE}[K${ESCAPE}[32m✓${ESCAPE}[39m Published`))
@@ -274,7 +274,7 @@ describe('on a terminal', () => {
   })
 
   it('NO_COLOR means no colours', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { stderr } = await all.desk.run(['publish', 'site'], { typed: [], env: { NO_COLOR: '1' } })
     assert.ok(!stderr.includes(`${ESCAPE}[3`))
   })

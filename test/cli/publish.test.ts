@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { answer, failure, type Peer } from './peer.ts'
-import { SiteDesk } from './site-desk.ts'
+import { answer, type FakeServer, failure } from './peer.ts'
+import { SiteCliHarness } from './site-desk.ts'
 
-const uploads = (peer: Peer) => peer.log.filter((line) => line.includes('/_upload/'))
+const uploads = (peer: FakeServer) => peer.log.filter((line) => line.includes('/_upload/'))
 
 describe('the first publish, without an account', () => {
   it('prints the address alone on stdout', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { code, stdout } = await all.publish()
     assert.equal(code, 0)
     assert.equal(stdout, 'http://site-1.sites.test/\n')
@@ -17,7 +17,7 @@ describe('the first publish, without an account', () => {
   })
 
   it('says on stderr how it went, when the site ends, and how to keep it', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const { stderr } = await all.publish()
     assert.match(stderr, /Uploading 2 files \(16 bytes\) to http/)
     assert.match(stderr, /✓ Published 2 files \(16 bytes\) in 0\.0 s; all of it uploaded\./)
@@ -26,7 +26,7 @@ describe('the first publish, without an account', () => {
   })
 
   it('remembers the claim token where only its owner can read it', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     const [site] = all.remembered()
     assert.equal(site!.folder, 'site')
@@ -36,7 +36,7 @@ describe('the first publish, without an account', () => {
   })
 
   it('never uploads its own memory', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.desk.run(['publish'])
     const { code, stderr } = await all.desk.run(['publish'])
     assert.equal(code, 0)
@@ -47,7 +47,7 @@ describe('the first publish, without an account', () => {
 
 describe('publishing again', () => {
   it('updates the same site and uploads only what changed', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     all.desk.write({ 'site/style.css': 'h1 { color: red }' })
     all.peer.calls.length = 0
@@ -58,7 +58,7 @@ describe('publishing again', () => {
   })
 
   it('makes a new site with --new, and says how to keep the old one', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     const { stdout, stderr } = await all.publish('--new')
     assert.equal(stdout, 'http://site-2.sites.test/\n')
@@ -66,7 +66,7 @@ describe('publishing again', () => {
   })
 
   it('takes another folder for another site', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.write({ 'other/index.html': 'other' })
     await all.publish()
     const { stdout } = await all.desk.run(['publish', 'other'])
@@ -78,7 +78,7 @@ describe('publishing again', () => {
     ['SITE_EXPIRED', 410, 'has expired'],
   ] as const) {
     it(`says so when the site ${said}, and makes a new one`, async () => {
-      await using all = await SiteDesk.start()
+      await using all = await SiteCliHarness.start()
       await all.publish()
       all.peer.misbehave = ({ method, path }, _request, response) => {
         if (method !== 'PUT' || path !== '/api/v1/publish/site-1') return false
@@ -96,7 +96,7 @@ describe('publishing again', () => {
   }
 
   it('goes to the server that the folder remembers', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     all.desk.env = {}
     assert.equal((await all.publish()).stdout, 'http://site-1.sites.test/\n')
@@ -105,7 +105,7 @@ describe('publishing again', () => {
 
 describe('with a key', () => {
   it('the site has an owner from the start', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     const { stderr } = await all.publish()
     assert.doesNotMatch(stderr, /owner|claim/)
@@ -114,7 +114,7 @@ describe('with a key', () => {
   })
 
   it('a site that was published without one is still updated by its claim token', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     const { stdout, stderr } = await all.publish()
@@ -123,7 +123,7 @@ describe('with a key', () => {
   })
 
   it('a site that was claimed meanwhile is updated as its owner, and the token is forgotten', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     all.peer.sites.get('site-1')!.claimToken = undefined
     all.desk.env.SLIPWAY_KEY = all.peer.key
@@ -134,7 +134,7 @@ describe('with a key', () => {
   })
 
   it('--site updates a site that this folder does not know', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     await all.publish()
     all.desk.write({ 'elsewhere/index.html': 'new' })
@@ -144,7 +144,7 @@ describe('with a key', () => {
   })
 
   it('--site never makes a new site in place of one that is missing', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     const { code, stderr } = await all.publish('--site', 'missing')
     assert.equal(code, 1)
@@ -155,7 +155,7 @@ describe('with a key', () => {
 
 describe('without a key', () => {
   it('a site that was claimed meanwhile asks for its owner', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     await all.publish()
     all.peer.sites.get('site-1')!.claimToken = undefined
     const { code, stderr } = await all.publish()
@@ -168,7 +168,7 @@ describe('without a key', () => {
   })
 
   it('a site of an account asks to sign in', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
     await all.publish()
     delete all.desk.env.SLIPWAY_KEY
@@ -180,7 +180,7 @@ describe('without a key', () => {
 
 describe('a publish that is interrupted', () => {
   it('by Ctrl-C says that running it again goes on, and that is true', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const stop = new AbortController()
     all.peer.misbehave = (call) => {
       if (!call.path.includes('/_upload/') || !call.path.includes('style.css')) return false
@@ -201,7 +201,7 @@ describe('a publish that is interrupted', () => {
   })
 
   it('by a network that stays away says what to do, and goes on later', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = (call, _request, response) => {
       if (call.path.includes('style.css')) response.destroy()
       return call.path.includes('style.css')
@@ -216,7 +216,7 @@ describe('a publish that is interrupted', () => {
   })
 
   it('starts a new version when the files are not the same any more', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     all.peer.misbehave = (call, _request, response) => {
       if (call.path.includes('style.css')) response.destroy()
       return call.path.includes('style.css')
@@ -233,7 +233,7 @@ describe('a publish that is interrupted', () => {
 
 describe('files that change while they are published', () => {
   it('are read again, once', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const path = join(all.desk.cwd, 'site/index.html')
     all.peer.misbehave = (call) => {
       if (all.peer.calls.length === 1 && call.method === 'POST') writeFileSync(path, 'changed')
@@ -247,7 +247,7 @@ describe('files that change while they are published', () => {
   })
 
   it('are given up when they go on changing', async () => {
-    await using all = await SiteDesk.start()
+    await using all = await SiteCliHarness.start()
     const path = join(all.desk.cwd, 'site/index.html')
     all.peer.misbehave = (call) => {
       if (!call.path.includes('/_upload/')) writeFileSync(path, 'x'.repeat(all.peer.calls.length))

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RememberedSite } from '../../client/cli/memory/site-memory.ts'
-import { Desk, type Result } from './desk.ts'
-import { Peer } from './peer.ts'
+import { CliHarness, type CliRun } from './desk.ts'
+import { FakeServer } from './peer.ts'
 
 /** A desk with a small site in `site/`, and a peer that publishes it. */
-export class SiteDesk implements AsyncDisposable {
-  readonly peer: Peer
-  readonly desk = new Desk()
+export class SiteCliHarness implements AsyncDisposable {
+  readonly peer: FakeServer
+  readonly desk = new CliHarness()
 
-  private constructor(peer: Peer) {
+  private constructor(peer: FakeServer) {
     this.peer = peer
     this.desk.env.SLIPWAY_URL = peer.url
     this.desk.write({ 'site/index.html': '<h1>hi</h1>', 'site/style.css': 'h1 {}' })
   }
 
-  static async start(): Promise<SiteDesk> {
-    return new SiteDesk(await Peer.start())
+  static async start(): Promise<SiteCliHarness> {
+    return new SiteCliHarness(await FakeServer.start())
   }
 
-  publish(...args: string[]): Promise<Result> {
+  publish(...args: string[]): Promise<CliRun> {
     return this.desk.run(['publish', 'site', ...args])
   }
 

@@ -187,7 +187,7 @@ describe('an upload that breaks', () => {
     }
     const seen: Progress[] = []
     const files = [file('a', large, () => stream(large)), file('b', 'small')]
-    await all.publish({ files, parallel: 1, onProgress: (progress) => seen.push(progress) })
+    await all.publish({ files, concurrency: 1, onProgress: (progress) => seen.push(progress) })
     const bytes = large.length + 5
     assert.deepEqual(seen.at(-1), { files: 2, filesDone: 2, bytes, bytesDone: bytes })
     assert.ok(seen.every(({ bytesDone }) => bytesDone <= bytes))
@@ -215,7 +215,7 @@ describe('targets', () => {
       return false
     }
     const files = [file('a', 'one'), file('b', 'two')]
-    await all.publish({ files, parallel: 1 })
+    await all.publish({ files, concurrency: 1 })
     assert.equal(all.peer.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
     assert.equal(uploads(all.peer).length, 2)
   })

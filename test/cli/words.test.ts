@@ -3,22 +3,30 @@ import { PassThrough, Writable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
-import { count, harmless, moment, names, size, span, table } from '../../client/words.ts'
+import {
+  formatBytes,
+  formatDuration,
+  formatTable,
+  formatUtc,
+  pluralize,
+  stripControlChars,
+  summarizeNames,
+} from '../../client/words.ts'
 
 describe('figures in words', () => {
   it('counts', () => {
     assert.deepEqual(
-      [count(0, 'file'), count(1, 'file'), count(1204, 'file')],
+      [pluralize(0, 'file'), pluralize(1, 'file'), pluralize(1204, 'file')],
       ['0 files', '1 file', '1,204 files'],
     )
   })
   it('sizes', () => {
     const sizes = [1, 940, 1000, 3_940_000, 9_960_000, 12_300_000, 999_600, 5e9]
     const words = ['1 byte', '940 bytes', '1.0 KB', '3.9 MB', '10 MB', '12 MB', '1.0 MB', '5.0 GB']
-    assert.deepEqual(sizes.map(size), words)
+    assert.deepEqual(sizes.map(formatBytes), words)
   })
   it('spans of time', () => {
-    assert.deepEqual([0.2, 42, 150, 86_400, 604_800].map(span), [
+    assert.deepEqual([0.2, 42, 150, 86_400, 604_800].map(formatDuration), [
       '1 s',
       '42 s',
       '3 min',
@@ -26,20 +34,20 @@ describe('figures in words', () => {
       '7 days',
     ])
   })
-  it('moments', () => assert.equal(moment('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
+  it('moments', () => assert.equal(formatUtc('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
   it('names in a short line', () => {
-    assert.deepEqual(names(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
-      said: '.DS_Store (2), node_modules/',
+    assert.deepEqual(summarizeNames(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
+      shown: '.DS_Store (2), node_modules/',
       more: 0,
     })
-    assert.deepEqual(names(['1', '2', '3', '4'], 2), { said: '1, 2', more: 2 })
+    assert.deepEqual(summarizeNames(['1', '2', '3', '4'], 2), { shown: '1, 2', more: 2 })
   })
   it('nothing that would move the cursor', () => {
-    assert.equal(harmless('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
+    assert.equal(stripControlChars('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
   })
   it('rows in columns', () =>
     assert.deepEqual(
-      table([
+      formatTable([
         ['a', 'bb'],
         ['ccc', 'd'],
       ]),

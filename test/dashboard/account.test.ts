@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import { LOOKS } from '../visitor.ts'
+import { PHONE } from '../visitor.ts'
 import { inBrowser, newAddress, type Owner, Web } from './person.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
@@ -13,33 +13,31 @@ before(async () => {
   web = await Web.open({ RATE_FREE: '60' })
 })
 
-after(() => web[Symbol.asyncDispose]())
+after(() => web?.[Symbol.asyncDispose]())
 
 describe('the account page', inBrowser, () => {
-  for (const { name, options } of LOOKS) {
-    test(`shows an account and asks before it changes one, ${name}`, async () => {
-      await using owner = await web.owner(options)
-      const { visitor } = owner
-      const { page } = visitor
-      await publish(owner.key)
-      await open(page)
-      await page.getByText('this one').waitFor()
-      await visitor.assertAccessible()
+  test('shows an account and asks before it changes one', async () => {
+    await using owner = await web.owner({ viewport: PHONE })
+    const { visitor } = owner
+    const { page } = visitor
+    await publish(owner.key)
+    await open(page)
+    await page.getByText('this one').waitFor()
+    await visitor.assertAccessibleInAllViewports()
 
-      await page.getByRole('button', { name: 'Make a new key' }).click()
-      const dialog = page.getByRole('dialog', { name: 'Make a new key?' })
-      await visitor.assertAccessible()
-      await dialog.getByRole('button', { name: 'Make a new key' }).click()
-      await page.getByRole('heading', { name: 'Your new key' }).and(page.locator(':focus')).waitFor()
-      await visitor.assertAccessible()
+    await page.getByRole('button', { name: 'Make a new key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Make a new key?' })
+    await visitor.assertAccessibleInAllViewports()
+    await dialog.getByRole('button', { name: 'Make a new key' }).click()
+    await page.getByRole('heading', { name: 'Your new key' }).and(page.locator(':focus')).waitFor()
+    await visitor.assertAccessibleInAllViewports()
 
-      await page.getByRole('button', { name: 'Delete everything' }).click()
-      await page.getByRole('dialog', { name: 'Delete your account?' }).waitFor()
-      await visitor.assertAccessible()
-      visitor.assertNoComplaints()
-      web.assertPolicyKept()
-    })
-  }
+    await page.getByRole('button', { name: 'Delete everything' }).click()
+    await page.getByRole('dialog', { name: 'Delete your account?' }).waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    visitor.assertNoComplaints()
+    web.assertPolicyKept()
+  })
 
   test('says what of the plan is used, and costs two requests', async () => {
     await using owner = await web.owner()

@@ -2,30 +2,30 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { DomainRecord, Plan } from '../../client/wire.ts'
-import { readConfig } from '../../server/config.ts'
-import { makeLog } from '../../server/log.ts'
-import { type House, openHouse } from '../../server/service.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import type { DomainRow } from '../../server/store/schema.ts'
-import { runByHand } from '../../server/sweeps/scheduler.ts'
-import { sweeps } from '../../server/sweeps/sweeps.ts'
-import { type Internet, MINUTE, PROXY, SECOND, startInternet } from '../domains/town.ts'
-import { needs } from '../tools/part.ts'
+import { MINUTE_MS, PROXY, SECOND_MS, startTestDns, type TestDns } from '../domains/town.ts'
+import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
-import { LOOKS } from '../visitor.ts'
+import { PHONE } from '../visitor.ts'
 import { newAddress, type Owner, Web } from './person.ts'
 
 // A person, a browser, a real DNS and a real CA: from the form to https://, with nobody asking in between.
 
-describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble'), concurrency: 4 }, () => {
-  let internet: Internet
+describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebble'), concurrency: 4 }, () => {
+  let internet: TestDns
   let pebble: Pebble
   let web: Web
-  let house: House & AsyncDisposable
+  let house: OperatorContext & AsyncDisposable
 
   before(async () => {
     const ports = { http: await freePort(), https: await freePort() }
-    internet = await startInternet()
+    internet = await startTestDns()
     pebble = await startPebble({ httpPort: ports.http, tlsPort: ports.https })
     const settings = {
       HOST: '127.0.0.1',
@@ -77,7 +77,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
 
   const active = (): Partial<DomainRow> => {
     const now = web.service.clock.now
-    return { status: 'active', verified_at: now, checked_at: now, next_check_at: now + 60 * MINUTE }
+    return { status: 'active', verified_at: now, checked_at: now, next_check_at: now + 60 * MINUTE_MS }
   }
 
   test('leads from a name to HTTPS, as DNS and the CA go on', async () => {
@@ -98,20 +98,20 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await page.getByText('DNS answers nothing for www.garden.test.').waitFor()
 
     await internet.zone.set('www.garden.test', 'CNAME', 'parking.test.')
-    web.service.clock.now += 10 * SECOND
+    web.service.clock.now += 10 * SECOND_MS
     await state(page, 'DNS answers something else than it has to.').waitFor()
     await page.getByText('Something else is there').waitFor()
     await page.getByText('parking.test', { exact: true }).waitFor()
     await page.getByText(`Change it to ${pointing.value}`).waitFor()
 
     await internet.zone.set('www.garden.test', 'CNAME', `${PROXY}.`)
-    web.service.clock.now += 10 * SECOND
+    web.service.clock.now += 10 * SECOND_MS
     await state(page, 'One record is there. Waiting for the TXT record.').waitFor()
 
     await internet.zone.set('_slipway.www.garden.test', 'TXT', text.value)
-    web.service.clock.now += 10 * SECOND
+    web.service.clock.now += 10 * SECOND_MS
     await state(page, 'Both records are there.').waitFor()
-    web.service.clock.now += 4 * SECOND
+    web.service.clock.now += 4 * SECOND_MS
     await state(page, 'www.garden.test is active').waitFor()
     await sweep('certificates')
     await state(page, 'www.garden.test is active, with HTTPS.').waitFor()
@@ -124,7 +124,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     web.assertPolicyKept()
   })
 
-  const sweep = (name: string) => runByHand(sweeps.find((one) => one.name === name)!, house.sweepOptions)
+  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, house.sweepOptions)
 
   test('costs three requests from the list to what becomes active', async () => {
     await using owner = await gardener()
@@ -137,9 +137,9 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await state(page, 'Waiting for both records.').waitFor()
     await internet.zone.set('www.frugal.test', 'CNAME', `${PROXY}.`)
     await internet.zone.set('_slipway.www.frugal.test', 'TXT', records[1]!.value)
-    web.service.clock.now += 10 * SECOND
+    web.service.clock.now += 10 * SECOND_MS
     await state(page, 'Both records are there.').waitFor()
-    web.service.clock.now += 4 * SECOND
+    web.service.clock.now += 4 * SECOND_MS
     await state(page, 'www.frugal.test is active').waitFor()
     assert.equal(await used(), before + 3, 'the list, the stream, and what asks here')
     await page.getByRole('link', { name: 'Domains' }).first().click()
@@ -155,7 +155,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await open(page, '/domains?domain=www.asked.test')
     await state(page, 'www.asked.test is active, but something is wrong in DNS.').waitFor()
     await page.getByText('www.asked.test leads elsewhere.').waitFor()
-    web.service.clock.now += 10 * SECOND
+    web.service.clock.now += 10 * SECOND_MS
     await button(page, 'Check now').click()
     await page
       .getByText(/has no record that leads here/)
@@ -268,7 +268,7 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await state(page, 'Waiting for both records.').waitFor()
     const ended = page.waitForEvent('requestfailed', (request) => request === stream)
     await page.evaluate(show, 'hidden')
-    await page.clock.fastForward(MINUTE)
+    await page.clock.fastForward(MINUTE_MS)
     await ended
     const next = follows()
     await page.evaluate(show, 'visible')
@@ -287,11 +287,11 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await open(page, '/domains?domain=www.lost.test')
     await first
     const second = failed()
-    await page.clock.fastForward(5 * SECOND)
+    await page.clock.fastForward(5 * SECOND_MS)
     await second
     await page.getByText('The server does not answer.').waitFor()
     await page.unroute(events)
-    await page.clock.fastForward(15 * SECOND)
+    await page.clock.fastForward(15 * SECOND_MS)
     await state(page, 'Waiting for both records.').waitFor()
     await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
   })
@@ -304,30 +304,28 @@ describe('the domains page', { ...needs('chromium', 'knot', 'unbound', 'pebble')
     await owner.visitor.assertAccessible()
   })
 
-  for (const { name, options } of LOOKS) {
-    test(`can be read by everyone, ${name}`, async () => {
-      await using owner = await gardener(options)
-      const { page, client, slug, visitor } = owner
-      const zone = `look${options.viewport!.width}${options.colorScheme}.test`
-      for (const domain of [`www.${zone}`, zone, `a.long-name-for-a-shop.${zone}`])
-        await client.addDomain(domain, slug)
-      await put(owner, zone, active())
-      await open(page, `/domains?site=${slug}`)
-      await page.getByRole('textbox', { name: 'Domain' }).waitFor()
-      await visitor.assertAccessible()
-      for (const domain of [zone, `a.long-name-for-a-shop.${zone}`]) {
-        await open(page, `/domains?domain=${domain}`)
-        await page.getByText(/^Looked up/).waitFor()
-        for (const summary of await page.locator('summary').all()) await summary.click()
-        await visitor.assertAccessible()
-      }
-      await button(page, 'Remove the domain').click()
-      await page.getByRole('dialog').waitFor()
-      await visitor.assertAccessible()
-      visitor.assertNoComplaints()
-      web.assertPolicyKept()
-    })
-  }
+  test('can be read by everyone', async () => {
+    await using owner = await gardener({ viewport: PHONE })
+    const { page, client, slug, visitor } = owner
+    const zone = 'readable.test'
+    for (const domain of [`www.${zone}`, zone, `a.long-name-for-a-shop.${zone}`])
+      await client.addDomain(domain, slug)
+    await put(owner, zone, active())
+    await open(page, `/domains?site=${slug}`)
+    await page.getByRole('textbox', { name: 'Domain' }).waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    for (const domain of [zone, `a.long-name-for-a-shop.${zone}`]) {
+      await open(page, `/domains?domain=${domain}`)
+      await page.getByText(/^Looked up/).waitFor()
+      for (const summary of await page.locator('summary').all()) await summary.click()
+      await visitor.assertAccessibleInAllViewports()
+    }
+    await button(page, 'Remove the domain').click()
+    await page.getByRole('dialog').waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    visitor.assertNoComplaints()
+    web.assertPolicyKept()
+  })
 })
 
 /** Runs in the page: the tab is in front, or not. */
@@ -337,10 +335,13 @@ function show(state: string): void {
 }
 
 /** The rooms of the same service, to do at once what it does every few seconds. */
-function beside({ service }: Web, settings: Record<string, string>): Promise<House & AsyncDisposable> {
+function beside(
+  { service }: Web,
+  settings: Record<string, string>,
+): Promise<OperatorContext & AsyncDisposable> {
   const given = { ...settings, DATA: service.data, BASE_URL: service.baseUrl }
   const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const config = readConfig(Object.fromEntries(environment))
-  return openHouse(config, { log, version: 'test', clock: () => service.clock.now })
+  return openForOperator(config, { log, version: 'test', clock: () => service.clock.now })
 }

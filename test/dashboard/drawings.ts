@@ -5,7 +5,7 @@ export interface Drawn {
   text: string
 }
 
-export function bodyOf({ text }: Drawn): Uint8Array {
+export function render({ text }: Drawn): Uint8Array {
   return new TextEncoder().encode(text)
 }
 

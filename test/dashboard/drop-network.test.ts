@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page, Request, Route } from 'playwright-core'
-import { callsOf, Disk, liveAt, pickFiles, pickFolder, visited } from './dropping.ts'
+import { Disk, liveAt, pickFiles, pickFolder, recordCalls, visited } from './dropping.ts'
 import { inBrowser, Web } from './person.ts'
 
 let web: Web
@@ -13,8 +13,8 @@ before(async () => {
 })
 
 after(async () => {
-  disk[Symbol.dispose]()
-  await web[Symbol.asyncDispose]()
+  disk?.[Symbol.dispose]()
+  await web?.[Symbol.asyncDispose]()
 })
 
 const UPLOADS = '**/api/v1/_upload/**'
@@ -23,7 +23,7 @@ const FILM = Buffer.alloc(6_000_000, 'film')
 
 async function front() {
   const visitor = await web.visitor()
-  const calls = callsOf(visitor.page)
+  const calls = recordCalls(visitor.page)
   await visitor.page.goto(web.service.baseUrl)
   await visitor.page.getByRole('heading', { level: 1 }).waitFor()
   return { visitor, page: visitor.page, calls, [Symbol.asyncDispose]: () => visitor[Symbol.asyncDispose]() }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Contents, callsOf, Disk, dropOn, liveAt, pickFiles, pickFolder, visited } from './dropping.ts'
+import {
+  type Contents,
+  Disk,
+  dropOn,
+  liveAt,
+  pickFiles,
+  pickFolder,
+  recordCalls,
+  visited,
+} from './dropping.ts'
 import { inBrowser, Web } from './person.ts'
 
 let web: Web
@@ -12,15 +21,15 @@ before(async () => {
 })
 
 after(async () => {
-  disk[Symbol.dispose]()
-  await web[Symbol.asyncDispose]()
+  disk?.[Symbol.dispose]()
+  await web?.[Symbol.asyncDispose]()
 })
 
 const PAGE = '<!doctype html><title>Boats</title><h1>Boats</h1>'
 
 async function front() {
   const visitor = await web.visitor()
-  const calls = callsOf(visitor.page)
+  const calls = recordCalls(visitor.page)
   await visitor.page.goto(web.service.baseUrl)
   await visitor.page.getByRole('heading', { level: 1 }).waitFor()
   return { visitor, page: visitor.page, calls, [Symbol.asyncDispose]: () => visitor[Symbol.asyncDispose]() }

@@ -32,7 +32,7 @@ export class Disk implements Disposable {
   zip(name: string, contents: Contents): string {
     return this.file(
       name,
-      zipOf(Object.entries(contents).map(([path, data]) => ({ name: path, data: Buffer.from(data) }))),
+      buildZip(Object.entries(contents).map(([path, data]) => ({ name: path, data: Buffer.from(data) }))),
     )
   }
 
@@ -42,7 +42,7 @@ export class Disk implements Disposable {
 }
 
 /** A zip whose end says how long its directory is, as archivers write it. */
-export function zipOf(parts: ZipPart[]): Buffer {
+export function buildZip(parts: ZipPart[]): Buffer {
   const bytes = zip(parts)
   const end = bytes.length - 22
   bytes.writeUInt16LE(parts.length & 0xffff, end + 8)
@@ -75,7 +75,7 @@ export async function dropOn(page: Page, selector: string, ...files: string[]): 
 }
 
 /** The calls that the page has made of the API so far, uploads and answers to nobody apart: `POST /api/v1/publish`. */
-export function callsOf(page: Page): string[] {
+export function recordCalls(page: Page): string[] {
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())

@@ -7,7 +7,7 @@ before(async () => {
   web = await Web.open()
 })
 
-after(() => web[Symbol.asyncDispose]())
+after(() => web?.[Symbol.asyncDispose]())
 
 describe('a page whose script does not come', inBrowser, () => {
   test('says so, and comes with the next try', async () => {
@@ -57,7 +57,7 @@ describe('a page that was opened by another name of the service', inBrowser, () 
 
 describe('somebody who has few requests left in the hour', inBrowser, () => {
   test('is told so, with when it starts again; and what to do when none is left', async () => {
-    await using small = await Web.open({ RATE_FREE: '14' })
+    await using small = await web.another({ RATE_FREE: '14' })
     await using owner = await small.owner()
     const { page } = owner.visitor
     const client = small.service.client(owner.key)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { LOOKS } from '../visitor.ts'
+import { PHONE } from '../visitor.ts'
 import { Disk, liveAt, pickFiles, visited } from './dropping.ts'
 import { inBrowser, newAddress, Web } from './person.ts'
 
@@ -17,40 +17,38 @@ before(async () => {
 })
 
 after(async () => {
-  disk[Symbol.dispose]()
-  await web[Symbol.asyncDispose]()
+  disk?.[Symbol.dispose]()
+  await web?.[Symbol.asyncDispose]()
 })
 
 describe('the front page', inBrowser, () => {
-  for (const { name, options } of LOOKS) {
-    test(`leads from a file to its address, ${name}`, async () => {
-      await using visitor = await web.visitor(options)
-      const { page } = visitor
-      await page.goto(web.service.baseUrl)
-      await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
-      await page.getByText('Up to 1,000 files, 250 MiB a file and 1 GiB in all.').waitFor()
-      await visitor.assertAccessible()
+  test('leads from a file to its address', async () => {
+    await using visitor = await web.visitor({ viewport: PHONE })
+    const { page } = visitor
+    await page.goto(web.service.baseUrl)
+    await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
+    await page.getByText('Up to 1,000 files, 250 MiB a file and 1 GiB in all.').waitFor()
+    await visitor.assertAccessibleInAllViewports()
 
-      await pickFiles(page, disk.file(`${options.viewport!.width}/index.html`, '<h1>Ahoy</h1>'))
-      const siteUrl = await liveAt(page)
-      await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
-      await page.getByRole('img', { name: `QR code of ${siteUrl}` }).waitFor()
-      await page.getByText(/^It is gone in (24 h 0 min|23 h 59 min), unless you claim it\.$/).waitFor()
-      await page.waitForFunction(() => document.activeElement?.textContent === 'It is live.')
-      await visitor.assertAccessible()
+    await pickFiles(page, disk.file('ahoy/index.html', '<h1>Ahoy</h1>'))
+    const siteUrl = await liveAt(page)
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
+    await page.getByRole('img', { name: `QR code of ${siteUrl}` }).waitFor()
+    await page.getByText(/^It is gone in (24 h 0 min|23 h 59 min), unless you claim it\.$/).waitFor()
+    await page.waitForFunction(() => document.activeElement?.textContent === 'It is live.')
+    await visitor.assertAccessibleInAllViewports()
 
-      for (const [link, heading] of [
-        ['From a terminal', 'With the command'],
-        ['From an agent', 'Tell your coding agent'],
-      ] as const) {
-        await page.getByRole('link', { name: link }).click()
-        await page.getByRole('heading', { name: heading }).waitFor()
-        await visitor.assertAccessible()
-      }
-      visitor.assertNoComplaints()
-      web.assertPolicyKept()
-    })
-  }
+    for (const [link, heading] of [
+      ['From a terminal', 'With the command'],
+      ['From an agent', 'Tell your coding agent'],
+    ] as const) {
+      await page.getByRole('link', { name: link }).click()
+      await page.getByRole('heading', { name: heading }).waitFor()
+      await visitor.assertAccessibleInAllViewports()
+    }
+    visitor.assertNoComplaints()
+    web.assertPolicyKept()
+  })
 
   test('copies the address', async () => {
     await using visitor = await web.visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
@@ -209,7 +207,7 @@ describe('what was published from this browser', inBrowser, () => {
 
 describe('the requests of an hour', inBrowser, () => {
   test('being used is said with the time that it goes on, and signing in goes on at once', async () => {
-    await using strict = await Web.open({ RATE_ANONYMOUS: '1' })
+    await using strict = await web.another({ RATE_ANONYMOUS: '1' })
     await using visitor = await strict.visitor()
     const { page } = visitor
     await page.goto(strict.service.baseUrl)

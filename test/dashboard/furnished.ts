@@ -1,8 +1,8 @@
 import { ask } from '../operator/requests.ts'
-import { bodyOf, type Drawn, drawing } from './drawings.ts'
+import { type Drawn, drawing, render } from './drawings.ts'
 import type { Owner, Web } from './person.ts'
 
-const DAY = 86_400_000
+const DAY_MS = 86_400_000
 
 interface Furnished {
   /** Slugs, the one with the most to show first. */
@@ -21,20 +21,20 @@ export async function furnish({ service }: Web, { key }: Owner): Promise<Furnish
     client.publish({
       files: files.map((file) => ({
         path: file.path,
-        size: bodyOf(file).length,
+        size: render(file).length,
         contentType: file.contentType,
-        open: () => bodyOf(file),
+        open: () => render(file),
       })),
       ...more,
     })
-  service.clock.now = today - 28 * DAY
+  service.clock.now = today - 28 * DAY_MS
   const cafe = await publish(drawing('Harbour Café', 'Coffee by the water, from seven.'), {
     title: 'Harbour Café',
     description: 'Coffee by the water, from seven. Bread from the oven next door.',
     ogImagePath: 'images/harbour.svg',
   })
   for (let day = 27; day >= 0; day--) {
-    service.clock.now = today - day * DAY
+    service.clock.now = today - day * DAY_MS
     if (day === 20 || day === 9 || day === 1)
       await publish(drawing('Harbour Café', `Coffee by the water. Week ${day}.`, day), { slug: cafe.slug })
     await look(service.port, cafe.slug, 3 + ((day * 7) % 11) + (day % 7 < 2 ? 9 : 0))
@@ -50,9 +50,9 @@ export async function furnish({ service }: Web, { key }: Owner): Promise<Furnish
     title: 'A weekend project',
     files: drawing('A weekend project', 'Made in an afternoon.').map((file) => ({
       path: file.path,
-      size: bodyOf(file).length,
+      size: render(file).length,
       contentType: file.contentType,
-      open: () => bodyOf(file),
+      open: () => render(file),
     })),
   })
   const { pathname, search } = new URL(anyone.claimUrl!)

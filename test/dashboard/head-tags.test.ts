@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { headTags } from '../../dashboard/site/head-tags.ts'
+import { extractHeadTags } from '../../dashboard/site/head-tags.ts'
 
 const SIZE = 256 * 1024
 
@@ -26,7 +26,7 @@ describe('what is read of the head of a document', () => {
     { of: 'a script that never ends', html: '<title>a</title><script><title>b', tags: '<title>a</title>' },
     { of: 'a meta that never ends', html: '<meta content="a', tags: '' },
   ]) {
-    test(`of ${of}`, () => assert.equal(headTags(html), tags))
+    test(`of ${of}`, () => assert.equal(extractHeadTags(html), tags))
   }
 
   for (const piece of [
@@ -41,7 +41,7 @@ describe('what is read of the head of a document', () => {
     '<meta>',
   ]) {
     test(`ends soon for a document of nothing but ${piece}`, () => {
-      const tags = headTags(piece.repeat(SIZE / piece.length))
+      const tags = extractHeadTags(piece.repeat(SIZE / piece.length))
       assert.doesNotMatch(tags, /script|style/)
     })
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { BrowserContext, Page, Route } from 'playwright-core'
-import { filesOf } from '../api/content.ts'
-import { Disk, liveAt, pickFiles, visited, zipOf } from './dropping.ts'
+import { toFiles } from '../api/content.ts'
+import { buildZip, Disk, liveAt, pickFiles, visited } from './dropping.ts'
 import { inBrowser, newAddress, Web } from './person.ts'
 
 let web: Web
@@ -11,7 +11,7 @@ before(async () => {
   web = await Web.open()
 })
 
-after(() => web[Symbol.asyncDispose]())
+after(() => web?.[Symbol.asyncDispose]())
 
 /** Reaches for the keyboard as often as the browser paints, and says in its address how often that was. */
 const GRASPING = `<!doctype html><title>Grasping</title><input id="field"><script>
@@ -29,7 +29,7 @@ describe('a site in a preview', inBrowser, () => {
   test('runs no script beside what somebody types who is asked to claim it', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
-    const { claimUrl } = await web.service.client().publish({ files: filesOf({ 'index.html': GRASPING }) })
+    const { claimUrl } = await web.service.client().publish({ files: toFiles({ 'index.html': GRASPING }) })
     await page.goto(claimUrl!)
     const field = page.frameLocator('iframe').locator('#field')
     await field.waitFor()
@@ -51,7 +51,7 @@ describe('a site in a preview', inBrowser, () => {
     const { page } = owner.visitor
     const { slug } = await web.service
       .client(owner.key)
-      .publish({ files: filesOf({ 'index.html': '<input id="field">' }) })
+      .publish({ files: toFiles({ 'index.html': '<input id="field">' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}`)
     const button = page.getByRole('button', { name: 'Choose files or a zip' })
     await button.focus()
@@ -113,7 +113,7 @@ describe('a zip', inBrowser, () => {
       data: Buffer.from('x'),
     }))
     await page.goto(web.service.baseUrl)
-    await pickFiles(page, disk.file('endless.zip', zipOf(endless)))
+    await pickFiles(page, disk.file('endless.zip', buildZip(endless)))
     await page.getByRole('heading', { name: 'This cannot be published as it is.' }).waitFor()
     await page.getByText(/^0(\/a)+\/?…: 60001 characters; a path can have at most 500$/).waitFor()
     visitor.assertNoComplaints()
@@ -137,7 +137,7 @@ describe('an answer that comes late', inBrowser, () => {
   test('does not show one person what another one has', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'hers' }) })
+    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'hers' }) })
     const late = await held(page, '**/api/v1/publishes*')
     await page.goto(`${web.service.baseUrl}/sites`)
     await late.asked
@@ -154,7 +154,7 @@ describe('an answer that comes late', inBrowser, () => {
   test('does not take away what was written since', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     const title = page.getByLabel('Title')
     await title.fill('Bread')
@@ -172,7 +172,7 @@ describe('an answer that comes late', inBrowser, () => {
   test('does not lead away who has gone on to another page', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     const late = await held(page, '**/duplicate')
     await page.getByRole('button', { name: 'Duplicate' }).click()
@@ -187,7 +187,7 @@ describe('an answer that comes late', inBrowser, () => {
   test('is waited for when something is deleted for good, whatever is pressed', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: filesOf({ 'index.html': 'a' }) })
+    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     await page.getByRole('button', { name: 'Delete the site' }).click()
     await page.getByLabel(`Type ${slug} to delete it`).fill(slug)

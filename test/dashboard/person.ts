@@ -1,64 +1,91 @@
 import assert from 'node:assert/strict'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { ContextPool } from '../context-pool.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { type Browser, openBrowser } from '../tools/chromium.ts'
-import { needs } from '../tools/part.ts'
-import { Visitor } from '../visitor.ts'
+import { requires } from '../tools/part.ts'
+import type { BrowserUser } from '../visitor.ts'
 
-export const inBrowser = needs('chromium')
+export const inBrowser = requires('chromium')
 
 let names = 0
 
 /** A real service and a real browser, for the tests of one file; nothing is open where there is no browser. */
 export class Web implements AsyncDisposable {
   readonly service: RunningService
-  readonly #browser: Browser | undefined
+  readonly #contexts: ContextPool | undefined
+  readonly #opened: AsyncDisposableStack
 
-  private constructor(service: RunningService, browser: Browser | undefined) {
+  private constructor(
+    service: RunningService,
+    contexts: ContextPool | undefined,
+    opened: AsyncDisposableStack,
+  ) {
     this.service = service
-    this.#browser = browser
+    this.#contexts = contexts
+    this.#opened = opened
   }
 
   static async open(settings: Record<string, string> = {}): Promise<Web> {
-    const service = await startTestService(settings)
-    return new Web(service, inBrowser.skip ? undefined : await openBrowser())
+    await using opened = new AsyncDisposableStack()
+    const service = opened.use(await startTestService(settings))
+    const contexts = inBrowser.skip ? undefined : opened.use(await ContextPool.open())
+    return new Web(service, contexts, opened.move())
   }
 
-  /** Somebody with a browser of their own. */
-  async visitor(options: BrowserContextOptions = {}): Promise<Visitor> {
-    const visitor = await Visitor.open(this.#browser!.page.context().browser()!, options)
-    return visitor
+  /** Starts another service, for the same browser. */
+  async another(settings: Record<string, string>): Promise<Web> {
+    await using opened = new AsyncDisposableStack()
+    const service = opened.use(await startTestService(settings))
+    return new Web(service, this.#contexts, opened.move())
   }
 
-  /** The same, signed in; without an address as somebody new. */
+  /** A browser context without cookies and storage, with a page. */
+  async visitor(options: BrowserContextOptions = {}): Promise<BrowserUser> {
+    return this.#contexts!.visitor(options)
+  }
+
+  /** The same, signed in; without an address with a new account. */
   async owner(options: BrowserContextOptions = {}, email = newAddress()): Promise<Owner> {
     const visitor = await this.visitor(options)
-    const { baseUrl } = this.service
-    await visitor.page.goto(`${baseUrl}/sign-in`)
     await this.service.client().requestCode(email)
     const code = await this.service.mailedCode(email)
+    await this.#openEmptyPage(visitor.page)
     await visitor.page.evaluate(signInHere, { email, code })
     const key = await this.service.signIn(email)
     return { visitor, email, key, [Symbol.asyncDispose]: () => visitor[Symbol.asyncDispose]() }
   }
 
+  /** Another browser context with the session of an owner. */
+  async visitorSignedInAs(owner: Owner, options: BrowserContextOptions = {}): Promise<BrowserUser> {
+    const visitor = await this.visitor(options)
+    await visitor.context.addCookies(await owner.visitor.context.cookies())
+    await this.#openEmptyPage(visitor.page)
+    await visitor.page.evaluate(rememberSignedIn, owner.email)
+    return visitor
+  }
+
+  /** Gives a page the service's origin without loading the dashboard, which takes longer than the calls themselves. */
+  async #openEmptyPage(page: Page): Promise<void> {
+    const url = `${this.service.baseUrl}/empty`
+    const body = '<!doctype html><link rel="icon" href="data:,">'
+    await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body }), { times: 1 })
+    await page.goto(url)
+  }
+
   /** Pages have kept to their Content-Security-Policy: no browser has reported otherwise. */
   assertPolicyKept(): void {
-    const reports = this.service.log.filter(
-      ({ message }) => message === 'a page broke its content security policy',
-    )
+    const reports = this.service.log.filter(({ message }) => message === 'content security policy violation')
     assert.deepEqual(reports, [])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser?.[Symbol.asyncDispose]()
-    await this.service[Symbol.asyncDispose]()
+    await this.#opened.disposeAsync()
   }
 }
 
 /** Somebody with an account: a browser that is signed in, and an API key to prepare things with. */
 export interface Owner extends AsyncDisposable {
-  visitor: Visitor
+  visitor: BrowserUser
   email: string
   key: string
 }
@@ -73,4 +100,9 @@ async function signInHere(body: { email: string; code: string }): Promise<void> 
   const answer = await fetch('/api/auth/session', { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(await answer.text())
   localStorage.setItem('slipway.signed-in', body.email)
+}
+
+/** Runs in the page: what the dashboard stores once a session has begun. */
+function rememberSignedIn(email: string): void {
+  localStorage.setItem('slipway.signed-in', email)
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { digestAll } from '../../dashboard/drop/reader/digest.ts'
-import { Zip } from '../../dashboard/drop/reader/zip.ts'
+import { ZipArchive } from '../../dashboard/drop/reader/zip.ts'
 import { MIB, noise, text } from '../archive/bytes.ts'
-import { zipOf } from './dropping.ts'
+import { buildZip } from './dropping.ts'
 
 describe('hashing in a browser', () => {
   const contents = [text('small'), noise(64 * 1024), noise(4 * MIB), noise(4 * MIB + 1), noise(9 * MIB)]
@@ -56,7 +56,9 @@ describe('a zip in a browser', () => {
   for (const [what, part] of Object.entries(parts)) {
     test(`gives its files back, ${what}`, async () => {
       const data = noise(700_000)
-      const zip = await Zip.open(new Blob([new Uint8Array(zipOf([{ name: 'a/b.bin', data, ...part }]))]))
+      const zip = await ZipArchive.open(
+        new Blob([new Uint8Array(buildZip([{ name: 'a/b.bin', data, ...part }]))]),
+      )
       assert.deepEqual(zip.listing, [{ path: 'a/b.bin', size: data.length }])
       const blob = await zip.blob(0)
       assert.ok(Buffer.from(await blob.arrayBuffer()).equals(data))
@@ -71,14 +73,17 @@ describe('a zip in a browser', () => {
   for (const [what, part] of Object.entries(lies)) {
     test(`gives nothing of a file that its directory says has ${what}`, async () => {
       const data = noise(700_000)
-      const zip = await Zip.open(new Blob([new Uint8Array(zipOf([{ name: 'a', data, ...part }]))]))
+      const zip = await ZipArchive.open(new Blob([new Uint8Array(buildZip([{ name: 'a', data, ...part }]))]))
       await assert.rejects(zip.blob(0))
     })
   }
 
   test('is read without taking a huge directory into memory', async () => {
-    const bytes = new Uint8Array(zipOf([{ name: 'a', data: text('x') }]))
+    const bytes = new Uint8Array(buildZip([{ name: 'a', data: text('x') }]))
     new DataView(bytes.buffer).setUint32(bytes.length - 10, 18 * MIB, true)
-    await assert.rejects(Zip.open(new Blob([new Uint8Array(20 * MIB), bytes])), /directory is too large/)
+    await assert.rejects(
+      ZipArchive.open(new Blob([new Uint8Array(20 * MIB), bytes])),
+      /directory is too large/,
+    )
   })
 })

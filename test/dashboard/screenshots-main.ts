@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { LOOKS } from '../visitor.ts'
+import { VIEWPORTS } from '../visitor.ts'
 import { drawing } from './drawings.ts'
 import { Disk, pickFolder } from './dropping.ts'
 import { furnish } from './furnished.ts'
 import { Web } from './person.ts'
 
-// `npm run screenshots -- FOLDER`: every page of the dashboard as somebody with a few sites sees it, in the four looks. Takes port 8080.
+// `npm run screenshots -- FOLDER`: every page of the dashboard as somebody with a few sites sees it, at the four sizes and schemes. Takes port 8080.
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('Say where to: npm run screenshots -- FOLDER')
@@ -33,8 +33,8 @@ const PAGES: [string, string][] = [
   ['reference', '/docs'],
 ]
 
-for (const { name: look, options } of LOOKS) {
-  const words = look.replace(' px wide, ', '-')
+for (const { name, ...options } of VIEWPORTS) {
+  const words = name.replace(' px wide, ', '-')
   for (const isSignedIn of [true, false]) {
     await using visitor = await web.visitor(options)
     if (isSignedIn) {

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { BrowserContextOptions } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../client/wire.ts'
-import { LOOKS, type Visitor } from '../visitor.ts'
-import { inBrowser, Web } from './person.ts'
+import { type BrowserUser, PHONE } from '../visitor.ts'
+import { inBrowser, type Owner, Web } from './person.ts'
 
 let web: Web
-/** Signed in by what this browser keeps. */
-let signedIn: BrowserContextOptions
+let ada: Owner
 let client: Slipway
 
 before(async () => {
   web = await Web.open()
   if (inBrowser.skip) return
-  await using owner = await web.owner()
-  signedIn = { storageState: await owner.visitor.context.storageState() }
-  client = web.service.client(owner.key)
+  ada = await web.owner()
+  client = web.service.client(ada.key)
 })
 
-after(() => web[Symbol.asyncDispose]())
+after(async () => {
+  await ada?.[Symbol.asyncDispose]()
+  await web?.[Symbol.asyncDispose]()
+})
 
 const picture = (word: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><text y="15">${word}</text></svg>`
@@ -37,7 +37,7 @@ const BAKERY: Record<string, string> = {
 }
 
 /** The settings of a site that this person has just published. */
-async function settingsOf({ page }: Visitor, texts: Record<string, string> = BAKERY) {
+async function settingsOf({ page }: BrowserUser, texts: Record<string, string> = BAKERY) {
   const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(fileOf) })
   const open = async () => {
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
@@ -55,26 +55,24 @@ function fileOf([path, text]: [string, string]) {
 }
 
 describe('the settings of a site', inBrowser, () => {
-  for (const { name, options } of LOOKS) {
-    test(`can be read and used by everyone, ${name}`, async () => {
-      await using owner = await web.visitor({ ...signedIn, ...options })
-      const { page, part } = await settingsOf(owner)
-      await page.getByText('The & bakery').waitFor()
-      await page.getByRole('button', { name: 'Choose a picture' }).click()
-      await owner.assertAccessible()
-      await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
-      await page.getByLabel('Description').fill('long '.repeat(110))
-      await part('Time to live').getByLabel('The site goes').selectOption('On a date')
-      await owner.assertAccessible()
-      await page.getByRole('button', { name: 'Delete the site' }).click()
-      await owner.assertAccessible()
-      owner.assertNoComplaints()
-      web.assertPolicyKept()
-    })
-  }
+  test('can be read and used by everyone', async () => {
+    await using owner = await web.visitorSignedInAs(ada, { viewport: PHONE })
+    const { page, part } = await settingsOf(owner)
+    await page.getByText('The & bakery').waitFor()
+    await page.getByRole('button', { name: 'Choose a picture' }).click()
+    await owner.assertAccessibleInAllViewports()
+    await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
+    await page.getByLabel('Description').fill('long '.repeat(110))
+    await part('Time to live').getByLabel('The site goes').selectOption('On a date')
+    await owner.assertAccessibleInAllViewports()
+    await page.getByRole('button', { name: 'Delete the site' }).click()
+    await owner.assertAccessibleInAllViewports()
+    owner.assertNoComplaints()
+    web.assertPolicyKept()
+  })
 
   test('show what the document says of itself, and a card that follows as one types', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, part, details } = await settingsOf(owner)
     const card = part('When it is shared').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
@@ -128,7 +126,7 @@ describe('the settings of a site', inBrowser, () => {
     },
   ] as { of: string; texts: Record<string, string>; says: RegExp }[]) {
     test(`have a card for ${of}`, async () => {
-      await using owner = await web.visitor(signedIn)
+      await using owner = await web.visitorSignedInAs(ada)
       const { part } = await settingsOf(owner, texts)
       const card = part('When it is shared').getByRole('figure')
       await card.getByText(says).first().waitFor()
@@ -139,7 +137,7 @@ describe('the settings of a site', inBrowser, () => {
   }
 
   test('say how many characters are left, and keep what is too long from being saved', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, part, details } = await settingsOf(owner)
     await page.getByLabel('Title').fill('🥖'.repeat(200))
     await part('When it is shared').getByText('0 of 200 characters left').waitFor()
@@ -154,7 +152,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('find a picture by its name among many', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
     const { page } = await settingsOf(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
     await page.getByRole('button', { name: 'Choose a picture' }).click()
@@ -174,7 +172,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('set, change and remove a password', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, part, siteUrl, details } = await settingsOf(owner)
     await using visitor = await web.visitor()
     const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
@@ -205,7 +203,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('switch to an application with one page', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, siteUrl } = await settingsOf(owner)
     await using visitor = await web.visitor()
     await page.getByRole('switch', { name: 'Single-page application' }).click()
@@ -218,7 +216,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('let a site go after a while, on a date, and stay after all', async () => {
-    await using owner = await web.visitor({ ...signedIn, timezoneId: 'Asia/Kolkata' })
+    await using owner = await web.visitorSignedInAs(ada, { timezoneId: 'Asia/Kolkata' })
     const { page, part, details } = await settingsOf(owner)
     const life = part('Time to live')
     const goes = life.getByLabel('The site goes')
@@ -250,7 +248,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('make a copy and lead to it, and give all files back', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, slug, part } = await settingsOf(owner)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -266,7 +264,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('delete the site once its name is typed', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, slug } = await settingsOf(owner)
     await page.getByRole('button', { name: 'Delete the site' }).click()
     const dialog = page.getByRole('dialog')
@@ -282,7 +280,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('keep what is typed when it cannot be saved, and say why', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, part, slug } = await settingsOf(owner)
     await page.getByLabel('Title').fill('Loaves')
     await page.route('**/metadata', (route) => route.abort())
@@ -297,7 +295,7 @@ describe('the settings of a site', inBrowser, () => {
   })
 
   test('cost two requests of the hour to be opened', async () => {
-    await using owner = await web.visitor(signedIn)
+    await using owner = await web.visitorSignedInAs(ada)
     const { page, open } = await settingsOf(owner)
     const asked: string[] = []
     page.on('request', (request) => {

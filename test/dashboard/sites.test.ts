@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
-import { filesOf } from '../api/content.ts'
-import { LOOKS } from '../visitor.ts'
+import type { Page } from 'playwright-core'
+import { toFiles } from '../api/content.ts'
+import { PHONE } from '../visitor.ts'
 import { inBrowser, newAddress, type Owner, Web } from './person.ts'
 
 const ICON =
@@ -20,7 +20,7 @@ const FILES = {
   'css/site.css': 'a{}',
 }
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
 let web: Web
 /** Somebody with a site of every kind. */
@@ -36,37 +36,36 @@ before(async () => {
 
 after(async () => {
   await ada?.[Symbol.asyncDispose]()
-  await web[Symbol.asyncDispose]()
+  await web?.[Symbol.asyncDispose]()
 })
 
 describe('sites, and what a site is', inBrowser, () => {
-  for (const { name, options } of LOOKS) {
-    test(`can be read by everyone, ${name}`, async () => {
-      const page = await looking(options)
-      await go(ada, '/sites')
-      const rows = page.getByRole('main').getByRole('listitem')
-      await rows.first().waitFor()
-      assert.deepEqual(await rows.getByRole('heading').allTextContents(), [
-        slugs.pending,
-        'Locked away',
-        'Short-lived',
-        'Songs',
-        'The harbour',
-      ])
-      await ada.visitor.assertAccessible()
-      await page.getByRole('link', { name: 'The harbour' }).click()
-      await page.getByRole('heading', { level: 1, name: 'The harbour' }).waitFor()
-      await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
-      await ada.visitor.assertAccessible()
-      await page.getByRole('link', { name: 'Files' }).click()
-      await page.getByRole('link', { name: 'site.css' }).waitFor()
-      await ada.visitor.assertAccessible()
-      await go(ada, `/sites/${slugs.pending}`)
-      await page.getByText('This site is not live yet.').waitFor()
-      await ada.visitor.assertAccessible()
-      assertCalm(ada)
-    })
-  }
+  test('can be read by everyone', async () => {
+    await using visitor = await web.visitorSignedInAs(ada, { viewport: PHONE })
+    const { page } = visitor
+    await go({ visitor }, '/sites')
+    const rows = page.getByRole('main').getByRole('listitem')
+    await rows.first().waitFor()
+    assert.deepEqual(await rows.getByRole('heading').allTextContents(), [
+      slugs.pending,
+      'Locked away',
+      'Short-lived',
+      'Songs',
+      'The harbour',
+    ])
+    await visitor.assertAccessibleInAllViewports()
+    await page.getByRole('link', { name: 'The harbour' }).click()
+    await page.getByRole('heading', { level: 1, name: 'The harbour' }).waitFor()
+    await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    await page.getByRole('link', { name: 'Files' }).click()
+    await page.getByRole('link', { name: 'site.css' }).waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    await go({ visitor }, `/sites/${slugs.pending}`)
+    await page.getByText('This site is not live yet.').waitFor()
+    await visitor.assertAccessibleInAllViewports()
+    assertCalm({ visitor })
+  })
 })
 
 describe('the list of sites', inBrowser, () => {
@@ -112,7 +111,7 @@ describe('the list of sites', inBrowser, () => {
 
   test('shows what kind of site it is where its picture cannot be had, and is there again when the network is', async () => {
     await using owner = await web.owner()
-    await web.service.client(owner.key).publish({ title: 'The harbour', files: filesOf(FILES) })
+    await web.service.client(owner.key).publish({ title: 'The harbour', files: toFiles(FILES) })
     const { page } = owner.visitor
     await page.route('**/favicon.svg', (route) =>
       route.request().url().includes('--') ? route.abort() : route.continue(),
@@ -138,7 +137,7 @@ describe('the list of sites', inBrowser, () => {
     await page.waitForURL(`${web.service.baseUrl}/`)
 
     const client = web.service.client(owner.key)
-    const { slug } = await client.publish({ files: filesOf({ 'index.html': 'first' }) })
+    const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
     for (let made = 1; made < 52; made++) await client.duplicate(slug)
     await go(owner, '/sites')
     const rows = page.getByRole('main').getByRole('listitem')
@@ -234,9 +233,9 @@ describe('a site’s page', inBrowser, () => {
     const client = web.service.client(owner.key)
     const stranger = web.service.client(await web.service.signIn(newAddress()))
     const [gone, short, theirs] = await Promise.all([
-      client.publish({ files: filesOf(FILES) }),
-      client.publish({ files: filesOf(FILES), ttlSeconds: 60 }),
-      stranger.publish({ files: filesOf(FILES) }),
+      client.publish({ files: toFiles(FILES) }),
+      client.publish({ files: toFiles(FILES), ttlSeconds: 60 }),
+      stranger.publish({ files: toFiles(FILES) }),
     ])
     const { page } = owner.visitor
     await go(owner, '/sites')
@@ -248,7 +247,7 @@ describe('a site’s page', inBrowser, () => {
     await page.getByRole('link', { name: 'Your sites' }).click()
     await page.getByRole('heading', { name: short.slug }).waitFor()
     assert.equal(await page.getByRole('heading', { name: gone.slug }).count(), 0)
-    web.service.clock.now += 2 * MINUTE
+    web.service.clock.now += 2 * MINUTE_MS
     for (const [path, said] of [
       [theirs.slug, 'This site is not here.'],
       ['never-was', 'This site is not here.'],
@@ -302,7 +301,7 @@ describe('a site’s files', inBrowser, () => {
   test('are found by a part of their names when there are a thousand', async () => {
     const paths = Array.from({ length: 1000 }, (_, at) => `part ${at % 10}/page-${at}.html`)
     const contents = Object.fromEntries(paths.map((path) => [path, path]))
-    const { slug } = await web.service.client(ada.key).publish({ files: filesOf(contents) })
+    const { slug } = await web.service.client(ada.key).publish({ files: toFiles(contents) })
     const { page } = ada.visitor
     await go(ada, `/sites/${slug}/files`)
     const files = page.getByRole('region', { name: 'Files' })
@@ -324,22 +323,22 @@ describe('a site’s files', inBrowser, () => {
 async function severalSites({ key }: Owner) {
   const client = web.service.client(key)
   const { clock } = web.service
-  clock.now = Date.now() - 240 * MINUTE - 10_000
-  const harbour = await client.publish({ title: 'The harbour', files: filesOf(FILES) })
-  clock.now += 60 * MINUTE
+  clock.now = Date.now() - 240 * MINUTE_MS - 10_000
+  const harbour = await client.publish({ title: 'The harbour', files: toFiles(FILES) })
+  clock.now += 60 * MINUTE_MS
   const songs = await client.publish({
     title: 'Songs',
     ttlSeconds: 30 * 86_400,
-    files: filesOf({ 'a.mp3': 'la', 'b.mp3': 'la la' }),
+    files: toFiles({ 'a.mp3': 'la', 'b.mp3': 'la la' }),
   })
-  clock.now += 180 * MINUTE
+  clock.now += 180 * MINUTE_MS
   await client.publish({
     title: 'Short-lived',
     ttlSeconds: 3600,
-    files: filesOf({ 'index.html': 'short' }),
+    files: toFiles({ 'index.html': 'short' }),
   })
   clock.now += 1
-  const locked = await client.publish({ title: 'Locked away', files: filesOf(FILES) })
+  const locked = await client.publish({ title: 'Locked away', files: toFiles(FILES) })
   await client.setMetadata(locked.slug, { password: 'open sesame' })
   clock.now += 1
   const pending = await client.create({
@@ -356,13 +355,6 @@ async function severalSites({ key }: Owner) {
   }
 }
 
-async function looking({ viewport, colorScheme }: BrowserContextOptions): Promise<Page> {
-  const { page } = ada.visitor
-  await page.setViewportSize(viewport!)
-  await page.emulateMedia({ colorScheme: colorScheme! })
-  return page
-}
-
 function preview(page: Page) {
   return page.frameLocator('iframe[title="The site as it is now"]')
 }
@@ -375,7 +367,7 @@ function siteUrlOf(slug: string): string {
   return `http://${hostOf(slug)}/`
 }
 
-async function go({ visitor }: Owner, path: string): Promise<void> {
+async function go({ visitor }: Pick<Owner, 'visitor'>, path: string): Promise<void> {
   await visitor.page.goto(web.service.baseUrl + path)
 }
 
@@ -393,7 +385,7 @@ async function facts(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(names.map((name, at) => [name, values[at]!]))
 }
 
-function assertCalm({ visitor }: Owner): void {
+function assertCalm({ visitor }: Pick<Owner, 'visitor'>): void {
   visitor.assertNoComplaints()
   web.assertPolicyKept()
 }

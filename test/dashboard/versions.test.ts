@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { filesOf } from '../api/content.ts'
+import { toFiles } from '../api/content.ts'
 import { served } from '../journeys/served.ts'
-import { LOOKS } from '../visitor.ts'
+import { DESKTOP, PHONE } from '../visitor.ts'
 import { inBrowser, type Owner, Web } from './person.ts'
 
 const FIRST = { 'index.html': '<h1>First</h1>', 'old.html': 'old', 'style.css': 'a{}' }
@@ -21,7 +21,7 @@ const DRAFT = {
   _redirects: '/a /',
 }
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
 let web: Web
 let ada: Owner
@@ -33,7 +33,7 @@ before(async () => {
 
 after(async () => {
   await ada?.[Symbol.asyncDispose]()
-  await web[Symbol.asyncDispose]()
+  await web?.[Symbol.asyncDispose]()
 })
 
 describe('the versions of a site', inBrowser, () => {
@@ -52,37 +52,35 @@ describe('the versions of a site', inBrowser, () => {
     assertCalm()
   })
 
-  for (const { name, options } of LOOKS) {
-    test(`open to the files that changed and to how they look, ${name}`, async () => {
-      const { slug } = await versions()
-      const { page } = ada.visitor
-      await page.setViewportSize(options.viewport!)
-      await page.emulateMedia({ colorScheme: options.colorScheme! })
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-      await opened(slug)
-      await rows().nth(1).locator('summary').press('Enter')
-      const lists = rows().nth(1).getByRole('list')
-      await lists.nth(2).waitFor()
-      assert.deepEqual(await lists.nth(0).getByRole('listitem').allTextContents(), [
-        'img/new one.svg',
-        '_redirects',
-      ])
-      assert.deepEqual(await lists.nth(1).getByRole('listitem').allTextContents(), ['index.html'])
-      assert.deepEqual(await lists.nth(2).getByRole('listitem').allTextContents(), ['old.html'])
-      assert.deepEqual(await rows().nth(1).getByRole('link').allTextContents(), [
-        'Open',
-        'Download',
-        'img/new one.svg',
-        'index.html',
-      ])
-      const preview = page.frameLocator('iframe[title="The site in this version"]')
-      await preview.getByRole('heading', { name: 'Second' }).waitFor()
-      assert.equal(asked.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
-      await ada.visitor.assertAccessible()
-      assertCalm()
-    })
-  }
+  test('open to the files that changed and to how they look', async () => {
+    const { slug } = await versions()
+    const { page } = ada.visitor
+    await page.setViewportSize(PHONE)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await opened(slug)
+    await rows().nth(1).locator('summary').press('Enter')
+    const lists = rows().nth(1).getByRole('list')
+    await lists.nth(2).waitFor()
+    assert.deepEqual(await lists.nth(0).getByRole('listitem').allTextContents(), [
+      'img/new one.svg',
+      '_redirects',
+    ])
+    assert.deepEqual(await lists.nth(1).getByRole('listitem').allTextContents(), ['index.html'])
+    assert.deepEqual(await lists.nth(2).getByRole('listitem').allTextContents(), ['old.html'])
+    assert.deepEqual(await rows().nth(1).getByRole('link').allTextContents(), [
+      'Open',
+      'Download',
+      'img/new one.svg',
+      'index.html',
+    ])
+    const preview = page.frameLocator('iframe[title="The site in this version"]')
+    await preview.getByRole('heading', { name: 'Second' }).waitFor()
+    assert.equal(asked.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
+    await ada.visitor.assertAccessibleInAllViewports()
+    await page.setViewportSize(DESKTOP)
+    assertCalm()
+  })
 
   test('are restored with one press and back with another, wherever one is by then', async () => {
     const { slug, siteUrl } = await versions()
@@ -117,7 +115,7 @@ describe('the versions of a site', inBrowser, () => {
     await opened(slug)
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
     await page.getByText(/^The version of .* is live\.$/).waitFor()
-    await web.service.client(ada.key).publish({ slug, files: filesOf({ 'index.html': 'Newer' }) })
+    await web.service.client(ada.key).publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Not undone. Another version is live by now.').waitFor()
     assert.equal(await shown(siteUrl), 'Newer')
@@ -241,22 +239,22 @@ describe('dropping on a site of one’s own', inBrowser, () => {
 async function versions(): Promise<{ slug: string; siteUrl: string; first: string }> {
   const { clock } = web.service
   const client = web.service.client(ada.key)
-  clock.now = Date.now() - 180 * MINUTE - 10_000
-  const created = await web.service.client().publish({ files: filesOf(FIRST) })
+  clock.now = Date.now() - 180 * MINUTE_MS - 10_000
+  const created = await web.service.client().publish({ files: toFiles(FIRST) })
   const { slug, siteUrl } = created
   await client.claim(slug, created.claimToken!)
-  clock.now += 60 * MINUTE
+  clock.now += 60 * MINUTE_MS
   await publishInPage(slug, SECOND)
-  clock.now += 60 * MINUTE
-  await client.publish({ slug, live: false, files: filesOf(DRAFT) })
-  clock.now += 60 * MINUTE
+  clock.now += 60 * MINUTE_MS
+  await client.publish({ slug, live: false, files: toFiles(DRAFT) })
+  clock.now += 60 * MINUTE_MS
   return { slug, siteUrl, first: created.versionId }
 }
 
 async function publishInPage(slug: string, contents: Record<string, string>): Promise<void> {
   const { page } = ada.visitor
   if (new URL(page.url()).origin !== web.service.baseUrl) await page.goto(web.service.baseUrl)
-  const entries = filesOf(contents).map(({ open: _, ...entry }) => entry)
+  const entries = toFiles(contents).map(({ open: _, ...entry }) => entry)
   await page.evaluate(publishHere, { slug, entries, contents })
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { resolverDns } from '../../server/dns/resolver.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import {
   encodedName,
   encodedTexts,
@@ -16,9 +16,9 @@ import {
 import { freePort } from '../tools/port.ts'
 
 /** Milliseconds; what a silent server costs these tests. */
-const PATIENCE = 400
+const TIMEOUT_MS = 400
 
-const LATE = 'DNS does not answer about www.example.test in time'
+const TIMEOUT_MESSAGE = 'DNS does not answer about www.example.test in time'
 const SENSELESS = 'DNS gives an answer about www.example.test that makes no sense'
 
 const texts = (question: Question, ...strings: string[]) =>
@@ -29,22 +29,22 @@ interface Case {
   answer?: MisbehavingDns['answer']
   stream?: MisbehavingDns['stream']
   values?: string[]
-  trouble?: string
+  error?: string
 }
 
 const cases: Case[] = [
-  { server: 'is silent', trouble: LATE },
+  { server: 'is silent', error: TIMEOUT_MESSAGE },
   {
     server: 'answers with other ids',
     answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 })],
-    trouble: LATE,
+    error: TIMEOUT_MESSAGE,
   },
   {
     server: 'answers about another name',
     answer: (q) => [
       reply(q, { name: 'other.test', answers: [record('other.test', TYPES.TXT, encodedTexts('lie'))] }),
     ],
-    trouble: LATE,
+    error: TIMEOUT_MESSAGE,
   },
   {
     server: 'lies first and then tells the truth',
@@ -54,22 +54,22 @@ const cases: Case[] = [
   {
     server: 'sends garbage',
     answer: () => [Buffer.from('garbage'), Buffer.alloc(500, 0xff)],
-    trouble: SENSELESS,
+    error: SENSELESS,
   },
   {
     server: 'claims more records than there are',
     answer: (q) => [reply(q, { claimed: 65535, answers: [record(q.name, TYPES.TXT, encodedTexts('one'))] })],
-    trouble: SENSELESS,
+    error: SENSELESS,
   },
   {
     server: 'sends a string that is longer than its record',
     answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })],
-    trouble: SENSELESS,
+    error: SENSELESS,
   },
   {
     server: 'sends a name that points at itself',
     answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })],
-    trouble: SENSELESS,
+    error: SENSELESS,
   },
   {
     server: 'sends odd bytes',
@@ -79,15 +79,15 @@ const cases: Case[] = [
   {
     server: 'fails',
     answer: (q) => [reply(q, { rcode: 2 })],
-    trouble: 'the DNS servers of www.example.test fail or do not answer',
+    error: 'the DNS servers of www.example.test fail or do not answer',
   },
   {
     server: 'refuses',
     answer: (q) => [reply(q, { rcode: 5 })],
-    trouble: 'DNS refuses to answer about www.example.test',
+    error: 'DNS refuses to answer about www.example.test',
   },
-  { server: 'does not understand', answer: (q) => [reply(q, { rcode: 1 })], trouble: SENSELESS },
-  { server: 'cannot do it', answer: (q) => [reply(q, { rcode: 4 })], trouble: SENSELESS },
+  { server: 'does not understand', answer: (q) => [reply(q, { rcode: 1 })], error: SENSELESS },
+  { server: 'cannot do it', answer: (q) => [reply(q, { rcode: 4 })], error: SENSELESS },
   { server: 'knows no such name', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
   { server: 'knows no such record', answer: (q) => [reply(q, {})], values: [] },
   {
@@ -100,7 +100,7 @@ const cases: Case[] = [
           }),
     ],
     values: Array.from({ length: 100 }, () => 'x'),
-    trouble: 'it has more than 100 TXT records',
+    error: 'it has more than 100 TXT records',
   },
   {
     server: 'answers in the 64 KiB that there can be',
@@ -115,7 +115,7 @@ const cases: Case[] = [
     server: 'is cut off and cannot be reached by TCP',
     answer: (q) => [reply(q, { truncated: true })],
     stream: (_, socket) => socket.destroy(),
-    trouble: 'no DNS server can be reached to ask',
+    error: 'no DNS server can be reached to ask',
   },
   {
     server: 'sends a byte now and then',
@@ -124,24 +124,24 @@ const cases: Case[] = [
       const timer = setInterval(() => socket.write('\xff'), 20)
       socket.on('close', () => clearInterval(timer))
     },
-    trouble: LATE,
+    error: TIMEOUT_MESSAGE,
   },
   {
     server: 'sends 4 MB of nothing',
     answer: (q) => [reply(q, { truncated: true })],
     stream: (_, socket) => void socket.write(Buffer.alloc(4 * 2 ** 20)),
-    trouble: LATE,
+    error: TIMEOUT_MESSAGE,
   },
 ]
 
-for (const { server, answer, stream, values = [], trouble } of cases) {
+for (const { server, answer, stream, values = [], error } of cases) {
   test(`a domain learns of it, and nothing else happens, when a DNS server ${server}`, async () => {
     await using dns = await startMisbehavingDns()
     if (answer) dns.answer = answer
     dns.stream = stream
     const before = process.memoryUsage().rss
-    const { texts } = resolverDns({ servers: [dns.address], patience: PATIENCE })
-    assert.deepEqual(await texts('www.example.test'), { values, ...(trouble ? { trouble } : {}) })
+    const { txt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+    assert.deepEqual(await txt('www.example.test'), { values, ...(error ? { error } : {}) })
     assert.ok(process.memoryUsage().rss - before < 64 * 2 ** 20)
   })
 }
@@ -150,8 +150,8 @@ test('a DNS server that never ends what it says is not listened to for longer th
   const server = new Worker(new URL('flood.ts', import.meta.url))
   const [address] = await once(server, 'message')
   const before = process.memoryUsage().rss
-  const { texts } = resolverDns({ servers: [address], patience: PATIENCE })
-  assert.deepEqual(await texts('www.example.test'), { values: [], trouble: LATE })
+  const { txt } = resolverDns({ servers: [address], timeoutMs: TIMEOUT_MS })
+  assert.deepEqual(await txt('www.example.test'), { values: [], error: TIMEOUT_MESSAGE })
   assert.ok(process.memoryUsage().rss - before < 64 * 2 ** 20)
   server.postMessage('end')
   await once(server, 'exit')
@@ -159,7 +159,7 @@ test('a DNS server that never ends what it says is not listened to for longer th
 
 test('what a record says about how long it may be kept does not matter', async () => {
   await using dns = await startMisbehavingDns()
-  const { texts: ask } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   for (const value of ['old', 'new']) {
     dns.answer = (question) => [texts(question, value)]
     assert.deepEqual(await ask('www.example.test'), { values: [value] })
@@ -169,25 +169,25 @@ test('what a record says about how long it may be kept does not matter', async (
 
 test('aliases that never end or lead nowhere are trouble', async () => {
   await using dns = await startMisbehavingDns()
-  const { aliases } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  const { cname } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   const to = (target: (question: Question) => string) => {
     dns.answer = (question) => [
       reply(question, { answers: [record(question.name, TYPES.CNAME, encodedName(target(question)))] }),
     ]
   }
   to(({ name }) => `x${name}`)
-  assert.equal((await aliases('a.test')).trouble, 'its CNAME records lead through more than 8 names')
+  assert.equal((await cname('a.test')).error, 'its CNAME records lead through more than 8 names')
   to(() => 'A.TEST')
-  assert.deepEqual(await aliases('a.test'), { values: [], trouble: 'its CNAME records lead in a circle' })
+  assert.deepEqual(await cname('a.test'), { values: [], error: 'its CNAME records lead in a circle' })
   to(() => 'a b\x00c.test')
-  assert.match((await aliases('a.test')).trouble!, /is not a name that DNS can have$/)
+  assert.match((await cname('a.test')).error!, /is not a name that DNS can have$/)
   to(({ name }) => (name === 'a.test' ? Array.from({ length: 63 }, () => 'abc').join('.') : 'b.test'))
-  assert.equal((await aliases('a.test')).values.at(-1), 'b.test')
+  assert.equal((await cname('a.test')).values.at(-1), 'b.test')
 })
 
 test('a name that DNS cannot have is not asked for', async () => {
   await using dns = await startMisbehavingDns()
-  const { texts: ask } = resolverDns({ servers: [dns.address], patience: PATIENCE })
+  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   for (const name of [
     '',
     `${'abcdefghi.'.repeat(25)}test`,
@@ -196,7 +196,7 @@ test('a name that DNS cannot have is not asked for', async () => {
     'ä.test',
     'a b',
   ]) {
-    assert.match((await ask(name)).trouble!, /is not a name that DNS can have$/)
+    assert.match((await ask(name)).error!, /is not a name that DNS can have$/)
   }
   assert.deepEqual(dns.questions, [])
 })
@@ -206,7 +206,7 @@ test('the next DNS server is asked when one is silent, fails or is not there', a
   await using good = await startMisbehavingDns()
   good.answer = (question) => [texts(question, 'found')]
   const ask = (first: string) =>
-    resolverDns({ servers: [first, good.address], patience: PATIENCE }).texts('www.example.test')
+    resolverDns({ servers: [first, good.address], timeoutMs: TIMEOUT_MS }).txt('www.example.test')
   assert.deepEqual(await ask(bad.address), { values: ['found'] })
   bad.answer = (question) => [reply(question, { rcode: 5 })]
   assert.deepEqual(await ask(bad.address), { values: ['found'] })
@@ -216,8 +216,8 @@ test('the next DNS server is asked when one is silent, fails or is not there', a
 test('as many silent names as are ever looked up at once keep nobody from an answer', async () => {
   await using dns = await startMisbehavingDns()
   dns.answer = (question) => (question.name === 'good.test' ? [texts(question, 'found')] : [])
-  const { aliases, addresses, texts: ask } = resolverDns({ servers: [dns.address], patience: 1000 })
-  const look = (name: string) => Promise.all([aliases(name), addresses(name), ask(name)])
+  const { cname, addresses, txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: 1000 })
+  const look = (name: string) => Promise.all([cname(name), addresses(name), ask(name)])
   const silent = Array.from({ length: 61 }, (_, index) => look(`silent${index}.test`))
   const answers = await look('good.test')
   assert.deepEqual(answers, [{ values: [] }, { values: [] }, { values: ['found'] }])
@@ -226,9 +226,9 @@ test('as many silent names as are ever looked up at once keep nobody from an ans
 
 test('two thousand names at once are a few questions at a time, and each is answered by its time', async () => {
   await using dns = await startMisbehavingDns()
-  const patience = 1000
-  const { texts: ask } = resolverDns({ servers: [dns.address], patience })
+  const timeoutMs = 1000
+  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs })
   const answers = await Promise.all(Array.from({ length: 2000 }, (_, index) => ask(`n${index}.test`)))
-  assert.ok(answers.every(({ trouble }) => trouble?.endsWith('in time')))
+  assert.ok(answers.every(({ error }) => error?.endsWith('in time')))
   assert.ok(dns.questions.length <= 4 * 256, `${dns.questions.length} questions`)
 })

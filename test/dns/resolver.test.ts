@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resolverDns } from '../../server/dns/resolver.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { startKnot } from '../tools/knot.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { startUnbound } from '../tools/unbound.ts'
 
-test('a name is looked up as DNS has it now', needs('knot', 'unbound'), async (t) => {
+test('a name is looked up as DNS has it now', requires('knot', 'unbound'), async (t) => {
   await using knot = await startKnot()
   await using unbound = await startUnbound(knot)
   const dns = resolverDns({ servers: [unbound.address] })
@@ -13,11 +13,11 @@ test('a name is looked up as DNS has it now', needs('knot', 'unbound'), async (t
   await t.test('aliases are followed hop by hop, in lower case', async () => {
     await knot.set('www.example.test', 'CNAME', 'Shop.EXAMPLE.test.')
     await knot.set('shop.example.test', 'CNAME', 'domains.slipway.test.')
-    assert.deepEqual(await dns.aliases('WWW.example.test'), {
+    assert.deepEqual(await dns.cname('WWW.example.test'), {
       values: ['shop.example.test', 'domains.slipway.test'],
     })
-    assert.deepEqual(await dns.aliases('domains.slipway.test'), { values: [] })
-    assert.deepEqual(await dns.aliases('no.such.name.test'), { values: [] })
+    assert.deepEqual(await dns.cname('domains.slipway.test'), { values: [] })
+    assert.deepEqual(await dns.cname('no.such.name.test'), { values: [] })
   })
 
   await t.test('addresses are in one form and sorted, whatever they are entered as', async () => {
@@ -34,36 +34,36 @@ test('a name is looked up as DNS has it now', needs('knot', 'unbound'), async (t
   await t.test('TXT records are whole, also those of many strings', async () => {
     const long = 'key='.padEnd(2000, 'x')
     await knot.set('_slipway.example.test', 'TXT', 'slipway-1234', '', long)
-    const { values } = await dns.texts('_slipway.example.test')
+    const { values } = await dns.txt('_slipway.example.test')
     assert.deepEqual([...values].sort(), ['', long, 'slipway-1234'])
     await knot.set('_slipway.example.test', 'TXT', 'slipway-5678')
-    assert.deepEqual(await dns.texts('_slipway.example.test'), { values: ['slipway-5678'] })
+    assert.deepEqual(await dns.txt('_slipway.example.test'), { values: ['slipway-5678'] })
     await knot.remove('_slipway.example.test')
-    assert.deepEqual(await dns.texts('_slipway.example.test'), { values: [] })
+    assert.deepEqual(await dns.txt('_slipway.example.test'), { values: [] })
   })
 
   await t.test('a loop is trouble, and so is a long chain', async () => {
     await knot.set('ping.test', 'CNAME', 'pong.test.')
     await knot.set('pong.test', 'CNAME', 'ping.test.')
-    assert.deepEqual(await dns.aliases('ping.test'), {
+    assert.deepEqual(await dns.cname('ping.test'), {
       values: ['pong.test'],
-      trouble: 'its CNAME records lead in a circle',
+      error: 'its CNAME records lead in a circle',
     })
     for (let hop = 0; hop < 9; hop++) await knot.set(`hop${hop}.test`, 'CNAME', `hop${hop + 1}.test.`)
-    const chain = await dns.aliases('hop0.test')
+    const chain = await dns.cname('hop0.test')
     assert.equal(chain.values.length, 8)
-    assert.equal(chain.trouble, 'its CNAME records lead through more than 8 names')
-    assert.deepEqual((await dns.aliases('hop1.test')).trouble, undefined)
-    assert.notEqual((await dns.addresses('ping.test')).trouble, undefined)
+    assert.equal(chain.error, 'its CNAME records lead through more than 8 names')
+    assert.deepEqual((await dns.cname('hop1.test')).error, undefined)
+    assert.notEqual((await dns.addresses('ping.test')).error, undefined)
   })
 
   await t.test('servers of a zone that are not there are trouble, not nothing', async () => {
     await knot.set('lame.test', 'NS', 'ns.lame.test.')
     await knot.set('ns.lame.test', 'A', '127.0.0.1')
-    const { values, trouble } = await resolverDns({ servers: [unbound.address], patience: 1500 }).texts(
+    const { values, error } = await resolverDns({ servers: [unbound.address], timeoutMs: 1500 }).txt(
       'x.lame.test',
     )
     assert.deepEqual(values, [])
-    assert.match(trouble!, /x\.lame\.test/)
+    assert.match(error!, /x\.lame\.test/)
   })
 })

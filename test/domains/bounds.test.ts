@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Answered, Dns } from '../../server/dns/dns.ts'
-import { resolverDns } from '../../server/dns/resolver.ts'
-import { Domains } from '../../server/domain.ts'
-import { makeLog } from '../../server/log.ts'
-import type { Writing } from '../../server/store/store.ts'
+import type { Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { DomainService } from '../../server/domains/domain.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import type { WriteTransaction } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
-import { needs } from '../tools/part.ts'
-import { DAY, type Internet, PROXY, SECOND, startInternet, Town } from './town.ts'
+import { requires } from '../tools/part.ts'
+import { DAY_MS, DomainFixture, PROXY, SECOND_MS, startTestDns, type TestDns } from './town.ts'
 
-describe('looking domains up', needs('knot', 'unbound'), () => {
-  let internet: Internet
+describe('looking domains up', requires('knot', 'unbound'), () => {
+  let internet: TestDns
   before(async () => {
-    internet = await startInternet()
+    internet = await startTestDns()
   })
   after(() => internet[Symbol.asyncDispose]())
 
-  const domainsOf = (town: Town, more: { dns?: Dns; certificates?: Ledger }) =>
-    new Domains({
+  const domainsOf = (town: DomainFixture, more: { dns?: Dns; certificates?: Ledger }) =>
+    new DomainService({
       store: town.store,
       dns: resolverDns({ servers: [internet.servers] }),
       clock: () => town.clock.now,
@@ -28,7 +28,7 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
       ...more,
     })
 
-  const addMany = async (town: Town, count: number) => {
+  const addMany = async (town: DomainFixture, count: number) => {
     const person = await town.person()
     const { id: account_id } = person.account
     const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
@@ -40,12 +40,12 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
   }
 
   test('takes a bounded part of what is due at a time, and a bounded part of that at once', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     await addMany(town, 450)
     const slow = new SlowDns()
     const domains = domainsOf(town, { dns: slow })
     for (const looked of [200, 400, 450]) {
-      await domains.checkDue()
+      await domains.verifyDue()
       assert.equal(slow.looked.size, looked)
     }
     assert.ok(slow.most <= 20, `${slow.most} at once`)
@@ -53,7 +53,7 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
   })
 
   test('gives the last findings to those for whom there is no room', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const { person, names } = await addMany(town, 100)
     const slow = new SlowDns()
     const domains = domainsOf(town, { dns: slow })
@@ -63,27 +63,43 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
     assert.equal(records.filter(({ checkedAt }) => checkedAt !== null).length, slow.looked.size)
   })
 
+  test('leaves room for other accounts when one asks for many names', async () => {
+    await using town = await DomainFixture.build(internet)
+    const { person, names } = await addMany(town, 40)
+    const other = await town.person()
+    const domain = 'www.other.test'
+    await town.store.write('soft', (tx) =>
+      tx.domains.insert(domainRow(domain, { account_id: other.account.id, next_check_at: town.clock.now })),
+    )
+    const domains = domainsOf(town, { dns: new SlowDns() })
+    const asked = names.map((name) => domains.check(person.account, name))
+    const { checkedAt } = await domains.check(other.account, domain)
+    assert.notEqual(checkedAt, null)
+    const records = await Promise.all(asked)
+    assert.equal(records.filter((record) => record.checkedAt !== null).length, 8)
+  })
+
   test('ends soon when the service does', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     await addMany(town, 100)
     const slow = new SlowDns()
     const domains = domainsOf(town, { dns: slow })
     slow.onFirst = () => domains[Symbol.dispose]()
-    await domains.checkDue()
+    await domains.verifyDue()
     assert.ok(slow.looked.size <= 20)
   })
 
   test('goes on with the others when a look fails for a reason of the service’s own', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const { person } = await addMany(town, 60)
     const slow = new SlowDns()
     slow.broken = 'many7.test'
     const domains = domainsOf(town, { dns: slow })
-    await domains.checkDue()
+    await domains.verifyDue()
     const rows = await town.store.read.domains.byAccount(person.account.id)
     assert.deepEqual(
       rows.filter((row) => row.checked_at === null).map((row) => [row.domain, row.next_check_at]),
-      [['many7.test', town.clock.now + 60 * SECOND]],
+      [['many7.test', town.clock.now + 60 * SECOND_MS]],
     )
     const [line] = town.log.filter(({ level }) => level === 'error')
     assert.deepEqual([line?.domain, line?.account], ['many7.test', person.account.id])
@@ -91,21 +107,21 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
   })
 
   test('proves nothing for a name that was added anew while it was under way', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const real = resolverDns({ servers: [internet.servers] })
     const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const texts = async (name: string) => {
-      const answer = await real.texts(name)
+    const txt = async (name: string) => {
+      const answer = await real.txt(name)
       asked.resolve()
       await go.promise
       return answer
     }
     await town.enter(await town.add(person, 'www.anew.test'))
-    town.pass(10 * SECOND)
+    town.pass(10 * SECOND_MS)
     await town.sweep()
-    town.pass(10 * SECOND)
-    const turn = domainsOf(town, { dns: { ...real, texts } }).checkDue()
+    town.pass(10 * SECOND_MS)
+    const turn = domainsOf(town, { dns: { ...real, txt } }).verifyDue()
     await asked.promise
     await town.remove(person, 'www.anew.test')
     town.pass(1)
@@ -117,20 +133,20 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
   })
 
   test('has a certificate wanted for as long as a name is active, within the same write', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const [owner, other] = [await town.person(), await town.person()]
     const ledger = new Ledger()
     const domains = domainsOf(town, { certificates: ledger })
     const due = async (wait: number) => {
       town.pass(wait)
-      await domains.checkDue()
+      await domains.verifyDue()
     }
     const added = await domains.add(owner.account, 'www.wanted.test', owner.slug)
     await town.enter(added)
     await due(0)
     assert.deepEqual(ledger.calls, [])
     assert.equal((await domains.check(owner.account, 'www.wanted.test')).certificate.status, 'none')
-    await due(4 * SECOND)
+    await due(4 * SECOND_MS)
     assert.deepEqual(ledger.taken(), ['want www.wanted.test by one who is active'])
     const active = await domains.check(owner.account, 'www.wanted.test')
     assert.deepEqual(active.certificate, ledger.record)
@@ -138,19 +154,19 @@ describe('looking domains up', needs('knot', 'unbound'), () => {
     await internet.zone.remove('_slipway.www.wanted.test')
     await town.enter(await domains.add(other.account, 'www.wanted.test', other.slug))
     await due(0)
-    await due(4 * SECOND)
+    await due(4 * SECOND_MS)
     assert.deepEqual(ledger.taken(), [
       'release www.wanted.test by one who is not',
       'want www.wanted.test by one who is active',
     ])
 
     await town.clear('www.wanted.test')
-    await due(14 * 3600 * SECOND)
-    await due(DAY)
+    await due(14 * 3600 * SECOND_MS)
+    await due(DAY_MS)
     assert.deepEqual(ledger.taken(), ['release www.wanted.test by one who is not'])
     await town.enter((await domains.list(other.account)).domains[0]!)
-    await due(10 * SECOND)
-    await due(4 * SECOND)
+    await due(10 * SECOND_MS)
+    await due(4 * SECOND_MS)
     assert.deepEqual(ledger.taken(), ['want www.wanted.test by one who is active'])
     await domains.remove(other.account, 'www.wanted.test')
     assert.deepEqual(ledger.taken(), ['release www.wanted.test by one who is not'])
@@ -165,7 +181,7 @@ class SlowDns implements Dns {
   onFirst: () => void = () => undefined
   #now = 0
 
-  async aliases(name: string): Promise<Answered> {
+  async cname(name: string): Promise<DnsRecords> {
     if (name === this.broken) throw new Error('broken')
     if (this.looked.size === 0) this.onFirst()
     this.looked.add(name)
@@ -175,11 +191,11 @@ class SlowDns implements Dns {
     return { values: [] }
   }
 
-  async addresses(): Promise<Answered> {
+  async addresses(): Promise<DnsRecords> {
     return { values: [] }
   }
 
-  async texts(): Promise<Answered> {
+  async txt(): Promise<DnsRecords> {
     return { values: [] }
   }
 }
@@ -195,15 +211,15 @@ class Ledger {
     problem: null,
   } as const
 
-  want(tx: Writing, name: string): Promise<void> {
+  request(tx: WriteTransaction, name: string): Promise<void> {
     return this.#write(tx, 'want', name)
   }
 
-  release(tx: Writing, name: string): Promise<void> {
+  release(tx: WriteTransaction, name: string): Promise<void> {
     return this.#write(tx, 'release', name)
   }
 
-  async records(names: readonly string[]) {
+  async statuses(names: readonly string[]) {
     return new Map(names.map((name) => [name, this.record]))
   }
 
@@ -213,7 +229,7 @@ class Ledger {
     return this.calls.splice(0)
   }
 
-  async #write(tx: Writing, verb: string, name: string): Promise<void> {
+  async #write(tx: WriteTransaction, verb: string, name: string): Promise<void> {
     const by = (await tx.domains.active(name)) ? 'one who is active' : 'one who is not'
     this.calls.push(`${verb} ${name} by ${by}`)
   }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Dns } from '../../server/dns/dns.ts'
-import { resolverDns } from '../../server/dns/resolver.ts'
-import { holds, lookAt } from '../../server/domain/proof.ts'
-import { Domains } from '../../server/domain.ts'
-import { makeLog } from '../../server/log.ts'
+import type { Dns } from '../../server/domains/dns/dns.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { checkRecords, hasProof } from '../../server/domains/dns-check.ts'
+import { DomainService } from '../../server/domains/domain.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { domainRow } from '../store/rows.ts'
-import { needs } from '../tools/part.ts'
-import { DAY, type Internet, PROXY, refused, SECOND, startInternet, Town } from './town.ts'
+import { requires } from '../tools/part.ts'
+import { DAY_MS, DomainFixture, expectFailure, PROXY, SECOND_MS, startTestDns, type TestDns } from './town.ts'
 
 test('a proof may have quotes and spaces around it, but not more of them than one TXT string has room for', () => {
   const around = (count: number) => `${' "'.repeat(count)}slipway-proof${'" '.repeat(count)}`
@@ -18,9 +18,9 @@ test('a proof may have quotes and spaces around it, but not more of them than on
     [61, false],
     [16_000, false],
   ] as const)
-    assert.equal(holds([around(count)], 'slipway-proof'), is, `${count} on each side`)
+    assert.equal(hasProof([around(count)], 'slipway-proof'), is, `${count} on each side`)
   const started = process.cpuUsage()
-  for (let look = 0; look < 1000; look++) holds([`x${'"'.repeat(65_000)}x`], 'slipway-proof')
+  for (let look = 0; look < 1000; look++) hasProof([`x${'"'.repeat(65_000)}x`], 'slipway-proof')
   assert.ok(
     process.cpuUsage(started).user < 1e6,
     'microseconds for a thousand of the longest values there are',
@@ -30,12 +30,12 @@ test('a proof may have quotes and spaces around it, but not more of them than on
 test('a domain is not blamed when only some of the service’s own addresses could be looked up', async () => {
   const all = ['192.0.2.1', '2001:db8::1']
   const dns: Dns = {
-    aliases: async () => ({ values: [] }),
+    cname: async () => ({ values: [] }),
     addresses: async (name) =>
-      name === PROXY ? { values: all.slice(0, 1), trouble: 'nobody answers' } : { values: all },
-    texts: async () => ({ values: [] }),
+      name === PROXY ? { values: all.slice(0, 1), error: 'nobody answers' } : { values: all },
+    txt: async () => ({ values: [] }),
   }
-  const { pointing } = await lookAt(dns, { domain: 'root.test', proof: 'proof' }, PROXY)
+  const { pointing } = await checkRecords(dns, { domain: 'root.test', proof: 'proof' }, PROXY)
   assert.ok(pointing.is === 'unclear' && pointing.ours)
   assert.match(
     pointing.words,
@@ -43,18 +43,18 @@ test('a domain is not blamed when only some of the service’s own addresses cou
   )
 })
 
-describe('a domain', needs('knot', 'unbound'), () => {
-  let internet: Internet
+describe('a domain', requires('knot', 'unbound'), () => {
+  let internet: TestDns
   before(async () => {
-    internet = await startInternet()
+    internet = await startTestDns()
   })
   after(() => internet[Symbol.asyncDispose]())
 
   test('can be seen and removed after the service or the list of public suffixes has taken its name', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.activate(person, 'shop.taken.test')
-    const renamed = new Domains({
+    const renamed = new DomainService({
       store: town.store,
       dns: resolverDns({ servers: [internet.servers] }),
       clock: () => town.clock.now,
@@ -66,17 +66,17 @@ describe('a domain', needs('knot', 'unbound'), () => {
     assert.equal((await renamed.check(person.account, 'SHOP.taken.test.')).status, 'active')
     await renamed.remove(person.account, 'Shop.Taken.test')
     assert.deepEqual((await renamed.list(person.account)).domains, [])
-    await refused(renamed.add(person.account, 'shop.taken.test', person.slug), 'VALIDATION_ERROR')
-    await refused(renamed.remove(person.account, 'shop.taken.test'), 'NOT_FOUND')
-    await refused(renamed.remove(person.account, 'no name'), 'VALIDATION_ERROR')
+    await expectFailure(renamed.add(person.account, 'shop.taken.test', person.slug), 'VALIDATION_ERROR')
+    await expectFailure(renamed.remove(person.account, 'shop.taken.test'), 'NOT_FOUND')
+    await expectFailure(renamed.remove(person.account, 'no name'), 'VALIDATION_ERROR')
   })
 
   test('is looked up again soon after a clock that ran years ahead was put right', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const [person, late] = [await town.person(), await town.person()]
     await town.activate(person, 'www.ahead.test')
     const right = town.clock.now
-    town.pass(3650 * DAY)
+    town.pass(3650 * DAY_MS)
     await town.sweep()
     const added = await town.add(late, 'www.late.test')
     await town.sweep()
@@ -89,31 +89,31 @@ describe('a domain', needs('knot', 'unbound'), () => {
   })
 
   test('that waits while the clock is put back is not looked up every few seconds until the time comes round again', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.add(person, 'www.waits.test')
-    town.pass(-365 * DAY)
+    town.pass(-365 * DAY_MS)
     await town.sweep()
-    town.pass(DAY)
+    town.pass(DAY_MS)
     await town.sweep()
     const { checkedAt, nextCheckAt } = await town.record(person, 'www.waits.test')
-    assert.ok(Date.parse(nextCheckAt!) - Date.parse(checkedAt!) >= 60 * SECOND)
+    assert.ok(Date.parse(nextCheckAt!) - Date.parse(checkedAt!) >= 60 * SECOND_MS)
   })
 
   test('is not kept waiting by hundreds of others whose DNS is slow', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const [person, slow] = [await town.person(), await town.person()]
     const time = { now: 0 }
     const looked: string[] = []
     const nothing = async () => ({ values: [] })
-    const aliases = async (name: string) => {
+    const cname = async (name: string) => {
       looked.push(name)
       if (name.startsWith('slow')) time.now += 9000
       return { values: [] }
     }
-    const domains = new Domains({
+    const domains = new DomainService({
       store: town.store,
-      dns: { aliases, addresses: nothing, texts: nothing },
+      dns: { cname, addresses: nothing, txt: nothing },
       clock: () => town.clock.now,
       stopwatch: () => time.now,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),
@@ -124,23 +124,23 @@ describe('a domain', needs('knot', 'unbound'), () => {
     const { id: account_id } = slow.account
     await town.store.write('soft', async (tx) => {
       for (let number = 0; number < 400; number++) {
-        const times = { pending_since: town.clock.now, next_check_at: town.clock.now - DAY }
+        const times = { pending_since: town.clock.now, next_check_at: town.clock.now - DAY_MS }
         await tx.domains.insert(domainRow(`slow${number}.test`, { account_id, ...times }))
       }
     })
-    for (let turn = 0; turn < 2; turn++) await domains.checkDue()
+    for (let turn = 0; turn < 2; turn++) await domains.verifyDue()
     assert.equal(looked.splice(0).length, 400, 'nobody knows yet that they are slow')
-    town.pass(60 * SECOND)
+    town.pass(60 * SECOND_MS)
     await town.add(person, 'www.fresh.test')
-    await domains.checkDue()
+    await domains.verifyDue()
     assert.equal(looked.filter((name) => name.startsWith('slow')).length, 10)
     assert.ok(looked.includes('www.fresh.test'))
     const rows = await town.store.read.domains.byAccount(account_id)
-    assert.ok(rows.every(({ next_check_at, checked_at }) => next_check_at! - checked_at! === 60 * SECOND))
+    assert.ok(rows.every(({ next_check_at, checked_at }) => next_check_at! - checked_at! === 60 * SECOND_MS))
   })
 
   test('can be changed for another often, but not so often that its account takes the certificates of all', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person('free')
     const use = async (name: string) => {
       await town.add(person, name)
@@ -151,11 +151,11 @@ describe('a domain', needs('knot', 'unbound'), () => {
     }
     for (let number = 0; number < 10; number++) await use(`www.n${number}.test`)
     await use('www.n3.test')
-    const { message } = await refused(town.add(person, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
+    const { message } = await expectFailure(town.add(person, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
     assert.match(message, /^10 removed domains are kept for you for 7 days each/)
     assert.equal((await town.add(person, 'www.n9.test')).status, 'pending', 'those that are kept can be')
     await town.remove(person, 'www.n9.test')
-    town.pass(7 * DAY)
+    town.pass(7 * DAY_MS)
     assert.equal((await town.add(person, 'www.n10.test')).status, 'pending')
   })
 })

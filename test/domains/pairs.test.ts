@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { needs } from '../tools/part.ts'
-import { DAY, type Internet, type Person, refused, startInternet, Town } from './town.ts'
+import { requires } from '../tools/part.ts'
+import { DAY_MS, DomainFixture, expectFailure, startTestDns, type TestDns, type TestUser } from './town.ts'
 
-describe('a root domain and its www', needs('knot', 'unbound'), () => {
-  let internet: Internet
-  let town: Town
+describe('a root domain and its www', requires('knot', 'unbound'), () => {
+  let internet: TestDns
+  let town: DomainFixture
   before(async () => {
-    internet = await startInternet()
-    town = await Town.build(internet)
+    internet = await startTestDns()
+    town = await DomainFixture.build(internet)
   })
   after(async () => {
     await town[Symbol.asyncDispose]()
     await internet[Symbol.asyncDispose]()
   })
 
-  const shown = async (person: Person, domain: string) => {
+  const shown = async (person: TestUser, domain: string) => {
     const { redirectsTo, alternate } = await town.record(person, domain)
     return { redirectsTo, alternate }
   }
@@ -31,7 +31,7 @@ describe('a root domain and its www', needs('knot', 'unbound'), () => {
       const other = await town.add(person, second)
       assert.deepEqual([other.redirectsTo, other.alternate], [first, null])
       assert.deepEqual(await shown(person, first), { redirectsTo: null, alternate: null })
-      await refused(town.add(person, 'more.test'), 'DOMAIN_LIMIT_REACHED')
+      await expectFailure(town.add(person, 'more.test'), 'DOMAIN_LIMIT_REACHED')
       assert.equal(await town.store.read.domains.count(person.account.id), 1)
     })
 
@@ -41,7 +41,7 @@ describe('a root domain and its www', needs('knot', 'unbound'), () => {
       await town.add(person, second)
       await town.remove(person, first)
       assert.deepEqual(await shown(person, second), { redirectsTo: null, alternate: first })
-      await refused(town.add(person, 'more.test'), 'DOMAIN_LIMIT_REACHED')
+      await expectFailure(town.add(person, 'more.test'), 'DOMAIN_LIMIT_REACHED')
       assert.equal((await town.add(person, first)).redirectsTo, second)
       await town.remove(person, first)
       assert.deepEqual(await shown(person, second), { redirectsTo: null, alternate: first })
@@ -52,7 +52,7 @@ describe('a root domain and its www', needs('knot', 'unbound'), () => {
     const person = await town.person('free')
     await town.add(person, 'apart.test')
     const elsewhere = { ...person, slug: await town.site(person.account) }
-    await refused(town.add(elsewhere, 'www.apart.test'), 'DOMAIN_LIMIT_REACHED')
+    await expectFailure(town.add(elsewhere, 'www.apart.test'), 'DOMAIN_LIMIT_REACHED')
     const rich = await town.person('hobby')
     await town.add(rich, 'apart.test')
     const other = await town.add({ ...rich, slug: await town.site(rich.account) }, 'www.apart.test')
@@ -91,7 +91,7 @@ describe('a root domain and its www', needs('knot', 'unbound'), () => {
     town.pass(13.5 * 3_600_000)
     await town.sweep()
     town.forgotten.length = 0
-    town.pass(DAY)
+    town.pass(DAY_MS)
     await town.sweep()
     assert.equal(await town.store.read.domains.active('twins.test'), undefined)
     assert.ok(['twins.test', 'www.twins.test', person.slug].every((name) => town.forgotten.includes(name)))

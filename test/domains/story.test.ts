@@ -1,18 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inWords } from '../../server/time.ts'
-import { needs } from '../tools/part.ts'
-import { DAY, HOUR, type Internet, MINUTE, PROXY, SECOND, showProxy, startInternet, Town } from './town.ts'
+import { formatUtc } from '../../server/lib/time.ts'
+import { requires } from '../tools/part.ts'
+import {
+  DAY_MS,
+  DomainFixture,
+  HOUR_MS,
+  MINUTE_MS,
+  PROXY,
+  SECOND_MS,
+  showProxy,
+  startTestDns,
+  type TestDns,
+} from './town.ts'
 
-describe('a domain', needs('knot', 'unbound'), () => {
-  let internet: Internet
+describe('a domain', requires('knot', 'unbound'), () => {
+  let internet: TestDns
   before(async () => {
-    internet = await startInternet()
+    internet = await startTestDns()
   })
   after(() => internet[Symbol.asyncDispose]())
 
   test('is looked up often at first, becomes active by itself, and outlives its removal from DNS by a day', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.story.test')
     assert.deepEqual(
@@ -36,7 +46,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
 
     await town.enter(added)
     assert.equal(await town.sweep(), 0, 'it is not due yet')
-    town.pass(10 * SECOND)
+    town.pass(10 * SECOND_MS)
     await town.sweep()
     const once = await town.record(person, 'www.story.test')
     assert.equal(once.status, 'pending', 'one look is not enough')
@@ -45,7 +55,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
       once.records.map(({ found }) => found),
       [[PROXY], [added.records[1]!.value]],
     )
-    town.pass(4 * SECOND)
+    town.pass(4 * SECOND_MS)
     assert.equal(await town.sweep(), 1)
     const active = await town.record(person, 'www.story.test')
     assert.deepEqual([active.status, active.reason], ['active', null])
@@ -55,7 +65,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
     town.clock.now = Date.parse(active.nextCheckAt!)
     await town.sweep()
     const failing = await town.record(person, 'www.story.test')
-    const end = inWords(town.clock.now + DAY)
+    const end = formatUtc(town.clock.now + DAY_MS)
     assert.equal(failing.status, 'active')
     assert.match(
       failing.reason!,
@@ -63,31 +73,31 @@ describe('a domain', needs('knot', 'unbound'), () => {
     )
     assert.ok(failing.reason!.includes(end))
     for (let looks = 0; looks < 23; looks++) {
-      town.pass(HOUR)
+      town.pass(HOUR_MS)
       await town.sweep()
       assert.equal((await town.record(person, 'www.story.test')).status, 'active')
     }
-    town.pass(HOUR)
+    town.pass(HOUR_MS)
     assert.equal(await town.sweep(), 1)
     const ended = await town.record(person, 'www.story.test')
     assert.deepEqual([ended.status, ended.verifiedAt], ['pending', null])
     assert.match(ended.reason!, /^www\.story\.test has no record that leads here/)
-    assert.equal(ended.nextCheckAt, new Date(town.clock.now + 10 * SECOND).toISOString(), 'often again')
+    assert.equal(ended.nextCheckAt, new Date(town.clock.now + 10 * SECOND_MS).toISOString(), 'often again')
     await town.enter(added)
     await town.becomesActive(person, 'www.story.test')
   })
 
   test('is not ended by a failure that is over within the day', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.activate(person, 'www.passing.test')
     for (let times = 0; times < 3; times++) {
       await internet.zone.remove('www.passing.test')
-      town.pass(14 * HOUR)
+      town.pass(14 * HOUR_MS)
       await town.sweep()
       assert.match((await town.record(person, 'www.passing.test')).reason!, /no record that leads here/)
       await town.point(added.domain)
-      town.pass(HOUR)
+      town.pass(HOUR_MS)
       await town.sweep()
       assert.equal((await town.record(person, 'www.passing.test')).reason, null)
     }
@@ -95,12 +105,12 @@ describe('a domain', needs('knot', 'unbound'), () => {
   })
 
   test('that loses only its TXT record stays active and says so', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.activate(person, 'www.untold.test')
     await internet.zone.remove('_slipway.www.untold.test')
     for (let looks = 0; looks < 4; looks++) {
-      town.pass(14 * HOUR)
+      town.pass(14 * HOUR_MS)
       await town.sweep()
     }
     const record = await town.record(person, 'www.untold.test')
@@ -112,12 +122,12 @@ describe('a domain', needs('knot', 'unbound'), () => {
   })
 
   test('whose own DNS cannot say where it leads is ended after a day like any other', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.activate(person, 'www.round.test')
     await internet.zone.set('www.round.test', 'CNAME', 'round.test.')
     await internet.zone.set('round.test', 'CNAME', 'www.round.test.')
-    town.pass(14 * HOUR)
+    town.pass(14 * HOUR_MS)
     await town.sweep()
     const failing = await town.record(person, 'www.round.test')
     assert.equal(failing.status, 'active')
@@ -125,26 +135,26 @@ describe('a domain', needs('knot', 'unbound'), () => {
       failing.reason!,
       /^www\.round\.test is an alias of .* could not be looked up: .* no longer served/,
     )
-    town.pass(DAY)
+    town.pass(DAY_MS)
     assert.equal(await town.sweep(), 1)
     assert.equal((await town.record(person, 'www.round.test')).status, 'pending')
   })
 
   test('goes on when the clock of the service is put back', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.enter(await town.add(person, 'www.clock.test'))
     await town.sweep()
-    town.pass(-400 * DAY)
+    town.pass(-400 * DAY_MS)
     for (let looks = 0; looks < 2; looks++) {
-      town.pass(4 * SECOND)
+      town.pass(4 * SECOND_MS)
       await town.domains.check(person.account, 'www.clock.test')
     }
     assert.equal((await town.record(person, 'www.clock.test')).status, 'active')
   })
 
   test('is not blamed when nobody knows the addresses of the service', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.activate(person, 'blameless.test')
     await town.activate(person, 'shop.blameless.test')
@@ -153,7 +163,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
     await internet.zone.remove(PROXY)
     try {
       for (let looks = 0; looks < 40; looks++) {
-        town.pass(HOUR)
+        town.pass(HOUR_MS)
         await town.sweep()
       }
       const { status, reason } = await town.record(person, 'blameless.test')
@@ -172,7 +182,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
   })
 
   test('that is never proven is given up after nine days, says so, and is looked up again when asked for', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.patient.test')
     let looks = 0
@@ -181,7 +191,7 @@ describe('a domain', needs('knot', 'unbound'), () => {
       at !== null;
       at = (await town.record(person, 'www.patient.test')).nextCheckAt
     ) {
-      town.clock.now = Math.max(town.clock.now, Date.parse(at)) + 5 * HOUR
+      town.clock.now = Math.max(town.clock.now, Date.parse(at)) + 5 * HOUR_MS
       await town.sweep()
       looks++
     }
@@ -189,42 +199,42 @@ describe('a domain', needs('knot', 'unbound'), () => {
     const given = await town.record(person, 'www.patient.test')
     assert.equal(given.status, 'pending')
     assert.match(given.reason!, /no longer looked up by itself: check it once more/)
-    town.pass(30 * DAY)
+    town.pass(30 * DAY_MS)
     await town.sweep()
     assert.equal((await town.record(person, 'www.patient.test')).checkedAt, given.checkedAt)
 
     const asked = await town.domains.check(person.account, 'www.patient.test')
-    assert.equal(asked.nextCheckAt, new Date(town.clock.now + DAY).toISOString())
+    assert.equal(asked.nextCheckAt, new Date(town.clock.now + DAY_MS).toISOString())
     await town.enter(added)
-    town.pass(DAY)
+    town.pass(DAY_MS)
     await town.sweep()
-    town.pass(4 * SECOND)
+    town.pass(4 * SECOND_MS)
     await town.sweep()
     assert.equal((await town.record(person, 'www.patient.test')).status, 'active')
   })
 
   test('is checked by asking, at most every three seconds, and proven by that too', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const check = () => town.domains.check(person.account, 'www.asked.test')
     const added = await town.add(person, 'www.asked.test')
     const first = await check()
     await town.enter(added)
-    town.pass(2 * SECOND)
+    town.pass(2 * SECOND_MS)
     assert.deepEqual(await check(), first, 'the last findings')
-    town.pass(SECOND)
+    town.pass(SECOND_MS)
     assert.match((await check()).reason!, /^Both records are there/)
-    town.pass(2 * SECOND)
+    town.pass(2 * SECOND_MS)
     assert.equal((await check()).status, 'pending')
-    town.pass(SECOND)
+    town.pass(SECOND_MS)
     assert.equal((await check()).status, 'active')
     await internet.zone.remove('www.asked.test')
-    town.pass(MINUTE)
+    town.pass(MINUTE_MS)
     assert.match((await check()).reason!, /no record that leads here.*no longer served/)
   })
 
   test('is looked up once for many who ask at the same moment', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.add(person, 'www.crowd.test')
     const checks = await Promise.all(
@@ -234,22 +244,22 @@ describe('a domain', needs('knot', 'unbound'), () => {
   })
 
   test('does not become active by two looks with a failed one between them', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.flicker.test')
     for (let times = 0; times < 3; times++) {
       await town.enter(added)
-      town.pass(10 * SECOND)
+      town.pass(10 * SECOND_MS)
       await town.sweep()
       await town.clear('www.flicker.test')
-      town.pass(10 * SECOND)
+      town.pass(10 * SECOND_MS)
       await town.sweep()
     }
     assert.equal((await town.record(person, 'www.flicker.test')).status, 'pending')
   })
 
   test('tells every cache by name and by site when its status changes', async () => {
-    await using town = await Town.build(internet)
+    await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.enter(await town.add(person, 'told.test'))
     await town.enter(await town.add(person, 'www.told.test'))

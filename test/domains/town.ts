@@ -3,35 +3,35 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DomainRecord, Plan } from '../../client/wire.ts'
-import { readConfig } from '../../server/config.ts'
-import type { Domains } from '../../server/domain.ts'
-import { Failure, type FailureCode } from '../../server/failure.ts'
-import { makeLog } from '../../server/log.ts'
-import { type House, openHouse } from '../../server/service.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import type { DomainService } from '../../server/domains/domain.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { ApiError, type FailureCode } from '../../server/lib/errors.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import type { AccountRow } from '../../server/store/schema.ts'
 import type { Store } from '../../server/store/store.ts'
-import { runByHand } from '../../server/sweeps/scheduler.ts'
-import { sweeps } from '../../server/sweeps/sweeps.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { startUnbound } from '../tools/unbound.ts'
 
-export const SECOND = 1000
-export const MINUTE = 60 * SECOND
-export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+export const SECOND_MS = 1000
+export const MINUTE_MS = 60 * SECOND_MS
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /** Where custom domains have to point, and its addresses in the zone. */
 export const PROXY = 'edge.slipway.test'
 export const PROXY_ADDRESSES = ['192.0.2.1', '2001:db8::1'] as const
 
 /** A real DNS: what is written into the zone `test` is what the service is answered. */
-export interface Internet extends AsyncDisposable {
+export interface TestDns extends AsyncDisposable {
   zone: Knot
   servers: string
 }
 
-export async function startInternet(): Promise<Internet> {
+export async function startTestDns(): Promise<TestDns> {
   await using stack = new AsyncDisposableStack()
   const zone = stack.use(await startKnot('test'))
   const resolver = stack.use(await startUnbound({ port: zone.port, zone: 'test' }))
@@ -46,39 +46,39 @@ export async function showProxy(zone: Knot): Promise<void> {
 }
 
 /** Somebody with an account and a site. */
-export interface Person {
+export interface TestUser {
   account: AccountRow
   slug: string
 }
 
 /** A service without doors, whose time the test tells, and the people who use it. */
-export class Town implements AsyncDisposable {
+export class DomainFixture implements AsyncDisposable {
   readonly clock = { now: Date.UTC(2026, 5, 1) }
   /** Lines of the log, parsed. */
   readonly log: Record<string, unknown>[] = []
   /** Names that changed, as caches were told. */
   readonly forgotten: string[] = []
   readonly data: string
-  readonly internet: Internet
+  readonly internet: TestDns
   readonly #stack = new AsyncDisposableStack()
-  #house!: House
+  #house!: OperatorContext
   #people = 0
 
-  static async build(internet: Internet): Promise<Town> {
-    const town = new Town(await mkdtemp(join(tmpdir(), 'slipway-domains-')), internet)
+  static async build(internet: TestDns): Promise<DomainFixture> {
+    const town = new DomainFixture(await mkdtemp(join(tmpdir(), 'slipway-domains-')), internet)
     town.#house = await town.house()
     town.store.onChange((names) => void town.forgotten.push(...(names ?? ['*'])))
     return town
   }
 
-  private constructor(data: string, internet: Internet) {
+  private constructor(data: string, internet: TestDns) {
     this.data = data
     this.internet = internet
     this.#stack.defer(() => rm(data, { recursive: true, force: true }))
   }
 
   /** One more node on the same data, which may ask other DNS servers. */
-  async house(servers = this.internet.servers): Promise<House> {
+  async house(servers = this.internet.servers): Promise<OperatorContext> {
     const config = readConfig({
       SLIPWAY_DATA: this.data,
       SLIPWAY_DNS_SERVERS: servers,
@@ -86,18 +86,20 @@ export class Town implements AsyncDisposable {
       SLIPWAY_SITE_DOMAIN: 'pages.slipway.test',
     })
     const log = makeLog({ level: 'info', text: false, write: (line) => void this.log.push(JSON.parse(line)) })
-    return this.#stack.use(await openHouse(config, { log, version: 'test', clock: () => this.clock.now }))
+    return this.#stack.use(
+      await openForOperator(config, { log, version: 'test', clock: () => this.clock.now }),
+    )
   }
 
   get store(): Store {
     return this.#house.store
   }
 
-  get domains(): Domains {
+  get domains(): DomainService {
     return this.#house.sweepOptions.domains
   }
 
-  async person(plan: Plan = 'hobby'): Promise<Person> {
+  async person(plan: Plan = 'hobby'): Promise<TestUser> {
     const id = `person-${++this.#people}`
     const account = accountRow(id, { plan })
     await this.store.write('durable', (tx) => tx.accounts.insert(account))
@@ -117,19 +119,19 @@ export class Town implements AsyncDisposable {
 
   /** What `slipway-server sweep NAME` does, on this node or another. */
   sweep(name = 'domains', house = this.#house): Promise<number> {
-    return runByHand(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
+    return runOnce(sweeps.find((sweep) => sweep.name === name)!, house.sweepOptions)
   }
 
-  add({ account, slug }: Person, domain: string): Promise<DomainRecord> {
+  add({ account, slug }: TestUser, domain: string): Promise<DomainRecord> {
     return this.domains.add(account, domain, slug)
   }
 
-  remove({ account }: Person, domain: string) {
+  remove({ account }: TestUser, domain: string) {
     return this.domains.remove(account, domain)
   }
 
   /** The record as it is, without a look. */
-  async record({ account }: Person, domain: string): Promise<DomainRecord> {
+  async record({ account }: TestUser, domain: string): Promise<DomainRecord> {
     const { domains } = await this.domains.list(account)
     const record = domains.find((one) => one.domain === domain)
     assert.ok(record, `${domain} is there`)
@@ -157,12 +159,12 @@ export class Town implements AsyncDisposable {
   }
 
   /** Adds a name, enters its records and sees it become active. */
-  async activate(person: Person, domain: string): Promise<DomainRecord> {
+  async activate(person: TestUser, domain: string): Promise<DomainRecord> {
     await this.enter(await this.add(person, domain))
     return this.becomesActive(person, domain)
   }
 
-  async becomesActive(person: Person, domain: string): Promise<DomainRecord> {
+  async becomesActive(person: TestUser, domain: string): Promise<DomainRecord> {
     await this.twoLooks()
     const record = await this.record(person, domain)
     assert.equal(record.status, 'active', record.reason ?? '')
@@ -171,7 +173,7 @@ export class Town implements AsyncDisposable {
 
   /** Lets the time pass in which two looks happen. */
   async twoLooks(): Promise<void> {
-    for (const wait of [10 * SECOND, 5 * SECOND]) {
+    for (const wait of [10 * SECOND_MS, 5 * SECOND_MS]) {
       this.pass(wait)
       await this.sweep()
     }
@@ -183,12 +185,12 @@ export class Town implements AsyncDisposable {
 }
 
 /** The failure of a call that was refused with this code. */
-export async function refused(call: Promise<unknown>, code: FailureCode): Promise<Failure> {
+export async function expectFailure(call: Promise<unknown>, code: FailureCode): Promise<ApiError> {
   const failure = await call.then(
     (value) => assert.fail(`expected ${code}, but got ${JSON.stringify(value)}`),
     (error: unknown) => error,
   )
-  if (!(failure instanceof Failure)) throw failure
+  if (!(failure instanceof ApiError)) throw failure
   assert.equal(failure.code, code, failure.message)
   return failure
 }

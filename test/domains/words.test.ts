@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RecordType } from '../tools/knot.ts'
-import { needs } from '../tools/part.ts'
-import { type Internet, MINUTE, type Person, PROXY, SECOND, startInternet, Town } from './town.ts'
+import { requires } from '../tools/part.ts'
+import {
+  DomainFixture,
+  MINUTE_MS,
+  PROXY,
+  SECOND_MS,
+  startTestDns,
+  type TestDns,
+  type TestUser,
+} from './town.ts'
 
 const EDGE = PROXY.replaceAll('.', '\\.')
 
@@ -134,22 +142,22 @@ const proofs: Case[] = [
   },
 ]
 
-describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
-  let internet: Internet
-  let town: Town
+describe('a domain says what is wrong with', requires('knot', 'unbound'), () => {
+  let internet: TestDns
+  let town: DomainFixture
   before(async () => {
-    internet = await startInternet()
-    town = await Town.build(internet)
+    internet = await startTestDns()
+    town = await DomainFixture.build(internet)
   })
   after(async () => {
     await town[Symbol.asyncDispose]()
     await internet[Symbol.asyncDispose]()
   })
 
-  const checked = async (person: Person, { domain, zone }: Case) => {
+  const checked = async (person: TestUser, { domain, zone }: Case) => {
     await town.add(person, domain)
     for (const [name, type, ...values] of zone) await internet.zone.set(name, type, ...values)
-    town.pass(4 * SECOND)
+    town.pass(4 * SECOND_MS)
     return town.domains.check(person.account, domain)
   }
 
@@ -189,7 +197,7 @@ describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
   })
 
   test('its DNS, when nothing answers', async () => {
-    await using cutOff = await Town.build({ ...internet, servers: '127.0.0.1:1' })
+    await using cutOff = await DomainFixture.build({ ...internet, servers: '127.0.0.1:1' })
     const person = await cutOff.person()
     await cutOff.add(person, 'www.silent.test')
     await cutOff.sweep()
@@ -205,7 +213,7 @@ describe('a domain says what is wrong with', needs('knot', 'unbound'), () => {
     assert.equal(checkedAt, new Date(cutOff.clock.now).toISOString())
     assert.equal(
       nextCheckAt,
-      new Date(cutOff.clock.now + MINUTE).toISOString(),
+      new Date(cutOff.clock.now + MINUTE_MS).toISOString(),
       'later than one that answers',
     )
   })

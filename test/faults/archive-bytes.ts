@@ -7,13 +7,13 @@ export type ArchiveType = 'application/x-tar' | 'application/gzip' | 'applicatio
 export const ARCHIVE_TYPES = ['application/x-tar', 'application/gzip', 'application/zip'] as const
 
 /** These files as one archive. */
-export async function archiveOf(type: ArchiveType, files: Iterable<[string, Buffer]>): Promise<Buffer> {
+export async function buildArchive(type: ArchiveType, files: Iterable<[string, Buffer]>): Promise<Buffer> {
   if (type === 'application/zip') return zip(files)
-  const tar = await tarOf(files)
+  const tar = await buildTar(files)
   return type === 'application/gzip' ? gzipSync(tar) : tar
 }
 
-function tarOf(files: Iterable<[string, Buffer]>): Promise<Buffer> {
+function buildTar(files: Iterable<[string, Buffer]>): Promise<Buffer> {
   const archive = pack()
   for (const [name, bytes] of files) archive.entry({ name, size: bytes.length }, bytes)
   archive.finalize()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
  * Takes something out of a module of the service as it is loaded: for `--import`, to show that a harness notices.
  * The service does not start when there is nothing to take out.
  */
-export function takeOut(module: string, what: RegExp, instead: string): void {
+export function mutateSource(module: string, what: RegExp, instead: string): void {
   registerHooks({
     load(url, context, next) {
       if (!url.endsWith(module)) return next(url, context)

@@ -39,7 +39,7 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
   const { report = () => undefined, signal } = options
   signal?.throwIfAborted()
   // In a group of its own, because it must clean up when that of a test file is killed.
-  const child = spawn(HARNESS, argumentsOf(options), {
+  const child = spawn(HARNESS, toArguments(options), {
     env: { ...process.env, NODE: process.execPath },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -56,10 +56,10 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
   child.stdin.end()
   const said = lines.join('\n')
   if (code !== 0 && code !== 1) throw new Error(`the power-cut harness failed:\n${said}`)
-  return resultOf(said)
+  return parseResult(said)
 }
 
-function argumentsOf({ cuts, seed, workers = 1, control }: CutOptions): string[] {
+function toArguments({ cuts, seed, workers = 1, control }: CutOptions): string[] {
   const careless = control && join(import.meta.dirname, CONTROLS[control])
   return [
     ...[
@@ -82,7 +82,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-function resultOf(said: string): CutResult {
+function parseResult(said: string): CutResult {
   const verdicts = [...said.matchAll(/^cut \d+: (ok|LOST), /gm)].map(([, verdict]) => verdict)
   const facts = [...said.matchAll(/(\d+) acknowledged facts/g)].map(([, count]) => Number(count))
   return {

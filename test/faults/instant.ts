@@ -5,12 +5,12 @@ import type { Random } from './random.ts'
 const STEP_BYTES = 4096
 
 /** Turns of the event loop between the last step and the instant: a finer measure than steps are. */
-const MOST_TURNS = 60
+const MAX_ROUNDS = 60
 
 /**
  * A point in the work of clients: after so many steps, where a step is a request, an answer, or 4 KB on their way.
  */
-export class Instant {
+export class KillPoint {
   readonly reached: Promise<void>
   readonly #come: () => void
   #stepsLeft: number
@@ -21,7 +21,7 @@ export class Instant {
     this.reached = promise
     this.#come = resolve
     this.#stepsLeft = random.between(1, mostSteps)
-    this.#turns = random.below(MOST_TURNS)
+    this.#turns = random.below(MAX_ROUNDS)
   }
 
   /** A transport that takes these steps. */

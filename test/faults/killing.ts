@@ -1,20 +1,20 @@
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
-import { Instant } from './instant.ts'
-import { Ledger } from './ledger.ts'
-import { Onlooker } from './onlooker.ts'
+import { KillPoint } from './instant.ts'
+import { AckLog } from './ledger.ts'
+import { ConsistencyReader } from './onlooker.ts'
 import { Publisher } from './publisher.ts'
 import type { Random } from './random.ts'
-import { faultsOfRemains } from './remains.ts'
+import { findOrphans } from './remains.ts'
 import { lastingPort, ServerProcess, signal } from './server-process.ts'
-import { Truth } from './truth.ts'
+import { StateVerifier } from './truth.ts'
 import { SiteVisitor } from './visitor.ts'
 
 const PUBLISHERS = 6
 const ONLOOKERS = 2
 
-/** Steps of clients (see `Instant`) before a kill. */
-const MOST_STEPS = 600
+/** Steps of clients (see `KillPoint`) before a kill. */
+const MAX_STEPS = 600
 
 /** What a kill hits: one worker, or everything. */
 export interface Target {
@@ -45,7 +45,7 @@ interface Plan extends Target {
 
 /** One data folder and what it goes through: start, compare with the ledger, publish, kill. */
 export class Killing {
-  readonly ledger = new Ledger()
+  readonly ledger = new AckLog()
   readonly faults: string[] = []
   readonly restarts: Restart[] = []
   looks = 0
@@ -55,7 +55,7 @@ export class Killing {
   #publishers: Publisher[] = []
   #server: ServerProcess | undefined
   #back = Promise.withResolvers<void>()
-  #instant: Instant
+  #instant: KillPoint
   #clients = new AbortController()
   #working: Promise<void> = Promise.resolve()
 
@@ -67,7 +67,7 @@ export class Killing {
     this.#options = options
     this.#random = options.random
     this.#port = port
-    this.#instant = new Instant(MOST_STEPS, options.random)
+    this.#instant = new KillPoint(MAX_STEPS, options.random)
   }
 
   /** Starts the service on what the last kill left, looks at that, publishes, kills; answers a line about it. */
@@ -90,7 +90,7 @@ export class Killing {
     this.ledger.touched = new Set(this.ledger.sites.values())
     await this.#compare(server)
     await server.stop()
-    this.faults.push(...(await faultsOfRemains(this.#options.data, this.ledger)))
+    this.faults.push(...(await findOrphans(this.#options.data, this.ledger)))
     this.faults.push(...this.ledger.surprises.map(({ sentence }) => `refused: ${sentence}`))
   }
 
@@ -118,7 +118,7 @@ export class Killing {
     using visitor = new SiteVisitor(this.#port)
     const transport = nodeTransport()
     const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
-    const truth = new Truth({ ledger: this.ledger, client, visitor })
+    const truth = new StateVerifier({ ledger: this.ledger, client, visitor })
     const found = await truth.aboutTouched(this.#random)
     transport.close()
     if (found.length > 0)
@@ -127,7 +127,7 @@ export class Killing {
 
   async #publishUntilKilled(server: ServerProcess, plan: Plan): Promise<void> {
     if (plan.newClients) this.#publishers = this.#newPublishers(server)
-    this.#instant = new Instant(MOST_STEPS, this.#random)
+    this.#instant = new KillPoint(MAX_STEPS, this.#random)
     let over = false
     const isOver = () => over || this.#options.signal?.aborted === true
     const lookingOn = this.#lookOn(isOver)
@@ -138,7 +138,7 @@ export class Killing {
     await Promise.race([this.#instant.reached, this.#working])
     if (plan.victim === 'worker') {
       signal(this.#random.pick(server.workers), 'SIGKILL')
-      this.#instant = new Instant(MOST_STEPS, this.#random)
+      this.#instant = new KillPoint(MAX_STEPS, this.#random)
       await Promise.race([this.#instant.reached, this.#working])
     }
     over = true
@@ -163,7 +163,7 @@ export class Killing {
       baseUrl: server.baseUrl,
       signal,
       send: (request) => this.#instant.counting(send)(request),
-      patience: { wait: () => this.#back.promise, random: Math.random, now: Date.now },
+      retryPolicy: { wait: () => this.#back.promise, random: Math.random, now: Date.now },
     })
     return Array.from({ length: PUBLISHERS }, () => {
       const options = { client, ledger: this.ledger, random: this.#random.fork() }
@@ -185,7 +185,7 @@ export class Killing {
 
   async #lookOn(enough: () => boolean): Promise<void> {
     const options = { port: this.#port, ledger: this.ledger, random: this.#random.fork() }
-    const onlookers = Array.from({ length: ONLOOKERS }, () => new Onlooker(options))
+    const onlookers = Array.from({ length: ONLOOKERS }, () => new ConsistencyReader(options))
     await Promise.all(onlookers.map((one) => one.look(enough)))
     for (const { faults, looks } of onlookers) {
       this.faults.push(...faults)

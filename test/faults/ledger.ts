@@ -51,7 +51,7 @@ export interface Waiting {
 }
 
 /** Everything that clients were told, and what they had asked for when they were told nothing more. */
-export class Ledger {
+export class AckLog {
   readonly sites = new Map<string, KnownSite>()
   readonly accounts = new Map<string, KnownAccount>()
   readonly surprises: Extract<Fact, { kind: 'surprise' }>[] = []
@@ -69,8 +69,8 @@ export class Ledger {
   }
 
   /** The ledger that these lines were kept of; a last line that was cut off is passed over. */
-  static read(text: string): Ledger {
-    const ledger = new Ledger()
+  static read(text: string): AckLog {
+    const ledger = new AckLog()
     const lines = text.split('\n')
     for (const line of lines.slice(0, -1)) ledger.add(JSON.parse(line) as Fact)
     return ledger

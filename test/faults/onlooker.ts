@@ -1,22 +1,22 @@
-import type { KnownSite, Ledger } from './ledger.ts'
+import type { AckLog, KnownSite } from './ledger.ts'
 import type { Random } from './random.ts'
-import { bytesOf, INDEX, SIBLING, versionIn } from './site-content.ts'
+import { generateBytes, INDEX, SIBLING, versionIn } from './site-content.ts'
 import { SiteVisitor, type Visit } from './visitor.ts'
 
-interface OnlookerOptions {
+interface ConsistencyReaderOptions {
   port: number
-  ledger: Ledger
+  ledger: AckLog
   random: Random
 }
 
 /** Looks at sites while they change, and never accepts parts of two versions. */
-export class Onlooker {
-  readonly #options: OnlookerOptions
+export class ConsistencyReader {
+  readonly #options: ConsistencyReaderOptions
   readonly faults: string[] = []
   /** How many looks there were that had to be of one version. */
   looks = 0
 
-  constructor(options: OnlookerOptions) {
+  constructor(options: ConsistencyReaderOptions) {
     this.#options = options
   }
 
@@ -55,7 +55,7 @@ export class Onlooker {
 function isWhole(path: string, { body }: Visit): boolean {
   const version = versionIn(body)
   const [part, size] = path === INDEX ? ['index', 800] : ['sibling', 3000]
-  return version !== undefined && body.equals(bytesOf({ seed: `${version}/${part}`, size }))
+  return version !== undefined && body.equals(generateBytes({ seed: `${version}/${part}`, size }))
 }
 
 function seen({ status, body }: Visit): string {

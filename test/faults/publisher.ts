@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { isSlipwayError, type Slipway, type SlipwayError } from '../../client/sdk/slipway.ts'
-import { ARCHIVE_TYPES, archiveOf } from './archive-bytes.ts'
-import type { Fact, KnownSite, Ledger } from './ledger.ts'
+import { ARCHIVE_TYPES, buildArchive } from './archive-bytes.ts'
+import type { AckLog, Fact, KnownSite } from './ledger.ts'
 import type { Random } from './random.ts'
-import { bytesOf, firstSite, type MadeSite, nextSite, publishFiles } from './site-content.ts'
+import { firstSite, generateBytes, type MadeSite, nextSite, publishFiles } from './site-content.ts'
 
 interface PublisherOptions {
   /** A client without a key. */
   client: Slipway
-  ledger: Ledger
+  ledger: AckLog
   random: Random
   /** The code in the newest letter to an address. */
   mailedCode: (email: string) => Promise<string>
@@ -23,10 +23,10 @@ interface Act {
 }
 
 /** Sites that a publisher works on at a time; more are left alone for good. */
-const MOST_SITES = 4
+const MAX_SITES = 4
 
 /** The service mails at most five codes an hour to an address. */
-const MOST_CODES = 4
+const MAX_CODES = 4
 
 /**
  * Somebody who publishes, updates, restores and deletes, one thing after another, and notes in the ledger what
@@ -73,7 +73,7 @@ export class Publisher {
     const random = this.#options.random
     if (this.#key === undefined) return { run: () => this.#signIn() }
     const site = this.#sites.length > 0 ? random.pick(this.#sites) : undefined
-    if (!site || (this.#sites.length < MOST_SITES && random.chance(0.3))) return { run: () => this.#begin() }
+    if (!site || (this.#sites.length < MAX_SITES && random.chance(0.3))) return { run: () => this.#begin() }
     const acts = site.email === undefined ? this.#actsOnAnonymous(site) : this.#actsOnOwned(site)
     return { site, run: random.pick(acts) }
   }
@@ -100,7 +100,7 @@ export class Publisher {
 
   /** A new key, which ends the one before: by a mailed code, or by the key itself when there were codes enough. */
   async #signIn(): Promise<void> {
-    if (this.#codes < MOST_CODES) return this.#signInByCode()
+    if (this.#codes < MAX_CODES) return this.#signInByCode()
     if (this.#key === undefined) return this.#becomeAnother()
     this.#add({ kind: 'wish for a key', email: this.#email })
     const { apiKey } = await this.#owner.newKey()
@@ -148,7 +148,7 @@ export class Publisher {
 
   async #beginByArchive(state: MadeSite, owned: boolean): Promise<void> {
     const contentType = this.#options.random.pick(ARCHIVE_TYPES)
-    const archive = await archiveOf(contentType, contents(state))
+    const archive = await buildArchive(contentType, contents(state))
     const answer = await this.#client(owned).publishArchive(archive, { contentType })
     this.#know(answer.slug, owned, answer.claimToken)
     this.#add({ kind: 'live', slug: answer.slug, versionId: answer.versionId, state })
@@ -172,7 +172,7 @@ export class Publisher {
   async #updateByArchive(site: KnownSite): Promise<void> {
     const state = this.#next(site)
     const contentType = this.#options.random.pick(ARCHIVE_TYPES)
-    const archive = await archiveOf(contentType, contents(state))
+    const archive = await buildArchive(contentType, contents(state))
     this.#add({ kind: 'wish', slug: site.slug, state })
     const { versionId } = await this.#owner.publishArchive(archive, { contentType, ...wayTo(site) })
     this.#add({ kind: 'live', slug: site.slug, versionId, state })
@@ -207,7 +207,8 @@ export class Publisher {
     const { upload } = await this.#owner.update(site.slug, {
       files: files.map(({ open: _, ...entry }) => entry),
     })
-    for (const target of upload.uploads) await this.#anonymous.upload(target, bytesOf(state[target.path]!))
+    for (const target of upload.uploads)
+      await this.#anonymous.upload(target, generateBytes(state[target.path]!))
     this.#add({ kind: 'waiting', slug: site.slug, versionId: upload.versionId, state })
   }
 
@@ -250,5 +251,5 @@ function wayTo({ slug, email, claimToken }: KnownSite): { slug: string; claimTok
 }
 
 function* contents(site: MadeSite): Generator<[string, Buffer]> {
-  for (const [path, file] of Object.entries(site)) yield [path, bytesOf(file)]
+  for (const [path, file] of Object.entries(site)) yield [path, generateBytes(file)]
 }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { readConfig } from '../../server/config.ts'
-import type { StoredFile } from '../../server/file.ts'
-import { makeLog } from '../../server/log.ts'
-import { type House, openHouse } from '../../server/service.ts'
-import { runByHand } from '../../server/sweeps/scheduler.ts'
-import { sweeps } from '../../server/sweeps/sweeps.ts'
-import type { KnownSite, Ledger } from './ledger.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import type { StoredFile } from '../../server/sites/manifest.ts'
+import type { AckLog, KnownSite } from './ledger.ts'
 import { type MadeSite, sha256 } from './site-content.ts'
 import type { Faults } from './truth.ts'
 
@@ -18,14 +18,14 @@ const SURE_VERSIONS = 8
  * blob has the bytes it is named after, the acknowledged versions are there; and all that again after every sweep
  * has run without a grace time. No service may run on the folder.
  */
-export async function faultsOfRemains(data: string, ledger: Ledger): Promise<Faults> {
+export async function findOrphans(data: string, ledger: AckLog): Promise<Faults> {
   const unsound = integrity(data)
   if (unsound.length > 0) return unsound
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  await using house = await openHouse(readConfig(settings), { log, version: 'test' })
+  await using house = await openForOperator(readConfig(settings), { log, version: 'test' })
   const faults = await new Remains(data, house).faults(ledger)
-  for (const sweep of sweeps) await runByHand(sweep, house.sweepOptions)
+  for (const sweep of sweeps) await runOnce(sweep, house.sweepOptions)
   return [
     ...faults,
     ...(await new Remains(data, house).faults(ledger)).map((fault) => `after the sweeps: ${fault}`),
@@ -40,15 +40,15 @@ function integrity(data: string): Faults {
 
 class Remains {
   readonly #data: string
-  readonly #house: House
+  readonly #house: OperatorContext
   readonly #wholeBlobs = new Map<string, string | undefined>()
 
-  constructor(data: string, house: House) {
+  constructor(data: string, house: OperatorContext) {
     this.#data = data
     this.#house = house
   }
 
-  async faults(ledger: Ledger): Promise<Faults> {
+  async faults(ledger: AckLog): Promise<Faults> {
     const faults: Faults = []
     for await (const hash of this.#house.blobs.list()) {
       const fault = await this.#faultOfBlob(hash)

@@ -63,7 +63,12 @@ export class ServerProcess implements AsyncDisposable {
     if (cores !== undefined) command.unshift('taskset', '-c', cores)
     this.child = spawn(command[0]!, command.slice(1), {
       cwd: root,
-      env: { ...withoutSettings(), UV_THREADPOOL_SIZE: '16', ...Object.fromEntries(own) },
+      env: {
+        ...withoutSettings(),
+        UV_THREADPOOL_SIZE: '16',
+        SLIPWAY_DISK_RESERVE: '0',
+        ...Object.fromEntries(own),
+      },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const gone = new AbortController()
@@ -132,7 +137,7 @@ export class ServerProcess implements AsyncDisposable {
     this.output.push(line)
     if (this.output.length > LINES_KEPT) this.output.shift()
     this.#baseUrl ||= /runs at (http:\S+)/.exec(line)?.[1] ?? ''
-    const letter = /"a letter was written to a file","to":"([^"]+)","code":"([^"]+)"/.exec(line)
+    const letter = /"message written to a file","to":"([^"]+)","code":"([^"]+)"/.exec(line)
     if (letter) this.#codes.set(letter[1]!, letter[2]!)
     this.#events.emit('line')
   }

@@ -30,7 +30,7 @@ const NAMES = [
 const TYPES: Record<string, string> = { html: 'text/html; charset=utf-8', js: 'text/javascript' }
 
 /** The bytes of a file: a line that says what it is, then what nobody could guess. */
-export function bytesOf({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): Buffer {
+export function generateBytes({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): Buffer {
   const noise = createHash('shake256', { outputLength: Math.ceil(size * 0.75) })
   return Buffer.from(`slipway ${seed}\n${noise.update(seed).digest('base64')}`).subarray(0, size)
 }
@@ -64,13 +64,13 @@ export function publishFiles(site: MadeSite, random: Random): PublishFile[] {
   return Object.entries(site).map(([path, file]) => ({
     path,
     size: file.size,
-    contentType: contentTypeOf(path),
+    contentType: guessContentType(path),
     ...(declared && { hash: file.hash }),
-    open: () => bytesOf(file),
+    open: () => generateBytes(file),
   }))
 }
 
-export function contentTypeOf(path: string): string {
+export function guessContentType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'text/plain; charset=utf-8'
 }
 
@@ -97,5 +97,5 @@ function sizeFor(random: Random): number {
 }
 
 function made(seed: string, size: number): MadeFile {
-  return { seed, size, hash: sha256(bytesOf({ seed, size })) }
+  return { seed, size, hash: sha256(generateBytes({ seed, size })) }
 }

@@ -1,13 +1,13 @@
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway.ts'
-import { inParallel } from '../../server/blobs/in-parallel.ts'
-import type { KnownAccount, KnownSite, Ledger, State, Waiting } from './ledger.ts'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import type { AckLog, KnownAccount, KnownSite, State, Waiting } from './ledger.ts'
 import type { Random } from './random.ts'
-import { bytesOf, firstSite, INDEX, type MadeSite, publishFiles, sha256 } from './site-content.ts'
+import { firstSite, generateBytes, INDEX, type MadeSite, publishFiles, sha256 } from './site-content.ts'
 import type { SiteVisitor, Visit } from './visitor.ts'
 
-interface TruthOptions {
-  ledger: Ledger
+interface StateVerifierOptions {
+  ledger: AckLog
   /** A client without a key. */
   client: Slipway
   visitor: SiteVisitor
@@ -20,12 +20,12 @@ export type Faults = string[]
  * Compares a running service with the ledger, through its two doors. What was in doubt is settled in the ledger by
  * what is found.
  */
-export class Truth {
-  readonly #ledger: Ledger
+export class StateVerifier {
+  readonly #ledger: AckLog
   readonly #client: Slipway
   readonly #visitor: SiteVisitor
 
-  constructor({ ledger, client, visitor }: TruthOptions) {
+  constructor({ ledger, client, visitor }: StateVerifierOptions) {
     this.#ledger = ledger
     this.#client = client
     this.#visitor = visitor
@@ -47,7 +47,7 @@ export class Truth {
   /** Every site, file by file: one whole version, and the one that was acknowledged unless another was asked for since. */
   async aboutSites(sites: Iterable<KnownSite>): Promise<Faults> {
     const faults: Faults = []
-    await inParallel(4, [...sites], async (site) => {
+    await forEachConcurrent(4, [...sites], async (site) => {
       const acknowledged = await this.#differences(site.slug, site.state)
       if (acknowledged.length === 0) return this.#ledger.settle(site.slug, site.state)
       const wished = site.wish === undefined ? undefined : await this.#differences(site.slug, site.wish)
@@ -110,7 +110,7 @@ export class Truth {
 
   async #aboutWaiting({ slug, versionId, state }: Waiting, owner: Slipway): Promise<Faults> {
     const { upload } = await owner.refresh(slug, { versionId })
-    for (const target of upload.uploads) await this.#client.upload(target, bytesOf(state[target.path]!))
+    for (const target of upload.uploads) await this.#client.upload(target, generateBytes(state[target.path]!))
     await this.#finalize(owner, { slug, versionId, state })
     this.#ledger.add({ kind: 'live', slug, versionId, state })
     const found = await this.#differences(slug, state)
@@ -124,7 +124,8 @@ export class Truth {
     } catch (error) {
       if (!isSlipwayError(error, 'UPLOADS_MISSING')) throw error
       const { upload } = await owner.refresh(slug, { versionId })
-      for (const target of upload.uploads) await this.#client.upload(target, bytesOf(state[target.path]!))
+      for (const target of upload.uploads)
+        await this.#client.upload(target, generateBytes(state[target.path]!))
       await owner.finalize(slug, { versionId })
     }
   }
@@ -139,7 +140,7 @@ export class Truth {
 
   async #differencesOfFiles(slug: string, state: MadeSite): Promise<string[]> {
     const found: string[] = []
-    await inParallel(8, Object.entries(state), async ([path, { hash, size }]) => {
+    await forEachConcurrent(8, Object.entries(state), async ([path, { hash, size }]) => {
       const { status, body } = await this.#visitor.get(slug, path).catch(brokenOff)
       if (status !== 200) found.push(`${path} is answered with ${status || 'a broken connection'}`)
       else if (sha256(body) !== hash) found.push(`${path} has other bytes (${body.length}, not ${size})`)

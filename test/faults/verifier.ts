@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
-import { Ledger } from './ledger.ts'
+import { AckLog } from './ledger.ts'
 import { Random } from './random.ts'
-import { faultsOfRemains } from './remains.ts'
+import { findOrphans } from './remains.ts'
 import { ServerProcess } from './server-process.ts'
-import { Truth } from './truth.ts'
+import { StateVerifier } from './truth.ts'
 import { SiteVisitor } from './visitor.ts'
 
 // For power-cut: `node verifier.ts DIR ACKS` starts the real service on what the power cut left in DIR and compares
@@ -14,7 +14,7 @@ import { SiteVisitor } from './visitor.ts'
 
 const [folder, acks] = process.argv.slice(2) as [string, string]
 const data = join(folder, 'data')
-const ledger = Ledger.read(readFileSync(acks, 'utf8'))
+const ledger = AckLog.read(readFileSync(acks, 'utf8'))
 const { sites, accounts, acknowledged, waiting } = ledger
 const told = `${acknowledged} acknowledged facts about ${sites.size} sites, ${accounts.size} accounts and ${waiting.length} waiting versions`
 
@@ -22,7 +22,7 @@ const faults = [
   ...ledger.surprises.filter(({ status }) => status < 500).map(({ sentence }) => `refused: ${sentence}`),
 ]
 try {
-  faults.push(...(await faultsOfService()), ...(await faultsOfRemains(data, ledger)))
+  faults.push(...(await faultsOfService()), ...(await findOrphans(data, ledger)))
 } catch (error) {
   faults.push(`it could not be verified: ${(error as Error).stack}`)
 }
@@ -35,7 +35,7 @@ async function faultsOfService(): Promise<string[]> {
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
   using visitor = new SiteVisitor(server.port)
-  const truth = new Truth({ ledger, client, visitor })
+  const truth = new StateVerifier({ ledger, client, visitor })
   const found = await truth.aboutTouched(new Random(1))
   transport.close()
   if (found.length > 0) found.push(`the service said:\n${server.output.slice(-20).join('\n')}`)

@@ -21,7 +21,7 @@ export class SiteVisitor implements Disposable {
     const asked = request({
       host: '127.0.0.1',
       port: this.#port,
-      path: addressOf(path),
+      path: toPath(path),
       headers: { host: `${host}.localhost:${this.#port}` },
       agent: this.#agent,
     })
@@ -38,6 +38,6 @@ export class SiteVisitor implements Disposable {
 }
 
 /** Where a file is found: a root document at the root. */
-function addressOf(path: string): string {
+function toPath(path: string): string {
   return path === 'index.html' ? '/' : `/${path.split('/').map(encodeURIComponent).join('/')}`
 }

@@ -1,4 +1,4 @@
-import { takeOut } from './careless.ts'
+import { mutateSource } from './careless.ts'
 
 // A control: this service acknowledges blobs that it never flushed.
-takeOut('/server/blobs/disk.ts', /\bhandle\.sync\(\)/g, 'Promise.resolve()')
+mutateSource('/server/blobs/disk.ts', /\bhandle\.sync\(\)/g, 'Promise.resolve()')

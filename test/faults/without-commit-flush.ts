@@ -1,4 +1,4 @@
-import { takeOut } from './careless.ts'
+import { mutateSource } from './careless.ts'
 
 // A control: this service acknowledges transactions that SQLite has not flushed.
-takeOut('/server/store/sqlite.ts', /\bFULL\b/g, 'NORMAL')
+mutateSource('/server/store/sqlite.ts', /\bFULL\b/g, 'NORMAL')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
-import { Ledger } from './ledger.ts'
+import { AckLog } from './ledger.ts'
 import { Publisher } from './publisher.ts'
 import { Random } from './random.ts'
 import { ServerProcess } from './server-process.ts'
@@ -25,7 +25,7 @@ const server = await ServerProcess.start({
   ...(values.import === undefined ? {} : { nodeArgs: ['--import', values.import] }),
 })
 const { send } = nodeTransport()
-const ledger = new Ledger((line) => appendFileSync(acks, line))
+const ledger = new AckLog((line) => appendFileSync(acks, line))
 const client = new Slipway({ baseUrl: server.baseUrl, send })
 const random = new Random(process.pid)
 const publishers = Array.from({ length: PUBLISHERS }, () => {

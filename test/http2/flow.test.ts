@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
-import { CODE, settingsFrame, TYPE } from '../../server/edge/lanes/http2/frame.ts'
+import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
-import { ask, comesTrue, Http2Fixture } from './http2-fixture.ts'
+import { ask, Http2Fixture, waitFor } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
 
 const BIG = noise(2_000_000)
@@ -51,7 +51,7 @@ test('streams with large bodies take turns, a frame each', async () => {
   const authority = fixture.edge.host(slug)
   for (const path of ['/one.bin', '/two.bin']) await fixture.edge.get(slug, path)
   const client = await greeted(settingsFrame([[4, 2 ** 30]]), getFrame(1, authority, '/one.bin'))
-  await comesTrue(() => client.bodies.get(1) === 65_535)
+  await waitFor(() => client.bodies.get(1) === 65_535)
   client.send(getFrame(3, authority, '/two.bin'))
   await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
   const before = client.came.length
@@ -93,7 +93,7 @@ test('what is asked at once is answered in full, whatever else has to be said in
 test('a body goes out byte by byte to a client that wants it so', async () => {
   const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
   for (let sent = 1; sent <= 4; sent++) {
-    await comesTrue(() => client.bodies.get(1) === sent)
+    await waitFor(() => client.bodies.get(1) === sent)
     if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, four(1)))
   }
   await client.ended(1)
@@ -104,14 +104,14 @@ test('a small answer is not held up by large ones whose clients do not take them
     frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)),
     ...[1, 3, 5, 7].map((stream) => getFrame(stream, host, '/big.bin')),
   )
-  await comesTrue(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
+  await waitFor(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
   client.send(getFrame(9, host))
   await client.ended(9)
 })
 
 test('an answer waits until its connection has a window again', async () => {
   const client = await greeted(getFrame(1, host, '/big.bin'))
-  await comesTrue(() => client.bodies.get(1) === 65_535)
+  await waitFor(() => client.bodies.get(1) === 65_535)
   client.send(getFrame(3, host))
   await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
   assert.equal(client.bodies.get(3), undefined)
@@ -153,7 +153,7 @@ test('a client may send a window and no more before its body is wanted', async (
   assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
   const told = more.length
   request.resume()
-  await comesTrue(
+  await waitFor(
     () => client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length > told,
   )
 })
@@ -178,19 +178,6 @@ test('an answer that nobody reads does not gather in memory', async () => {
   client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
   await client.ended(1)
   assert.equal(client.bodies.get(1), 20_000_000)
-})
-
-test('more requests than there is room for behind the lane are refused, and visitors are still served', async () => {
-  const api = (stream: number) => frame(TYPE.headers, 5, stream, block(get('api.test')))
-  const under = fixture.lane.relayed
-  fixture.lane.relayed = 10_000
-  const client = await greeted(api(1), getFrame(3, host))
-  assert.equal(await client.reset(1), CODE.refused)
-  await client.ended(3)
-  fixture.lane.relayed = under
-  client.send(api(5))
-  await client.ended(5)
-  assert.equal(fixture.lane.relayed, under)
 })
 
 test('who takes a request back ends it behind the lane too', async () => {
@@ -237,6 +224,24 @@ test('a client that asks whether its body is wanted is told', async () => {
   assert.equal(Buffer.concat(chunks).toString(), 'the body')
 })
 
+test('a client that announces trailers is answered as over HTTP/1.1', async () => {
+  const bodies: string[] = []
+  serve = async (request, response) => {
+    const chunks = await request.toArray()
+    bodies.push(Buffer.concat(chunks).toString())
+    response.end('served')
+  }
+  const client = await greeted(
+    frame(TYPE.headers, 5, 1, block(get('api.test', '/health', { trailer: 'x-sum' }))),
+    upload(3, { trailer: 'x-sum' }),
+    frame(TYPE.data, 0, 3, 'the body'),
+    frame(TYPE.headers, 5, 3, block({ 'x-sum': '1' })),
+  )
+  assert.equal(await client.status(1), 200)
+  assert.equal(await client.status(3), 200)
+  assert.deepEqual(bodies.toSorted(), ['', 'the body'])
+})
+
 test('what stands behind the lane hears of the caller as of any other', async () => {
   const seen = Promise.withResolvers<unknown[]>()
   serve = (request, response) => {
@@ -276,14 +281,59 @@ describe('a connection on which nothing moves', () => {
       mock.timers.tick(5000)
     }
     mock.timers.tick(10_000)
-    assert.equal(await client.goAway(), CODE.none)
+    assert.equal(await client.goAway(), CODE.noError)
     await client.closed
+  })
+
+  test('ends requests whose bodies come a byte at a time, whatever share of the body is there', async () => {
+    serve = () => undefined
+    const client = await greeted(upload(1, { 'content-length': '200' }), upload(3))
+    for (let seconds = 0; seconds < 75; seconds += 5) {
+      client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
+      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+      mock.timers.tick(5000)
+    }
+    assert.equal(await client.reset(1), CODE.cancel)
+    assert.equal(await client.reset(3), CODE.cancel)
+  })
+
+  test('goes on for an upload that keeps up a rate of a few KiB per second', async () => {
+    const done = Promise.withResolvers<void>()
+    serve = (request, response) => {
+      request.resume()
+      request.on('end', () => response.end(() => done.resolve()))
+    }
+    const client = await greeted(upload(1))
+    for (let seconds = 0; seconds < 150; seconds += 5) {
+      client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000)))
+      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+      mock.timers.tick(5000)
+    }
+    client.send(frame(TYPE.data, 1, 1))
+    await done.promise
+    await client.ended(1)
+  })
+
+  test('ends when its client makes room for a byte now and then', async () => {
+    const client = await greeted(
+      settingsFrame([[4, 2 ** 20]]),
+      getFrame(1, host, '/big.bin'),
+      getFrame(3, host, '/other.bin'),
+    )
+    const ours = fixture.sockets.at(-1)!
+    await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
+    for (let seconds = 0; seconds < 150 && !ours.destroyed; seconds += 5) {
+      client.send(frame(TYPE.windowUpdate, 0, 0, four(1)))
+      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+      mock.timers.tick(5000)
+    }
+    assert.ok(ours.destroyed)
   })
 
   test('ends streams that wait for their clients, while others go on', async () => {
     serve = () => undefined
     const client = await greeted(getFrame(1, host, '/big.bin'), upload(3))
-    await comesTrue(() => client.bodies.get(1) === 65_535)
+    await waitFor(() => client.bodies.get(1) === 65_535)
     for (let seconds = 0; seconds < 75; seconds += 5) {
       client.send(frame(TYPE.windowUpdate, 0, 0, four(100)), getFrame(11 + 2 * seconds, host))
       await client.ended(11 + 2 * seconds)
@@ -297,6 +347,6 @@ describe('a connection on which nothing moves', () => {
 
 test('nothing of all this is a failure of the service, and nothing is left of it', async () => {
   for (const socket of fixture.sockets) socket.destroy()
-  await comesTrue(() => fixture.lane.relayed === 0)
+  await waitFor(() => fixture.lane.relayed === 0)
   assert.deepEqual(fixture.logged, [])
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { HEADER, settingsFrame, TYPE } from '../../server/edge/lanes/http2/frame.ts'
-import { PREFACE } from '../../server/edge/lanes/http2/frame-reader.ts'
+import { FRAME_HEADER_BYTES, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
+import { PREFACE } from '../../server/net/http2/frame-reader.ts'
 import { numbers } from '../api/random.ts'
-import { comesTrue, Http2Fixture } from './http2-fixture.ts'
+import { Http2Fixture, waitFor } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO } from './raw-client.ts'
 
 /** `SESSIONS=100000 SEED=…` makes it longer, or the same as another time. */
@@ -91,7 +91,7 @@ test('whatever a client sends, the service goes on and forgets it', async (t) =>
     answers += client.came.filter(({ type }) => type === TYPE.headers).length
     farewells += client.came.filter(({ type }) => type === TYPE.goAway).length
     client.socket.destroy()
-    await comesTrue(() => ours.destroyed)
+    await waitFor(() => ours.destroyed)
   }
   t.diagnostic(`${answers} answers, ${farewells} farewells`)
   assert.ok(answers > SESSIONS && farewells > SESSIONS / 10)
@@ -105,6 +105,6 @@ test('whatever a client sends, the service goes on and forgets it', async (t) =>
 /** Whether the last frame is whole: else what follows is its payload. */
 function isWhole(bytes: Buffer): boolean {
   let at = PREFACE.length
-  while (at + HEADER <= bytes.length) at += HEADER + bytes.readUIntBE(at, 3)
+  while (at + FRAME_HEADER_BYTES <= bytes.length) at += FRAME_HEADER_BYTES + bytes.readUIntBE(at, 3)
   return at === bytes.length
 }

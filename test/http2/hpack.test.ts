@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { FieldDecoder } from '../../server/edge/lanes/http2/hpack/decoder.ts'
-import { encodeAnswer } from '../../server/edge/lanes/http2/hpack/encoder.ts'
-import { huffmanDecoded } from '../../server/edge/lanes/http2/hpack/huffman.ts'
+import { HpackDecoder } from '../../server/net/http2/hpack/decoder.ts'
+import { encodeHeaders } from '../../server/net/http2/hpack/encoder.ts'
+import { huffmanDecode } from '../../server/net/http2/hpack/huffman.ts'
+import { numbers } from '../api/random.ts'
 
-function decoded(decoder: FieldDecoder, hex: string): string[] | undefined {
+function decoded(decoder: HpackDecoder, hex: string): string[] | undefined {
   const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex')
   return decoder.decode(bytes, 0, bytes.length)?.fields.map(({ name, value }) => `${name}: ${value}`)
+}
+
+/** An indexed field (RFC 7541, 6.1), up to index 254. */
+function indexed(index: number): string {
+  const bytes = index < 127 ? [0x80 | index] : [0xff, index - 127]
+  return Buffer.from(bytes).toString('hex')
 }
 
 const REQUESTS = [
@@ -83,7 +90,7 @@ describe('a header block is read as in the examples of RFC 7541', () => {
   ]
   for (const [what, blocks, lists] of examples) {
     test(what, () => {
-      const decoder = new FieldDecoder()
+      const decoder = new HpackDecoder()
       assert.deepEqual(
         blocks.map((hex) => decoded(decoder, hex.replaceAll(/\s/g, ''))),
         lists,
@@ -108,12 +115,12 @@ describe('a header block that says nothing is refused', () => {
     ['Huffman code that is padded with a whole byte', '008207ff00'],
     ['Huffman code that is padded with zeros', '00811800'],
   ] as const) {
-    test(what, () => assert.equal(decoded(new FieldDecoder(), hex), undefined))
+    test(what, () => assert.equal(decoded(new HpackDecoder(), hex), undefined))
   }
 })
 
 test('a field that is larger than the table empties it, and nothing is remembered', () => {
-  const decoder = new FieldDecoder()
+  const decoder = new HpackDecoder()
   decoded(decoder, '400161 0162'.replaceAll(' ', ''))
   assert.deepEqual(decoded(decoder, 'be'), ['a: b'])
   const long = Buffer.from(`\x40\x01a\x7f\xd1\x1f${'x'.repeat(4176)}`, 'latin1')
@@ -121,8 +128,40 @@ test('a field that is larger than the table empties it, and nothing is remembere
   assert.equal(decoded(decoder, 'be'), undefined)
 })
 
+test('a table that is filled and emptied keeps its newest fields, and is not moved each time', (t) => {
+  const pick = numbers(t)
+  const decoder = new HpackDecoder()
+  const { splice } = Array.prototype
+  let moves = 0
+  Object.defineProperty(Array.prototype, 'splice', {
+    configurable: true,
+    writable: true,
+    value(...given: [number, number]) {
+      moves++
+      return splice.apply(this, given)
+    },
+  })
+  t.after(() => Object.defineProperty(Array.prototype, 'splice', { value: splice }))
+  const table: string[] = []
+  for (let count = 0; count < 2000; count++) {
+    const value = 'v'.repeat(pick(pick(20) === 0 ? 120 : 3))
+    const name = String.fromCharCode(97 + pick(26))
+    const literal = Buffer.from(`\x40\x01${name}${String.fromCharCode(value.length)}${value}`, 'latin1')
+    assert.deepEqual(
+      decoder.decode(literal, 0, literal.length)!.fields.map((one) => `${one.name}: ${one.value}`),
+      [`${name}: ${value}`],
+    )
+    table.unshift(`${name}: ${value}`)
+    while (table.reduce((sum, one) => sum + one.length - 2 + 32, 0) > 4096) table.pop()
+    const at = pick(table.length)
+    assert.deepEqual(decoded(decoder, indexed(62 + at)), [table[at]])
+    assert.equal(decoded(decoder, indexed(62 + table.length)), undefined)
+  }
+  assert.equal(moves, 0)
+})
+
 test('a short block that stands for much is read to its end and not gathered', () => {
-  const decoder = new FieldDecoder()
+  const decoder = new HpackDecoder()
   const big = Buffer.from(`\x40\x01a\x7f\x81\x1e${'x'.repeat(3968)}`, 'latin1')
   decoder.decode(big, 0, big.length)
   const bomb = Buffer.alloc(16_000, 0xbe)
@@ -132,7 +171,7 @@ test('a short block that stands for much is read to its end and not gathered', (
 })
 
 test('a short block that names a long name again and again is not looked through each time', (t) => {
-  const decoder = new FieldDecoder()
+  const decoder = new HpackDecoder()
   const name = Buffer.from(`\x40\x7f\x81\x1e${'x'.repeat(3968)}\x00`, 'latin1')
   decoder.decode(name, 0, name.length)
   const bomb = Buffer.from('\x0f\x2f\x00'.repeat(5000), 'latin1')
@@ -148,9 +187,9 @@ test('an answer says its status and its lines in a way that needs no memory', ()
     [200, undefined],
     [451, 'Mon, 21 Oct 2013 20:13:21 GMT'],
   ] as const) {
-    const bytes = encodeAnswer(status, date, lines)
+    const bytes = encodeHeaders(status, date, lines)
     for (let time = 0; time < 2; time++) {
-      assert.deepEqual(decoded(new FieldDecoder(), bytes.toString('hex')), [
+      assert.deepEqual(decoded(new HpackDecoder(), bytes.toString('hex')), [
         `:status: ${status}`,
         ...(date ? [`date: ${date}`] : []),
         'content-type: text/plain',
@@ -163,5 +202,5 @@ test('an answer says its status and its lines in a way that needs no memory', ()
 })
 
 test('Huffman code of nothing is nothing', () => {
-  assert.equal(huffmanDecoded(Buffer.alloc(0), 0, 0), '')
+  assert.equal(huffmanDecode(Buffer.alloc(0), 0, 0), '')
 })

@@ -1,29 +1,32 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { serveVisit } from '../../server/edge/lanes/http-lane.ts'
-import { Http2Lane } from '../../server/edge/lanes/http2/http2-lane.ts'
-import type { readInto } from '../../server/edge/lanes/read-into.ts'
-import { makeLog } from '../../server/log.ts'
-import { Budget } from '../../server/memory/kept.ts'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { MemoryBudget } from '../../server/lib/lru-cache.ts'
+import { handleSiteRequest } from '../../server/net/http1/node-handler.ts'
+import { Http2Server } from '../../server/net/http2/http2-server.ts'
+import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { EdgeFixture } from '../edge-fixture.ts'
 import { RawClient } from './raw-client.ts'
 import { selfSigned } from './self-signed.ts'
 
-export interface H2Answer {
+export interface H2Response {
   status: number
   headers: Record<string, unknown>
   body: Buffer
 }
 
 interface FixtureOptions {
-  read?: typeof readInto
+  read?: typeof readIntoSharedBuffer
   /** Who answers what the lane does not; else the edge does. */
   parse?: (socket: Duplex) => void
+  clientMemory?: ClientMemory
+  trustedProxies?: number
 }
 
 const certificate = await selfSigned('sites.test')
@@ -31,8 +34,9 @@ const certificate = await selfSigned('sites.test')
 /** A lane of HTTP/2 behind TLS on a port of its own, over a real edge. */
 export class Http2Fixture {
   readonly edge: EdgeFixture
-  readonly lane: Http2Lane
-  readonly budget = new Budget(2 ** 21)
+  readonly lane: Http2Server
+  readonly budget = new MemoryBudget(2 ** 21)
+  readonly clientMemory: ClientMemory
   /** What the log says of connections that failed. */
   readonly logged: string[] = []
   /** Node's parser, as far as this fixture brings it. */
@@ -43,14 +47,20 @@ export class Http2Fixture {
   readonly #tls = createTlsServer({ ...certificate, ALPNProtocols: ['h2'], allowHalfOpen: true })
   readonly #stack = new AsyncDisposableStack()
 
-  private constructor(edge: EdgeFixture, { read, parse }: FixtureOptions) {
+  private constructor(
+    edge: EdgeFixture,
+    { read, parse, clientMemory = roomyMemory(), trustedProxies = 0 }: FixtureOptions,
+  ) {
     this.edge = edge
-    this.server = createServer((request, response) => serveVisit(edge.edge, request, response))
+    this.clientMemory = clientMemory
+    this.server = createServer((request, response) => handleSiteRequest(edge.edge, request, response))
     const log = makeLog({ level: 'debug', text: true, write: (line) => void this.logged.push(line) })
-    this.lane = new Http2Lane({
+    this.lane = new Http2Server({
       edge: edge.edge,
       clock: () => edge.clock.now,
       budget: this.budget,
+      clientMemory,
+      trustedProxies,
       parse: parse ?? ((socket) => void this.server.emit('connection', socket)),
       log,
       ...(read && { read }),
@@ -76,7 +86,7 @@ export class Http2Fixture {
     this.#stack.defer(() => {
       server.close()
       this.lane.close()
-      this.lane.cut()
+      this.lane.destroy()
     })
   }
 
@@ -93,12 +103,17 @@ export class Http2Fixture {
   }
 
   /** A client that sends whatever frames it is told to. */
-  async raw(): Promise<RawClient> {
-    const socket = connectTls({ port: this.port, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+  async raw(localAddress = '127.0.0.1'): Promise<RawClient> {
+    const tcp = connectTcp({ host: '127.0.0.1', port: this.port, localAddress, noDelay: true })
+    const socket = connectTls({ socket: tcp, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
     this.#stack.defer(() => void socket.destroy())
     await Promise.all([once(socket, 'secureConnect'), once(this.#tls, 'secureConnection')])
     return new RawClient(socket)
   }
+}
+
+function roomyMemory(): ClientMemory {
+  return new ClientMemory({ totalBytes: 2 ** 26, perNetworkBytes: 2 ** 26 })
 }
 
 /** Asks for something and gives back all of the answer. */
@@ -106,7 +121,7 @@ export async function ask(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
   body?: string | Buffer,
-): Promise<H2Answer> {
+): Promise<H2Response> {
   const stream = session.request(headers, { endStream: body === undefined })
   if (body !== undefined) stream.end(body)
   const chunks: Buffer[] = []
@@ -121,7 +136,7 @@ export async function ask(
 }
 
 /** Other visits go on until this holds: time passes, and nothing is waited for. */
-export async function comesTrue(holds: () => boolean): Promise<void> {
+export async function waitFor(holds: () => boolean): Promise<void> {
   for (let round = 0; round < 100_000; round++) {
     if (holds()) return
     await turn()

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { readChunks, readInto } from '../../server/edge/lanes/read-into.ts'
+import { readFromStream, readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { numbers } from '../api/random.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
 import { startTestService } from '../service.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { ask, Http2Fixture } from './http2-fixture.ts'
 
 const run = promisify(execFile)
@@ -80,7 +80,7 @@ const HEADERS: Record<string, string>[] = [
   { expect: '100-continue' },
 ]
 
-for (const read of [readInto, readChunks]) {
+for (const read of [readIntoSharedBuffer, readFromStream]) {
   describe(`a lane of HTTP/2 that reads by ${read.name}`, () => {
     let fixture: Http2Fixture
     let session: ClientHttp2Session
@@ -126,7 +126,7 @@ for (const read of [readInto, readChunks]) {
     })
 
     test('gives whole files, cold and warm, many at a time', async () => {
-      fixture.edge.edge.forget([slug])
+      fixture.edge.edge.invalidate([slug])
       const paths = Array.from({ length: 30 }, (_, index) => ['/big.bin', '/middle.bin', '/'][index % 3]!)
       const answers = await Promise.all(
         paths.map((path) => ask(session, { ':path': path, ':authority': host })),
@@ -187,8 +187,8 @@ for (const read of [readInto, readChunks]) {
           fixture.edge.clock.now += 1000
         }
       }
-      const { held, limit } = fixture.budget
-      assert.ok(held > limit / 2 && held <= limit, `${held} of ${limit} bytes`)
+      const { usedBytes, limit } = fixture.budget
+      assert.ok(usedBytes > limit / 2 && usedBytes <= limit, `${usedBytes} of ${limit} bytes`)
     })
 
     test('obeys a client that wants no table', async () => {
@@ -216,7 +216,7 @@ for (const read of [readInto, readChunks]) {
       await assert.rejects(ask(session, { ':path': '/a.bin', ':authority': authority }))
       blobs.read = original
       assert.equal((await ask(session, { ':path': '/b.txt', ':authority': authority })).body.toString(), 'b')
-      assert.ok(fixture.edge.logged.some(({ message }) => message === 'a published file cannot be read'))
+      assert.ok(fixture.edge.logged.some(({ message }) => message === 'cannot read a published file'))
       fixture.edge.logged.length = 0
     })
 
@@ -241,7 +241,7 @@ for (const read of [readInto, readChunks]) {
 }
 
 describe('common clients of HTTP/2', () => {
-  test('curl uploads through the API and downloads what it gave', needs('curl'), async () => {
+  test('curl uploads through the API and downloads what it gave', requires('curl'), async () => {
     await using service = await startTestService()
     await using fixture = await Http2Fixture.start({
       parse: (socket) => {
@@ -294,7 +294,7 @@ describe('common clients of HTTP/2', () => {
     assert.match(refused, /4\d\d$/)
   })
 
-  test('h2load gets nothing but answers', needs('h2load'), async () => {
+  test('h2load gets nothing but answers', requires('h2load'), async () => {
     await using fixture = await Http2Fixture.start()
     const slug = await fixture.edge.publish({ 'a.bin': noise(4096), 'b.bin': noise(100_000) })
     const urls = ['a', 'b'].map((name) => `https://${fixture.edge.host(slug)}:${fixture.port}/${name}.bin`)

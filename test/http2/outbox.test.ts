@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { Outbox } from '../../server/edge/lanes/http2/outbox.ts'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { WriteBuffer } from '../../server/net/http2/write-buffer.ts'
 import { numbers } from '../api/random.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
 
 test('what is sent over several connections at once arrives on each as it was sent', async (t) => {
   const pick = numbers(t)
+  const memory = new ClientMemory({ totalBytes: 2 ** 26, perNetworkBytes: 2 ** 26 })
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const sockets: Socket[] = []
@@ -15,14 +17,19 @@ test('what is sent over several connections at once arrives on each as it was se
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const pairs: { outbox: Outbox; sent: Buffer[]; came: Buffer[]; ended: Promise<unknown> }[] = []
+  const pairs: { outbox: WriteBuffer; sent: Buffer[]; came: Buffer[]; ended: Promise<unknown> }[] = []
   for (let count = 0; count < 3; count++) {
     const theirs = connect((server.address() as AddressInfo).port, '127.0.0.1')
     const [ours] = (await once(server, 'connection')) as [Socket]
     sockets.push(ours, theirs)
     const came: Buffer[] = []
     theirs.on('data', (chunk: Buffer) => came.push(chunk))
-    pairs.push({ outbox: new Outbox(ours), sent: [], came, ended: once(theirs, 'end') })
+    pairs.push({
+      outbox: new WriteBuffer(ours, memory.reserve('127.0.0.1')),
+      sent: [],
+      came,
+      ended: once(theirs, 'end'),
+    })
   }
   for (let turn = 0; turn < 150; turn++) {
     const { outbox, sent } = pairs[pick(3)]!

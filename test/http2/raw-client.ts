@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls'
-import { HEADER, settingsFrame, TYPE, writeFrameHead } from '../../server/edge/lanes/http2/frame.ts'
-import { PREFACE } from '../../server/edge/lanes/http2/frame-reader.ts'
+import { FRAME_HEADER_BYTES, settingsFrame, TYPE, writeFrameHead } from '../../server/net/http2/frame.ts'
+import { PREFACE } from '../../server/net/http2/frame-reader.ts'
 
 /** A frame as it came. */
 export interface CameFrame {
@@ -16,7 +16,7 @@ export const HELLO = Buffer.concat([PREFACE, settingsFrame([])])
 /** A frame of any kind. */
 export function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
   const bytes = Buffer.from(payload as string, 'latin1')
-  const head = Buffer.alloc(HEADER)
+  const head = Buffer.alloc(FRAME_HEADER_BYTES)
   writeFrameHead(head, 0, { type, flags, stream, length: bytes.length })
   return Buffer.concat([head, bytes])
 }
@@ -57,6 +57,8 @@ export class RawClient {
   readonly came: CameFrame[] = []
   /** Bytes of bodies that came, by stream. */
   readonly bodies = new Map<number, number>()
+  /** Called for each frame as it comes. */
+  onFrame: ((frame: CameFrame) => void) | undefined
   /** Resolves once the server has ended the connection. */
   readonly closed: Promise<void>
   #rest = Buffer.alloc(0)
@@ -82,7 +84,7 @@ export class RawClient {
     for (;;) {
       const found = this.came.find(holds)
       if (found) return found
-      if (this.socket.destroyed) throw new Error(`it did not come: ${JSON.stringify(this.told())}`)
+      if (this.socket.destroyed) throw new Error(`it did not come: ${JSON.stringify(this.told().slice(-20))}`)
       await new Promise<void>((resolve) => {
         this.#watchers.add(resolve)
       })
@@ -128,14 +130,17 @@ export class RawClient {
 
   #take(chunk: Buffer): void {
     this.#rest = Buffer.concat([this.#rest, chunk])
-    while (this.#rest.length >= HEADER) {
-      const end = HEADER + this.#rest.readUIntBE(0, 3)
+    while (this.#rest.length >= FRAME_HEADER_BYTES) {
+      const end = FRAME_HEADER_BYTES + this.#rest.readUIntBE(0, 3)
       if (this.#rest.length < end) break
       const [type, flags] = [this.#rest[3]!, this.#rest[4]!]
       const stream = this.#rest.readUInt32BE(5)
-      this.came.push({ type, flags, stream, payload: Buffer.from(this.#rest.subarray(HEADER, end)) })
-      if (type === TYPE.data) this.bodies.set(stream, (this.bodies.get(stream) ?? 0) + end - HEADER)
+      const came = { type, flags, stream, payload: Buffer.from(this.#rest.subarray(FRAME_HEADER_BYTES, end)) }
+      this.came.push(came)
+      if (type === TYPE.data)
+        this.bodies.set(stream, (this.bodies.get(stream) ?? 0) + end - FRAME_HEADER_BYTES)
       this.#rest = this.#rest.subarray(end)
+      this.onFrame?.(came)
     }
     this.#tell()
   }

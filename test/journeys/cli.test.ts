@@ -9,14 +9,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { lastingPort, ServerProcess } from '../faults/server-process.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { Person, root } from './person.ts'
-import { Road } from './road.ts'
-import { addressOf, served } from './served.ts'
+import { CliUser, root } from './person.ts'
+import { FlakyProxy } from './road.ts'
+import { served, toUrl } from './served.ts'
 
 /** A service and somebody with a small site in `site/`. */
 async function setting(settings: Record<string, string> = {}) {
   const service = await startTestService(settings)
-  const person = new Person(service.baseUrl)
+  const person = new CliUser(service.baseUrl)
   person.write({ 'site/index.html': '<h1>one</h1>', 'site/style.css': 'h1 { color: red }' })
   return {
     service,
@@ -29,7 +29,7 @@ async function setting(settings: Record<string, string> = {}) {
 }
 
 /** Signs in as a program does, with the code from the letter. */
-async function signIn(person: Person, service: RunningService, email: string): Promise<void> {
+async function signIn(person: CliUser, service: RunningService, email: string): Promise<void> {
   assert.equal((await person.slipway('login', '--email', email)).code, 0)
   const code = await service.mailedCode(email)
   assert.equal((await person.slipway('login', '--email', email, '--code', code)).code, 0)
@@ -52,7 +52,7 @@ describe('a folder that is published', () => {
     )
     assert.equal(await textAt(stdout.trim()), '<h1>one</h1>')
     assert.equal(
-      (await served(addressOf(stdout.trim(), 'style.css'))).headers['content-type'],
+      (await served(toUrl(stdout.trim(), 'style.css'))).headers['content-type'],
       'text/css; charset=utf-8',
     )
   })
@@ -82,7 +82,7 @@ describe('a folder that is published', () => {
     const { code, stdout } = await all.person.slipway('publish', 'site')
     assert.equal(code, 0)
     for (const [path, body] of Object.entries(files)) {
-      const { status, body: came } = await served(addressOf(stdout.trim(), path))
+      const { status, body: came } = await served(toUrl(stdout.trim(), path))
       assert.equal(status, 200, path)
       assert.ok(came.equals(Buffer.from(body)), path)
     }
@@ -105,11 +105,11 @@ describe('a folder that is published', () => {
       stderr,
       /^Left out: \.DS_Store, \.env, \.env\.local, \.git\/, \.slipwayignore, node_modules\/, notes\/, server\.key\nLeft out, being empty: void\.txt\n/,
     )
-    assert.equal((await served(addressOf(stdout.trim(), '.well-known/security.txt'))).status, 200)
+    assert.equal((await served(toUrl(stdout.trim(), '.well-known/security.txt'))).status, 200)
     const again = await all.person.slipway('publish', '.')
     assert.match(again.stderr, /\.slipway\//)
     for (const path of [...kept, 'notes/plan.md', 'void.txt', '.slipwayignore', '.slipway/site.json']) {
-      assert.equal((await served(addressOf(stdout.trim(), path))).status, 404, path)
+      assert.equal((await served(toUrl(stdout.trim(), path))).status, 404, path)
     }
   })
 
@@ -143,13 +143,13 @@ describe('a publish that is cut short', () => {
 
   async function assertAllServed(siteUrl: string): Promise<void> {
     for (const [path, body] of Object.entries(many)) {
-      const { status, body: came } = await served(addressOf(siteUrl, path.slice('site/'.length)))
+      const { status, body: came } = await served(toUrl(siteUrl, path.slice('site/'.length)))
       assert.ok(status === 200 && came.equals(body), path)
     }
   }
 
   it('by the end of the command goes on where it was', async () => {
-    await using road = await Road.build()
+    await using road = await FlakyProxy.build()
     await using all = await setting({ BASE_URL: road.url })
     road.leadTo(all.service.port)
     all.person.write(many)
@@ -168,7 +168,7 @@ describe('a publish that is cut short', () => {
   })
 
   it('by Ctrl-C ends in good order, says so, and goes on where it was', async () => {
-    await using road = await Road.build()
+    await using road = await FlakyProxy.build()
     await using all = await setting({ BASE_URL: road.url })
     road.leadTo(all.service.port)
     all.person.write(many)
@@ -186,7 +186,7 @@ describe('a publish that is cut short', () => {
   })
 
   it('by a kill of the server outlasts it, when the server comes back soon', async () => {
-    await using road = await Road.build()
+    await using road = await FlakyProxy.build()
     const data = await mkdtemp(join(tmpdir(), 'slipway-killed-'))
     await using cleaning = new AsyncDisposableStack()
     cleaning.defer(() => rm(data, { recursive: true, force: true }))
@@ -194,7 +194,7 @@ describe('a publish that is cut short', () => {
     const options = { data, settings: { BASE_URL: road.url, PORT: String(port) } }
     road.leadTo(port)
     const server = cleaning.use(await ServerProcess.start(options))
-    using person = new Person(road.url)
+    using person = new CliUser(road.url)
     person.write(many)
     const blocked = road.blockAfter(HALF)
     const { ended } = person.start('publish', 'site')
@@ -316,7 +316,7 @@ describe('a command that cannot work', () => {
     other.listen(0, 'localhost')
     await once(other, 'listening')
     const url = `http://localhost:${(other.address() as AddressInfo).port}`
-    using person = new Person(url)
+    using person = new CliUser(url)
     person.write({ 'site/index.html': 'x' })
     const { code, stdout, stderr } = await person.slipway('publish', 'site')
     assert.deepEqual([code, stdout], [1, ''])
@@ -325,7 +325,7 @@ describe('a command that cannot work', () => {
   })
 
   it('against nobody says so at once', async () => {
-    using person = new Person(`http://localhost:${await lastingPort()}`)
+    using person = new CliUser(`http://localhost:${await lastingPort()}`)
     person.write({ 'site/index.html': 'x' })
     const { code, stderr } = await person.slipway('publish', 'site')
     assert.equal(code, 1)

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { startTestService } from '../service.ts'
-import { needs } from '../tools/part.ts'
-import { Person, root } from './person.ts'
-import { addressOf, served } from './served.ts'
+import { requires } from '../tools/part.ts'
+import { CliUser, root } from './person.ts'
+import { served, toUrl } from './served.ts'
 
 /** What the README says to type, in the order in which it stands there. */
 const [oneRequest, threeSteps, ...more] = blocksAfter('<!-- tested: test/journeys/curl.test.ts')
@@ -16,7 +16,7 @@ const FILES = {
   'style.css': 'h1 { color: teal }',
 }
 
-describe('what the README says to type with curl', needs('curl'), () => {
+describe('what the README says to type with curl', requires('curl'), () => {
   it('publishes a whole folder in one request', async () => {
     const files = { ...FILES, 'img/a b.png': randomBytes(300_000), 'data.json': '{' }
     await assertPublishes(oneRequest, files)
@@ -36,7 +36,7 @@ async function assertPublishes(
   files: Record<string, string | Buffer>,
 ): Promise<void> {
   await using service = await startTestService()
-  using person = new Person(service.baseUrl)
+  using person = new CliUser(service.baseUrl)
   person.write(Object.fromEntries(Object.entries(files).map(([path, body]) => [`folder/${path}`, body])))
   const { code, stdout, stderr } = await person.shell(
     line!.replaceAll('http://localhost:8080', service.baseUrl),
@@ -45,7 +45,7 @@ async function assertPublishes(
   const last = JSON.parse(stdout.trim().split('\n').at(-1)!)
   assert.equal(last.success, true)
   for (const [path, body] of Object.entries(files)) {
-    const { status, body: came } = await served(addressOf(last.siteUrl, path))
+    const { status, body: came } = await served(toUrl(last.siteUrl, path))
     assert.ok(status === 200 && came.equals(Buffer.from(body)), path)
   }
   const visited = await person.shell(`curl -sS '${last.siteUrl}'`)

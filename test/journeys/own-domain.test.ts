@@ -9,22 +9,22 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import type { DomainRecord } from '../../client/wire.ts'
-import { type Account, Api, HOUR } from '../api/api.ts'
-import { type Internet, PROXY, startInternet } from '../domains/town.ts'
+import { type Account, Api, HOUR_MS } from '../api/api.ts'
+import { PROXY, startTestDns, type TestDns } from '../domains/town.ts'
 import { run as runProgram } from '../operator/program.ts'
 import { openBrowser } from '../tools/chromium.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
 
 // From two records in a DNS form to https://www.example.test/ in a browser: a real resolver before a real authoritative
 // server, a real CA that knocks on this service's own ports, and real clients that trust nothing but that CA's root.
 
-const SECOND = 1000
+const SECOND_MS = 1000
 const run = promisify(execFile)
 
-describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', 'chromium'), () => {
-  let internet: Internet
+describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl', 'chromium'), () => {
+  let internet: TestDns
   let pebble: Pebble
   let api: Api
   let owner: Account & { slug: string }
@@ -33,7 +33,7 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
 
   before(async () => {
     ports = { http: await freePort(), https: await freePort() }
-    internet = await startInternet()
+    internet = await startTestDns()
     pebble = await startPebble({ httpPort: ports.http, tlsPort: ports.https })
     api = await Api.start({
       HOST: '127.0.0.1',
@@ -70,7 +70,7 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
       await api.sweep('certificates')
       const record = await owner.client.checkDomain(domain)
       if (wanted(record)) return record
-      api.pass(4 * SECOND)
+      api.pass(4 * SECOND_MS)
     }
   }
 
@@ -121,7 +121,7 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
     const active = await until('www.example.test', ({ certificate }) => certificate.status === 'active')
     assert.equal(active.status, 'active')
     assert.equal(active.reason, null)
-    assert.ok(Date.parse(active.certificate.expiresAt!) > api.clock.now + 24 * HOUR)
+    assert.ok(Date.parse(active.certificate.expiresAt!) > api.clock.now + 24 * HOUR_MS)
     assert.ok(Date.parse(active.certificate.renewsAt!) < Date.parse(active.certificate.expiresAt!))
   })
 
@@ -203,7 +203,7 @@ describe('a domain of one’s own', needs('knot', 'unbound', 'pebble', 'curl', '
   test('has its certificate renewed long before it ends, while visitors see nothing of it', async () => {
     const before = await owner.client.checkDomain('www.example.test')
     const shownBefore = await shown('www.example.test')
-    api.clock.now = Date.parse(before.certificate.renewsAt!) + SECOND
+    api.clock.now = Date.parse(before.certificate.renewsAt!) + SECOND_MS
     const renewed = await until(
       'www.example.test',
       ({ certificate }) => certificate.expiresAt !== before.certificate.expiresAt,

@@ -30,7 +30,7 @@ const PATH = (process.env.PATH ?? '')
   .join(delimiter)
 
 /** Somebody with a working folder and a home of their own, who types commands; no one else's settings are theirs. */
-export class Person implements Disposable {
+export class CliUser implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), 'slipway-person-'))
   readonly #home: string = mkdtempSync(join(tmpdir(), 'slipway-home-'))
   readonly #server: string
@@ -71,7 +71,7 @@ export class Person implements Disposable {
   #run(program: string, args: string[], cwd: string): Running {
     const env = { PATH, HOME: this.#home, SLIPWAY_URL: this.#server }
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    return { child, ended: resultOf(child) }
+    return { child, ended: collectResult(child) }
   }
 
   [Symbol.dispose](): void {
@@ -80,7 +80,7 @@ export class Person implements Disposable {
   }
 }
 
-async function resultOf(child: ChildProcess): Promise<Result> {
+async function collectResult(child: ChildProcess): Promise<Result> {
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout!),
     text(child.stderr!),

@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type RunningService, startTestService } from '../service.ts'
 import { openBrowser } from '../tools/chromium.ts'
-import { needs } from '../tools/part.ts'
-import { Person, root } from './person.ts'
-import { addressOf, served } from './served.ts'
+import { requires } from '../tools/part.ts'
+import { CliUser, root } from './person.ts'
+import { served, toUrl } from './served.ts'
 
 /** Sites that no one here wrote, as they come from the registry. */
 interface RealSite {
@@ -49,7 +49,7 @@ const SITES: RealSite[] = [
 for (const site of SITES) {
   test(`${site.name} goes through all that can happen to a site`, async (t) => {
     await using service = await startTestService()
-    using person = new Person(service.baseUrl)
+    using person = new CliUser(service.baseUrl)
     cpSync(join(root, 'node_modules', site.name), join(person.folder, 'site'), { recursive: true })
     await journey(t, { site, service, person })
   })
@@ -57,7 +57,7 @@ for (const site of SITES) {
 
 async function journey(
   t: TestContext,
-  { site, service, person }: { site: RealSite; service: RunningService; person: Person },
+  { site, service, person }: { site: RealSite; service: RunningService; person: CliUser },
 ): Promise<void> {
   const folder = join(person.folder, 'site')
   const original = filesIn(folder)
@@ -85,7 +85,7 @@ async function journey(
     await assertServes(siteUrl, filesIn(folder))
   })
 
-  await t.test('opened in a browser, it works and complains of nothing', needs('chromium'), async () => {
+  await t.test('opened in a browser, it works and complains of nothing', requires('chromium'), async () => {
     await using browser = await openBrowser()
     await browser.page.goto(siteUrl)
     await site.visit(browser.page)
@@ -119,7 +119,7 @@ async function journey(
     await person.slipway('login', '--email', email, '--code', await service.mailedCode(email))
     assert.equal((await person.slipway('delete', '--yes')).code, 0)
     for (const path of ['', ...original.keys()]) {
-      assert.equal((await served(addressOf(siteUrl, path))).status, 404, path)
+      assert.equal((await served(toUrl(siteUrl, path))).status, 404, path)
     }
     await assertServes(copy.siteUrl, original)
   })
@@ -138,7 +138,7 @@ async function assertServes(siteUrl: string, files: Map<string, Buffer>): Promis
   assert.equal(index.headers['content-type'], 'text/html; charset=utf-8')
   assert.ok(index.body.equals(files.get('index.html')!), 'the root is index.html')
   for (const [path, bytes] of files) {
-    const { status, body } = await served(addressOf(siteUrl, path))
+    const { status, body } = await served(toUrl(siteUrl, path))
     assert.ok(
       status === 200 && body.equals(bytes),
       `${path}: ${status}, ${body.length} of ${bytes.length} bytes`,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** The way from clients to a service, which a test may block after so many bytes and open again. */
-export class Road implements AsyncDisposable {
+export class FlakyProxy implements AsyncDisposable {
   readonly #server: Server
   readonly #clients = new Set<Socket>()
   readonly #waiting: (() => void)[] = []
@@ -10,8 +10,8 @@ export class Road implements AsyncDisposable {
   #bytesLeft = Number.POSITIVE_INFINITY
   #blocked = Promise.withResolvers<void>()
 
-  static async build(): Promise<Road> {
-    const road = new Road()
+  static async build(): Promise<FlakyProxy> {
+    const road = new FlakyProxy()
     road.#server.listen(0, 'localhost')
     await once(road.#server, 'listening')
     return road

@@ -27,6 +27,6 @@ export async function served(address: string): Promise<Served> {
 }
 
 /** The address of a file of a site, whatever characters are in its path. */
-export function addressOf(siteUrl: string, path: string): string {
+export function toUrl(siteUrl: string, path: string): string {
   return siteUrl + path.split('/').map(encodeURIComponent).join('/')
 }

@@ -140,6 +140,7 @@ function start(args: string[], settings: Settings, modules: string[] = []): Chil
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
+      SLIPWAY_DISK_RESERVE: '0',
       UV_THREADPOOL_SIZE: '16',
       ...Object.fromEntries(own),
     },

@@ -1,10 +1,10 @@
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
-import { type AnonymousExtras, Slipway, type UpdateAnswer } from '../../client/sdk/slipway.ts'
+import { type AnonymousExtras, Slipway, type UpdateResponse } from '../../client/sdk/slipway.ts'
 import { received } from '../blobs/bytes.ts'
 import type { Program } from './program.ts'
 
 /** A version that waits for its finalize; with the extras of an anonymous site that is new. */
-type Staged = UpdateAnswer & Partial<AnonymousExtras> & { versionId: string }
+type Staged = UpdateResponse & Partial<AnonymousExtras> & { versionId: string }
 
 export type Files = Record<string, string | Buffer>
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
-export interface Answer {
+export interface OperatorResponse {
   status: number
   headers: IncomingHttpHeaders
   body: Buffer
@@ -22,19 +22,19 @@ export interface Question {
 }
 
 /** Asks over a connection of its own and waits for the whole answer; rejects when there is none. */
-export async function ask(port: number, question: Question): Promise<Answer> {
+export async function ask(port: number, question: Question): Promise<OperatorResponse> {
   const asked = begin(port, question)
   asked.end(question.body)
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
-  return answerOf(asked, response)
+  return toResponse(asked, response)
 }
 
-/** The answer once `isRight`: asks again and again, each time over a new connection. */
+/** The answer once `toRight`: asks again and again, each time over a new connection. */
 export async function askUntil(
   port: number,
   question: Question,
-  isRight: (answer: Answer) => boolean,
-): Promise<Answer> {
+  isRight: (answer: OperatorResponse) => boolean,
+): Promise<OperatorResponse> {
   for (;;) {
     const answer = await ask(port, question)
     if (isRight(answer)) return answer
@@ -72,17 +72,17 @@ export class HeldRequest implements Disposable {
   }
 
   /** Sends the rest and waits for the whole answer. */
-  async finish(): Promise<Answer> {
+  async finish(): Promise<OperatorResponse> {
     const responding = once(this.#request, 'response')
     this.#request.end(this.#body.subarray(this.#sent))
     const [response] = (await responding) as [IncomingMessage]
-    return answerOf(this.#request, response)
+    return toResponse(this.#request, response)
   }
 
   /** What comes of it when nothing more is sent: an answer, or undefined when the connection just ends. */
-  async outcome(): Promise<Answer | undefined> {
+  async outcome(): Promise<OperatorResponse | undefined> {
     return new Promise((resolve, reject) => {
-      this.#request.on('response', (response) => answerOf(this.#request, response).then(resolve, reject))
+      this.#request.on('response', (response) => toResponse(this.#request, response).then(resolve, reject))
       this.#request.on('error', () => resolve(undefined))
     })
   }
@@ -105,7 +105,7 @@ function begin(port: number, { method = 'GET', site, path = '/', headers = {} }:
   })
 }
 
-async function answerOf(asked: ClientRequest, response: IncomingMessage): Promise<Answer> {
+async function toResponse(asked: ClientRequest, response: IncomingMessage): Promise<OperatorResponse> {
   const connection = asked.socket!.localPort!
   const body = await buffer(response)
   const isJson = /\bjson\b/.test(response.headers['content-type'] ?? '')

@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readConfig } from '../../server/config.ts'
-import { type LogFields, makeLog } from '../../server/log.ts'
-import { openHouse } from '../../server/service.ts'
-import { Scheduler } from '../../server/sweeps/scheduler.ts'
-import { type Sweep, type SweepOptions, sweeps } from '../../server/sweeps/sweeps.ts'
-import { bytesOf } from '../blobs/bytes.ts'
+import { openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { Scheduler } from '../../server/jobs/scheduler.ts'
+import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
 import { startTestService } from '../service.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -16,10 +16,10 @@ import { Publisher } from './publisher.ts'
 
 // Sweeps by their schedule: the timers are the test's, and so is the clock.
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 test('an expired site’s bytes go within the hour, by the schedule alone', async () => {
   await using data = await memoryFolder()
@@ -27,35 +27,39 @@ test('an expired site’s bytes go within the hour, by the schedule alone', asyn
   {
     await using service = await startTestService({ DATA: data.path, ANONYMOUS_LIFETIME: '3600' })
     using publisher = new Publisher(service)
-    await publisher.publish({ 'index.html': 'for an hour', 'more.txt': bytesOf('more', 300_000) })
+    await publisher.publish({ 'index.html': 'for an hour', 'more.txt': deterministicBytes('more', 300_000) })
   }
   await using town = await startSchedules(data.path, published)
-  await town.pass(HOUR - MINUTE)
+  await town.pass(HOUR_MS - MINUTE_MS)
   assert.equal((await filesIn(data.path)).length, 2, 'until then they are there')
-  await town.pass(MINUTE + HOUR)
+  await town.pass(MINUTE_MS + HOUR_MS)
   assert.deepEqual(await filesIn(data.path), [])
 })
 
 test('each sweep does its work by the schedule', async () => {
   await using data = await memoryFolder()
-  await using town = await startSchedules(data.path, 10 * DAY)
+  await using town = await startSchedules(data.path, 10 * DAY_MS)
   const { store } = town
   await store.write('durable', async (tx) => {
     await tx.sites.insert(siteRow('expired', { expires_at: 1, live_version_id: 'v', created_at: town.now }))
-    await tx.sites.insert(siteRow('abandoned', { created_at: town.now - 2 * DAY }))
+    await tx.sites.insert(siteRow('abandoned', { created_at: town.now - 2 * DAY_MS }))
     await tx.sites.insert(siteRow('crowded', { live_version_id: 'v19', updated_at: town.now }))
     for (let number = 0; number < 20; number++) await tx.versions.insert(versionRow(`v${number}`, 'crowded'))
-    await tx.versions.insert(versionRow('p', 'crowded', { state: 'pending', created_at: town.now - 2 * DAY }))
-    await tx.signIns.putCode({ email: 'a@b.test', code_hash: 'x', wrong_tries: 0, expires_at: town.now - 1 })
-    await tx.counters.add('old', town.now - 3 * HOUR)
+    await tx.versions.insert(
+      versionRow('p', 'crowded', { state: 'pending', created_at: town.now - 2 * DAY_MS }),
+    )
+    const counts = { attempt_tries: 0, open_tries: 0, expires_at: town.now - 1 }
+    const code = { attempt_hash: 'x', email: 'a@b.test', network: '', code_hash: 'x', ...counts }
+    await tx.signIns.addCode(code)
+    await tx.counters.add('old', town.now - 3 * HOUR_MS)
   })
-  await town.pass(2 * HOUR)
+  await town.pass(2 * HOUR_MS)
   const { read } = store
   assert.equal((await read.sites.bySlug('expired'))?.gone_reason, 'expired')
   assert.equal((await read.sites.bySlug('abandoned'))?.gone_reason, 'abandoned')
   assert.equal((await read.versions.bySlug('crowded')).length, 10)
-  assert.equal(await read.signIns.code('a@b.test'), undefined)
-  assert.equal(await read.counters.value('old', 10 * DAY - 3 * HOUR), 0)
+  assert.deepEqual(await read.signIns.codes('a@b.test'), [])
+  assert.equal(await read.counters.value('old', 10 * DAY_MS - 3 * HOUR_MS), 0)
 })
 
 test('of several processes one runs each sweep, as often as the schedule says', async () => {
@@ -70,10 +74,10 @@ test('of several processes one runs each sweep, as often as the schedule says', 
       },
     }),
   )
-  await using town = await startSchedules(data.path, 10 * DAY, { schedulers: 3, table })
-  await town.pass(DAY)
-  for (const { name, every } of sweeps) {
-    const turns = DAY / SECOND / every
+  await using town = await startSchedules(data.path, 10 * DAY_MS, { schedulers: 3, table })
+  await town.pass(DAY_MS)
+  for (const { name, intervalSeconds } of sweeps) {
+    const turns = DAY_MS / SECOND_MS / intervalSeconds
     const runs = counted.get(name) ?? 0
     // A lease is over a tenth of the interval before the next turn of whoever had it.
     assert.ok(runs <= turns / 0.9 + 1, `${name} ran ${runs} times in ${turns} intervals`)
@@ -88,19 +92,19 @@ test('a sweep that fails is logged and runs again at its next turn; the others g
   const table: Sweep[] = [
     {
       name: 'failing',
-      every: 60,
-      means: '',
+      intervalSeconds: 60,
+      description: '',
       run: async () => {
         if (++tries < 3) throw new Error('not now')
         return 7
       },
     },
-    { name: 'other', every: 60, means: '', run: async () => ++others },
+    { name: 'other', intervalSeconds: 60, description: '', run: async () => ++others },
   ]
-  await using town = await startSchedules(data.path, 10 * DAY, { table })
-  await town.pass(10 * MINUTE)
+  await using town = await startSchedules(data.path, 10 * DAY_MS, { table })
+  await town.pass(10 * MINUTE_MS)
   assert.ok(tries >= 9 && others >= 9, `${tries} tries, ${others} runs of the other`)
-  const failures = town.log.filter(({ message }) => message.includes('a sweep failed'))
+  const failures = town.log.filter(({ message }) => message.startsWith('job failed'))
   assert.deepEqual(
     failures.map(({ level, sweep, error }) => [level, sweep, String(error).split('\n')[0]]),
     Array(2).fill(['error', 'failing', 'Error: not now']),
@@ -121,10 +125,10 @@ test('who stops waits for the sweep that runs', async () => {
     ended = true
     return 0
   }
-  await using town = await startSchedules(data.path, DAY, {
-    table: [{ name: 'slow', every: 10, means: '', run }],
+  await using town = await startSchedules(data.path, DAY_MS, {
+    table: [{ name: 'slow', intervalSeconds: 10, description: '', run }],
   })
-  town.tick(10 * SECOND)
+  town.tick(10 * SECOND_MS)
   await begun.promise
   const stopping = town.stop()
   await turn()
@@ -148,7 +152,7 @@ async function startSchedules(
   const log: Line[] = []
   const clock = { now }
   const house = started.use(
-    await openHouse(readConfig({ SLIPWAY_DATA: data }), {
+    await openForOperator(readConfig({ SLIPWAY_DATA: data }), {
       log: makeLog({ level: 'info', text: false, write: (line) => void log.push(JSON.parse(line)) }),
       version: 'test',
       clock: () => clock.now,
@@ -176,8 +180,8 @@ async function startSchedules(
     tick,
     /** Lets time pass in small steps, each until nothing runs any more. */
     async pass(milliseconds: number) {
-      for (let left = milliseconds; left > 0; left -= 5 * SECOND) {
-        tick(Math.min(left, 5 * SECOND))
+      for (let left = milliseconds; left > 0; left -= 5 * SECOND_MS) {
+        tick(Math.min(left, 5 * SECOND_MS))
         // Writes follow one another, so those that take a lease come before this one.
         await store.write('soft', async () => undefined)
         await turn()

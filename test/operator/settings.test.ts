@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Config, ConfigError, readConfig, settingRows } from '../../server/config.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
@@ -48,9 +48,17 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   TLS_CERT_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   TLS_KEY_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   DNS_HOOK: { values: [...NO_FILES, 'package.json', 'sh'], allowed: /whole path of a program/ },
+  DNS_HOOK_VARIABLES: {
+    values: ['SLIPWAY_SECRET', 'TOKEN,SLIPWAY_SMTP_URL', 'A B', 'A=B', '1A', 'A,,B'],
+    allowed: /names of environment variables, separated by commas/,
+  },
   DNS_SERVERS: {
     values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,
+  },
+  DISK_RESERVE: {
+    values: [...NO_NUMBERS, '91%', '-1%', '5 %', '%', '1e1%', '1GiB', '5%5'],
+    allowed: /bytes from 0 to 17592186044416, or percent from 0% to 90%/,
   },
   SMTP_URL: {
     values: [
@@ -85,13 +93,15 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   BLOB_GRACE: { values: [...NO_NUMBERS, '31536001'], allowed: /from 0 to 31536000/ },
   DRAIN_SECONDS: { values: [...NO_NUMBERS, '3601'], allowed: /from 0 to 3600/ },
   CACHE_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
+  CLIENT_MEMORY_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
+  CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
   FAST_LANE: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }
 
 test('every setting has its wrong values here', () => {
-  const names = settingRows().map(({ name }) => name.replace('SLIPWAY_', ''))
+  const names = describeSettings().map(({ name }) => name.replace('SLIPWAY_', ''))
   assert.deepEqual(names.filter((name) => !ANY_TEXT.includes(name)).sort(), Object.keys(wrong).sort())
 })
 
@@ -252,7 +262,7 @@ test('a data folder that cannot be one stops the start in a sentence', async () 
 
 test(
   'a data folder on a disk that is read-only stops the start in a sentence',
-  needs('small-disk'),
+  requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(2 ** 20)
     await disk.readOnly(true)
@@ -294,7 +304,8 @@ test('what is not understood is answered with the help and exit code 2', async (
 
 test('help, version, settings and sweeps say what they are asked for', async () => {
   const settings = await run(['settings'])
-  for (const { name } of settingRows()) assert.ok(settings.said.some((line) => line.startsWith(`${name} `)))
+  for (const { name } of describeSettings())
+    assert.ok(settings.said.some((line) => line.startsWith(`${name} `)))
   assert.match((await run(['version'])).said.join(), /^\d+\.\d+\.\d+$/)
   assert.match((await run(['help'])).said.join('\n'), /sweep NAME/)
   assert.match((await run(['sweeps'])).said.join('\n'), /^blobs +every +300 s/m)

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { bytesOf, received } from '../blobs/bytes.ts'
+import { deterministicBytes, received } from '../blobs/bytes.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program } from './program.ts'
 import { Publisher } from './publisher.ts'
@@ -13,7 +13,7 @@ import { ask, HeldRequest } from './requests.ts'
 /** No test here waits for the clock: what should end at once would take an hour instead, and be cut off as hanging. */
 const PATIENT = { DRAIN_SECONDS: '3600' }
 
-const LARGE = bytesOf('large', 8_000_000)
+const LARGE = deterministicBytes('large', 8_000_000)
 
 for (const { signal, workers } of [
   { signal: 'SIGTERM', workers: '1' },
@@ -26,9 +26,11 @@ for (const { signal, workers } of [
     const visited = await publisher.publish({ 'index.html': 'here', 'large.bin': LARGE })
     const waiting = await publisher.stage({ 'index.html': 'finalized in the end' })
     const uploads = await Promise.all(
-      [bytesOf('small', 5000), bytesOf('one', 700_000), bytesOf('two', 700_000)].map((bytes) =>
-        beginUpload(town, bytes),
-      ),
+      [
+        deterministicBytes('small', 5000),
+        deterministicBytes('one', 700_000),
+        deterministicBytes('two', 700_000),
+      ].map((bytes) => beginUpload(town, bytes)),
     )
     const finalize = await HeldRequest.begin(service.port, {
       method: 'POST',
@@ -40,7 +42,7 @@ for (const { signal, workers } of [
     await idleConnection(service.port)
 
     service.child.kill(signal)
-    for (let worker = 0; worker < Number(workers); worker++) await service.until(/"stopping: finishing/)
+    for (let worker = 0; worker < Number(workers); worker++) await service.until(/"stopping: draining/)
     for (const { held, bytes } of uploads) {
       const { status, json } = await held.finish()
       assert.deepEqual([status, json.hash, json.size], [200, received(bytes).hash, bytes.length])
@@ -61,7 +63,7 @@ test('a second SIGINT ends it at once', async () => {
   await using town = await startTown(PATIENT)
   using _ = (await beginUpload(town, LARGE)).held
   town.service.child.kill('SIGINT')
-  await town.service.until(/"stopping: finishing/)
+  await town.service.until(/"stopping: draining/)
   town.service.child.kill('SIGINT')
   assert.equal((await town.service.ended).code, 130)
 })
@@ -90,14 +92,14 @@ test('what does not end by itself is cut off after the time that is set, without
 test('a request that comes over a kept connection while it stops is answered whole', async () => {
   await using town = await startTown(PATIENT)
   const { service } = town
-  const { held } = await beginUpload(town, bytesOf('holds the door', 5000))
+  const { held } = await beginUpload(town, deterministicBytes('holds the door', 5000))
   const socket = connect(service.port, '127.0.0.1')
   const lines = ['POST /api/v1/publish HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
   socket.write([...lines, 'Content-Length: 2', 'Expect: 100-continue', '', ''].join('\r\n'))
   const [begun] = (await once(socket, 'data')) as [Buffer]
   assert.match(begun.toString(), /^HTTP\/1.1 100 Continue\r\n\r\n$/)
   service.child.kill('SIGTERM')
-  await service.until(/"stopping: finishing/)
+  await service.until(/"stopping: draining/)
   socket.write('{}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
   const [first, second, ...more] = (await text(socket)).split('HTTP/1.1 ').slice(1)
   assert.match(first!, /^400 /)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program } from './program.ts'
 import { Publisher } from './publisher.ts'
-import { type Answer, ask } from './requests.ts'
+import { ask, type OperatorResponse } from './requests.ts'
 
 const TELL_CONNECTIONS = join(import.meta.dirname, 'tell-connections.ts')
 
@@ -86,7 +86,7 @@ test('a worker that is killed is started again; the service goes on without it a
   await town.askBoth({ site: slug })
   const [killed, other] = town.service.workers as [number, number]
   process.kill(killed, 'SIGKILL')
-  await town.service.until(/"a worker ended and is started again"/)
+  await town.service.until(/"worker exited; restarting it"/)
   using publisher = new Publisher(town.service, owner.key)
   await publisher.publish({ 'index.html': 'meanwhile' }, slug)
   for (let number = 0; number < 30; number++) {
@@ -130,7 +130,7 @@ test('a site ends in the second of its time on every worker', async (context) =>
   context.diagnostic(`${visits} visits`)
 })
 
-interface ToldAnswer extends Answer {
+interface ToldAnswer extends OperatorResponse {
   /** Who answered. */
   process: number
 }
@@ -173,6 +173,6 @@ async function startWorkers(settings: Record<string, string> = {}) {
   }
 }
 
-function resetOf({ headers }: Answer): string {
+function resetOf({ headers }: OperatorResponse): string {
   return String(headers['x-ratelimit-reset'])
 }

@@ -27,7 +27,7 @@ export async function giveDomain(
       pending_since: isActive ? null : clock(),
     })
     await tx.domains.insert(row)
-    await tx.changed(slug)
+    await tx.notifyChanged(slug)
   })
   service.clock.now += BELIEVED
 }

@@ -3,9 +3,9 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { Failure } from '../../server/failure.ts'
-import { makeLog } from '../../server/log.ts'
-import { InternalDoor } from '../../server/sockets/internal.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { OnDemandTlsServer } from '../../server/net/on-demand-tls.ts'
 import { Program } from '../operator/program.ts'
 import { startTestService } from '../service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -93,8 +93,8 @@ async function publish(port: number): Promise<{ slug: string; versionId: string 
 
 test('the internal port answers only who asks it by a loopback name, and only what it is for', async () => {
   const asked: string[] = []
-  const allows = async (name: string) => asked.push(name) > 0
-  await using door = await InternalDoor.open({ port: 0, shared: false, allows, log })
+  const isAllowed = async (name: string) => asked.push(name) > 0
+  await using door = await OnDemandTlsServer.open({ port: 0, shared: false, isAllowed, log })
   const path = `${ROUTE}?domain=a.test`
   for (const [what, status] of [
     [{}, 200],
@@ -128,11 +128,11 @@ async function twoHosts(port: number, path: string): Promise<string> {
 }
 
 test('who asks while the store is away is told to ask again', async () => {
-  const failures = [new Failure('UNAVAILABLE', 'The database is away'), new Error('broken')]
-  await using door = await InternalDoor.open({
+  const failures = [new ApiError('UNAVAILABLE', 'The database is away'), new Error('broken')]
+  await using door = await OnDemandTlsServer.open({
     port: 0,
     shared: false,
-    allows: () => Promise.reject(failures.shift()),
+    isAllowed: () => Promise.reject(failures.shift()),
     log,
   })
   assert.equal(await askFor(door.port, 'a.test'), 503)

@@ -7,8 +7,8 @@ import { type RequestOptions, request } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { connect, getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { filesOf, sha256 } from '../api/content.ts'
-import { needs } from '../tools/part.ts'
+import { sha256, toFiles } from '../api/content.ts'
+import { requires } from '../tools/part.ts'
 import { giveDomain } from './active-domain.ts'
 import { DOMAIN, type ProxyName, type RunningProxy, startProxy } from './proxy.ts'
 
@@ -77,7 +77,7 @@ function refusal(proxy: RunningProxy, servername: string): Promise<string> {
 }
 
 for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
-  test(`behind ${name}, as deploy/edge sets it up`, needs(name), async (t) => {
+  test(`behind ${name}, as deploy/edge sets it up`, requires(name), async (t) => {
     await using proxy = await startProxy(name, { RATE_ANONYMOUS: String(RATE) })
     const { service } = proxy
     setDefaultCACertificates([...getCACertificates('default'), proxy.root])
@@ -85,10 +85,10 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
     const large = randomBytes(30 * 2 ** 20)
     const { slug, siteUrl } = await service
       .client(key)
-      .publish({ files: filesOf({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
+      .publish({ files: toFiles({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
     const host = `${slug}.sites.test`
     // Caddy asks for gzip by itself: once there is some, the same page has another tag.
-    await service.service.encodings.idle()
+    await service.service.precompressor.onIdle()
 
     await t.test('a site of large files is published and visited', async () => {
       assert.equal(siteUrl, `https://${host}:${proxy.httpsPort}/`)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
-import { MOST_HEADER_BYTES, parseHeaders } from '../../server/rules/header-rule.ts'
+import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
+import { MAX_HEADER_BYTES, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 
 interface Case {
   title: string
@@ -20,7 +20,7 @@ const { cases } = JSON.parse(
 for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
   describe(`headers: ${title}`, () => {
     const parsed = parseHeaders(rules.join('\n'))
-    const headers = new HeaderLines(parsed.rules)
+    const headers = new HeaderRules(parsed.rules)
     const before = lines.flatMap((line) => [
       line.slice(0, line.indexOf(':')),
       line.slice(line.indexOf(':') + 2),
@@ -45,7 +45,7 @@ function pairs(lines: readonly string[]): string[] {
 }
 
 test('without rules every answer stays as it is', () => {
-  const headers = new HeaderLines([])
+  const headers = new HeaderRules([])
   const lines = ['A', 'b']
   assert.equal(headers.apply('/a', 'site.example', lines, { kept: new Set() }), lines)
   assert.equal(headers.matches('/a', 'site.example'), false)
@@ -56,16 +56,29 @@ test('what the address puts into headers has no more room than they leave, and c
   const text = `/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: ${'last '.repeat(100)}`
   const { rules, warnings } = parseHeaders(text)
   assert.deepEqual(warnings, [])
-  const headers = new HeaderLines(rules)
+  const headers = new HeaderRules(rules)
   for (let length = 1; length <= 20_000; length += 50) {
     const lines = headers.apply(`/a${'b'.repeat(length)}`, '', [], { kept: new Set() })
-    assert.ok(lines.join('').length <= MOST_HEADER_BYTES, `${length}`)
+    assert.ok(lines.join('').length <= MAX_HEADER_BYTES, `${length}`)
     assert.ok(lines.includes('Z'), `${length}`)
   }
 })
 
+test('what a version of an earlier policy says to proxies and of other sites’ cookies is dropped', () => {
+  const set: [string, string][] = [
+    ['X-Accel-Redirect', '/secret'],
+    ['Alt-Svc', 'h2="elsewhere.example:443"'],
+    ['Clear-Site-Data', '"cookies"'],
+    ['Clear-Site-Data', '"cache"'],
+    ['X-A', 'b'],
+  ]
+  const headers = new HeaderRules([{ line: 1, path: '/a', set, remove: [] }])
+  const lines = headers.apply('/a', '', [], { kept: new Set() })
+  assert.deepEqual(lines, ['Clear-Site-Data', '"cache"', 'X-A', 'b'])
+})
+
 test('rules say about how much memory they hold', () => {
-  const bytesOf = (count: number) => new HeaderLines(parseHeaders('/a\n  X: y\n'.repeat(count)).rules).bytes
-  assert.equal(bytesOf(100), 10 * bytesOf(10))
+  const bytesOf = (count: number) => new HeaderRules(parseHeaders('/a\n  X: y\n'.repeat(count)).rules).bytes
+  assert.equal(bytesOf(100) - bytesOf(50), 50 * (bytesOf(2) - bytesOf(1)))
   assert.ok(bytesOf(1) > 100)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { type HeaderRule, parseHeaders } from '../../server/rules/header-rule.ts'
+import { type HeaderRule, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 
 interface CloudflareCase {
   id: string
@@ -102,6 +102,8 @@ describe('a path of _headers is one', () => {
   }
 })
 
+const placeholders = (count: number) => Array.from({ length: count }, (_, index) => `/:a${index}`).join('')
+
 describe('a path of _headers that cannot be kept is said to be wrong, and goes with its lines', () => {
   const rows: [path: string, why: RegExp][] = [
     ['/a/*/b/*', /one '\*' only/],
@@ -112,6 +114,8 @@ describe('a path of _headers that cannot be kept is said to be wrong, and goes w
     ['/:a/:a', /':a' twice/],
     ['https://:a.example.com/:a', /':a' twice/],
     ['/:a-b', /placeholder is a whole segment/],
+    [placeholders(21), /more than 20 placeholders/],
+    [`${placeholders(20)}/*`, /more than 20 placeholders/],
     ['/100%', /percent-encoded UTF-8/],
     ['/%ff', /percent-encoded UTF-8/],
     ['/a?b', /neither '\?' nor '#'/],
@@ -159,6 +163,13 @@ describe('a line below a path is a header', () => {
       "default-src 'self'; img-src *",
     ],
     ['Content-Type: text/plain', 'Content-Type', 'text/plain'],
+    ['X-Acceleration: 9.81', 'X-Acceleration', '9.81'],
+    ['X-Knowledge-Base: yes', 'X-Knowledge-Base', 'yes'],
+    [
+      'Clear-Site-Data: "cache","storage", "executionContexts", "clientHints"',
+      'Clear-Site-Data',
+      '"cache","storage", "executionContexts", "clientHints"',
+    ],
     ['Link: </a.css>; rel=preload', 'Link', '</a.css>; rel=preload'],
     ['Set-Cookie: a=b; Path=/; Secure', 'Set-Cookie', 'a=b; Path=/; Secure'],
     ['Set-Cookie: domain=b', 'Set-Cookie', 'domain=b'],
@@ -214,6 +225,17 @@ describe('a line below a path that cannot be kept is said to be wrong, and why',
     ['!', /neither a path/],
     ['! X A', /no name of a header/],
     ['! X: b', /no name of a header/],
+    ...`X-Accel-Redirect x-accel-expires X-Sendfile X-SENDFILE2 X-Send-File X-LIGHTTPD-send-file X-LiteSpeed-Location X-Reproxy-URL
+      Surrogate-Control Surrogate-Key CDN-Cache-Control Cloudflare-CDN-Cache-Control Netlify-CDN-Cache-Control Edge-Control
+      Akamai-Cache-Control X-Varnish-TTL X-Envoy-Immediate-Health-Check-Fail Cache-Tag CF-Cache-Status ARR-Disable-Session-Affinity`
+      .split(/\s+/)
+      .map((name): [string, RegExp] => [`${name}: /x`, /proxies and CDNs/]),
+    ['Alt-Svc: h2="elsewhere.example:443"', /lead browsers to other servers/],
+    ['Clear-Site-Data: "cookies"', /also those of other sites/],
+    ['Clear-Site-Data: "*"', /also those of other sites/],
+    ['clear-site-data: "cache", "cookies"', /also those of other sites/],
+    ['Clear-Site-Data: ":name"', /also those of other sites/],
+    ['Clear-Site-Data: cache', /also those of other sites/],
     ['Basic-Auth: user:pass', /set a password on the site/],
     ['Set-Cookie: a=b; Domain=example.com', /Domain/],
     ['Set-Cookie: a=b;domain=.example.com', /Domain/],
@@ -222,6 +244,7 @@ describe('a line below a path that cannot be kept is said to be wrong, and why',
     ['Set-Cookie: a="b; Domain=example.com"', /Domain/],
     ['Set-Cookie: a=b;;; Domain=', /Domain/],
     ['Set-Cookie: slipway_password=x', /service's own/],
+    ['Set-Cookie: __Host-slipway_password=x', /service's own/],
     ['Set-Cookie: Slipway_Password =x; Path=/', /service's own/],
     ['Set-Cookie: =slipway_password=x', /service's own/],
     ['Set-Cookie: a=:name', /text from the address/],
@@ -275,6 +298,15 @@ test('line ends, a byte order mark and indents are as editors leave them', () =>
       remove: [],
     },
   ])
+})
+
+test('1,000 lines with a path are read, whether they become a rule or not', () => {
+  const kept = (count: number) => {
+    const { rules } = parseHeaders(`/a\n X: 1\n${'/b\n'.repeat(count)}/c\n X: 2`)
+    return rules.map(({ path }) => path)
+  }
+  assert.deepEqual(kept(998), ['/a', '/c'])
+  assert.deepEqual(kept(999), ['/a'])
 })
 
 test('headers for 100 paths are kept, and one warning names the first that is left out', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { parseRedirects } from '../../server/rules/redirect-rule.ts'
+import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
+import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
 
 interface Case {
   title: string
@@ -18,7 +18,7 @@ const { cases } = JSON.parse(
 for (const { title, host = 'site.example', rules, asked } of cases) {
   describe(`redirects: ${title}`, () => {
     const parsed = parseRedirects(rules.join('\n'))
-    const redirects = new Redirects(parsed.rules)
+    const redirects = new RedirectMatcher(parsed.rules)
     test(rules.join(' | '), () => assert.deepEqual(parsed.warnings, []))
     for (const [from, got] of asked) {
       const [name, target] = typeof from === 'string' ? [host, from] : from
@@ -28,7 +28,7 @@ for (const { title, host = 'site.example', rules, asked } of cases) {
   })
 }
 
-function answer(redirects: Redirects, host: string, target: string): string | null {
+function answer(redirects: RedirectMatcher, host: string, target: string): string | null {
   const at = target.indexOf('?')
   const [path, query] = at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at)]
   const redirected = redirects.match({ path, query, host })
@@ -39,7 +39,7 @@ function answer(redirects: Redirects, host: string, target: string): string | nu
 
 test('the rule that fits is given with what it says', () => {
   const { rules } = parseRedirects('/a /b\n/c/* https://x.example/:splat 302!')
-  const redirects = new Redirects(rules)
+  const redirects = new RedirectMatcher(rules)
   assert.equal(redirects.match({ path: '/a', query: '', host: '' })!.rule, rules[0])
   assert.equal(redirects.match({ path: '/c/d', query: '', host: '' })!.rule, rules[1])
 })
@@ -57,7 +57,7 @@ test('the order of the file decides among 2,100 rules', () => {
       .join('\n'),
   )
   assert.equal(rules.length, 2100)
-  const redirects = new Redirects(rules)
+  const redirects = new RedirectMatcher(rules)
   for (let index = 0; index < 100; index++) {
     assert.equal(answer(redirects, '', `/${index}/7`), `301 /fixed/${index}`)
     assert.equal(answer(redirects, '', `/${index}/late`), `301 /varying/${index}`)
@@ -66,7 +66,7 @@ test('the order of the file decides among 2,100 rules', () => {
 
 test('a place that would be longer than 8,192 characters is none, so that an answer stays one', () => {
   const { rules } = parseRedirects(`/* /x${'/:splat'.repeat(20)} 302`)
-  const redirects = new Redirects(rules)
+  const redirects = new RedirectMatcher(rules)
   const location = (length: number) => answer(redirects, '', `/${'a'.repeat(length)}`)
   assert.equal(location(400)!.length, '302 /x'.length + 20 * 401)
   assert.equal(location(410), null)
@@ -74,7 +74,7 @@ test('a place that would be longer than 8,192 characters is none, so that an ans
 
 test('rules say about how much memory they hold', () => {
   const bytesOf = (count: number) =>
-    new Redirects(parseRedirects('/some/path/of/a/site /another/path\n'.repeat(count)).rules).bytes
+    new RedirectMatcher(parseRedirects('/some/path/of/a/site /another/path\n'.repeat(count)).rules).bytes
   assert.equal(bytesOf(0), 0)
   assert.equal(bytesOf(2000), 2 * bytesOf(1000))
   assert.ok(bytesOf(1) > 100)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { parseRedirects, type RedirectRule } from '../../server/rules/redirect-rule.ts'
+import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
+import type { RedirectRule } from '../../server/site-rules/redirect-rule.ts'
 
 interface NetlifyRule {
   from: string
@@ -238,6 +239,10 @@ describe('a line of _redirects that cannot be kept is said to be wrong, and why'
     ['/blog/:id /blog/post-:id 308!', /back to itself/],
     ['http://example.com/* https://example.com/:splat 301!', /back to itself/],
     ['http://example.com/a /a', /back to itself/],
+    [
+      `/:a${Array.from({ length: 20 }, (_, index) => `/:a${index}`).join('')} /b`,
+      /more than 20 placeholders/,
+    ],
     [`/a /${'b'.repeat(2000)}`, /2004 characters; at most 2000/],
   ]
   for (const [line, why] of rows) {
@@ -313,12 +318,12 @@ test('a line of exactly 2,000 characters is read', () => {
   assert.equal(parseRedirects(`  ${line}  \r\n#${'x'.repeat(3000)}`).rules.length, 1)
 })
 
-test('10,000 lines that say something are read, and where they end is said', () => {
-  const { rules, warnings } = parseRedirects(`${'# x\n\n/a /b\n'.repeat(10_001)}/c /d`)
+test('10,000 lines are read, empty ones and comments included, and where they end is said', () => {
+  const { rules, warnings } = parseRedirects(`${'# x\n\n/a /b\n'.repeat(3400)}/c /d`)
   assert.equal(rules.length, 2000)
   assert.deepEqual(
     warnings.map(({ line }) => line),
-    [6003, 30_003],
+    [6003, 10_001],
   )
-  assert.match(warnings[1]!.message, /Only 10000 lines/)
+  assert.match(warnings[1]!.message, /Only the first 10000 lines/)
 })

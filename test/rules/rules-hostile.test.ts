@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
-import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { parseHeaders } from '../../server/rules/header-rule.ts'
-import { parseRedirects } from '../../server/rules/redirect-rule.ts'
-import { parseRules } from '../../server/rules/site-rules.ts'
+import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
+import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
+import { parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
+import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
+import { parseRules } from '../../server/site-rules/site-rules.ts'
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))
 
@@ -51,7 +51,7 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
     let redirected = 0
     for (let round = 0; round < 6000; round++) {
       const text = Array.from({ length: 6 }, () => redirectLine(below)).join('\n')
-      const redirects = new Redirects(parseRedirects(text).rules)
+      const redirects = new RedirectMatcher(parseRedirects(text).rules)
       for (let visit = 0; visit < 8; visit++) {
         const asked = { path: `/${mixture(below, 6)}`, query: queryOf(below), host: HOST }
         if (checkPlace(redirects, asked, `${JSON.stringify({ text, asked })} with seed ${SEED}`)) redirected++
@@ -65,7 +65,7 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
     let changed = 0
     for (let round = 0; round < 6000; round++) {
       const text = Array.from({ length: 6 }, () => headerLine(below)).join('\n')
-      const headers = new HeaderLines(parseHeaders(`/${mixture(below, 2)}*\n${text}`).rules)
+      const headers = new HeaderRules(parseHeaders(`/${mixture(below, 2)}*\n${text}`).rules)
       for (let visit = 0; visit < 8; visit++) {
         const path = `/${mixture(below, 5)}`
         const lines = headers.apply(path, HOST, ['A', 'b'], { kept: new Set() })
@@ -78,7 +78,7 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
 })
 
 function checkPlace(
-  redirects: Redirects,
+  redirects: RedirectMatcher,
   asked: { path: string; query: string; host: string },
   what: string,
 ): boolean {
@@ -171,9 +171,9 @@ describe('the size of a request or of a file is all that it costs', () => {
   for (const [title, path] of paths) {
     test(`a path of four million ${title}`, () => {
       const lines = patterns.flatMap((from) => Array.from({ length: 10 }, () => `${from} x=:q /b/c 302`))
-      const redirects = new Redirects(parseRedirects(`${lines.join('\n')}\n/:z/* /d 200`).rules)
+      const redirects = new RedirectMatcher(parseRedirects(`${lines.join('\n')}\n/:z/* /d 200`).rules)
       redirects.match({ path, query: `?${'x&'.repeat(1000)}`, host: HOST })
-      const headers = new HeaderLines(
+      const headers = new HeaderRules(
         parseHeaders(
           ['/*', '/*/:a/b', '/:a/*/:b', '/*a', '/a*b', '/*/'].map((from) => `${from}\n X: :splat`).join('\n'),
         ).rules,
@@ -208,7 +208,7 @@ describe('the size of a request or of a file is all that it costs', () => {
 
 test('2,000 rules for one path, and a request that fits none of them, cost a look at each', () => {
   const { rules } = parseRedirects(Array.from({ length: 2000 }, (_, index) => `/a id=${index} /b`).join('\n'))
-  const redirects = new Redirects(rules)
+  const redirects = new RedirectMatcher(rules)
   const query = `?${Array.from({ length: 1000 }, (_, index) => `x${index}=y`).join('&')}`
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
@@ -216,15 +216,15 @@ test('2,000 rules for one path, and a request that fits none of them, cost a loo
 test('2,000 rules that each ask for 80 parameters, and a query with many others, cost a look at each', () => {
   const names = Array.from({ length: 80 }, (_, index) => `p${index}`)
   const lines = Array.from({ length: 2000 }, (_, index) => `/a ${names.join('=1 ')}=1 no${index}=1 /b`)
-  const redirects = new Redirects(parseRedirects(lines.join('\n')).rules)
+  const redirects = new RedirectMatcher(parseRedirects(lines.join('\n')).rules)
   const query = `?${'x&'.repeat(500_000)}${names.join('=1&')}=1`
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
 
 test('rules that take the address up again and again cost no more than an answer may hold', () => {
   const targets = Array.from({ length: 20 }, (_, index) => `q${index}=:splat`).join('&')
-  const redirects = new Redirects(parseRedirects(`/* /b?${targets}\n`.repeat(100)).rules)
-  const headers = new HeaderLines(parseHeaders(`/*\n  X: ${':splat,'.repeat(20)}\n`.repeat(100)).rules)
+  const redirects = new RedirectMatcher(parseRedirects(`/* /b?${targets}\n`.repeat(100)).rules)
+  const headers = new HeaderRules(parseHeaders(`/*\n  X: ${':splat,'.repeat(20)}\n`.repeat(100)).rules)
   for (const part of ['+', ';', '%3B', '%C3%A9']) {
     const path = `/${part.repeat(2 ** 20)}`
     assert.equal(redirects.match({ path, query: '', host: HOST }), undefined)

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { HeaderLines } from '../../server/edge/rules/header-lines.ts'
-import { Redirects } from '../../server/edge/rules/redirects.ts'
-import { MOST_RULES_BYTES, parseRules, type SiteRules, tooLong } from '../../server/rules/site-rules.ts'
+import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
+import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
+import {
+  MAX_RULE_FILE_BYTES,
+  parseRules,
+  type SiteRules,
+  tooLongWarning,
+} from '../../server/site-rules/site-rules.ts'
 
 test('a version without rules keeps none', () => {
   const nothing = { rules: null, warnings: [] }
@@ -30,9 +35,9 @@ test('rules stay what they are when they are kept as JSON', () => {
   const read = JSON.parse(JSON.stringify(rules)) as SiteRules
   assert.deepEqual(read, rules)
   const asked = { path: '/c', query: '?id=5', host: 'x.example' }
-  assert.equal(new Redirects(read.redirects).match(asked)?.to, '/d/5')
+  assert.equal(new RedirectMatcher(read.redirects).match(asked)?.to, '/d/5')
   const kept = { kept: new Set<string>() }
-  assert.deepEqual(new HeaderLines(read.headers).apply('/a', 'x.example', ['server', 's'], kept), [
+  assert.deepEqual(new HeaderRules(read.headers).apply('/a', 'x.example', ['server', 's'], kept), [
     'X',
     'a',
     'Y',
@@ -46,8 +51,8 @@ test('one of the two files is enough', () => {
 })
 
 test('a file that is too long is named with the limit', () => {
-  assert.equal(MOST_RULES_BYTES, 1024 * 1024)
-  assert.deepEqual(tooLong('_headers'), {
+  assert.equal(MAX_RULE_FILE_BYTES, 1024 * 1024)
+  assert.deepEqual(tooLongWarning('_headers'), {
     file: '_headers',
     message: 'The file has more than 1048576 bytes, so none of it is read',
   })

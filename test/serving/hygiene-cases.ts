@@ -30,6 +30,16 @@ function line(text: string): string {
 
 const HOSTS: Row[] = [
   ['no Host', 'GET {path} HTTP/1.1\r\n\r\n'],
+  ['no Host before bytes that are no request', 'GET {path} HTTP/1.1\r\n\r\n\x00\x01\r\n\r\n'],
+  ['no Host and Connection: close', 'GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n'],
+  [
+    'no Host and a chunked body that breaks',
+    'POST {path} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+  ],
+  [
+    'a wrong Host before bytes that are no request',
+    'GET {path} HTTP/1.1\r\nHost: a b\r\n\r\n\x00\x01\r\n\r\n',
+  ],
   ['no Host but another header', 'GET {path} HTTP/1.1\r\nX-Host: {host}\r\n\r\n'],
   ['one Host twice', get('Host: {host}')],
   ['two Hosts', get('Host: other.example')],

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type NetConnectOpts } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { filesOf } from '../api/content.ts'
+import { toFiles } from '../api/content.ts'
 import { numbers } from '../api/random.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { CASES, type Case } from './hygiene-cases.ts'
-import { headerOf, talk, type WireAnswer } from './wire.ts'
+import { findHeader, talk, type WireResponse } from './wire.ts'
 
 // What a client may not send, or not so (RFC 9112): it is refused before anything could be misread, at the hosts of sites
 // and of the API alike, in one piece and byte by byte.
 
 /** Bytes that are sent one by one; longer ones only in one piece. */
-const MOST_BYTES = 3000
+const MAX_BYTES = 3000
 
 let service: RunningService
 let to: NetConnectOpts
@@ -21,7 +21,7 @@ let site: string
 before(async () => {
   service = await startTestService()
   const contents = { 'page.txt': 'PAGE', 'after.txt': 'AFTER', 'hidden.txt': 'HIDDEN' }
-  const { slug } = await service.client().publish({ files: filesOf(contents) })
+  const { slug } = await service.client().publish({ files: toFiles(contents) })
   site = `${slug}.localhost:${service.port}`
   to = { port: service.port, host: '127.0.0.1' }
 })
@@ -38,7 +38,7 @@ for (const [door, place] of Object.entries(DOORS)) {
       test(`${one.what}, ${one.statuses.join(' or ')}: the connection ${one.connection}`, async () => {
         const bytes = bytesOf(one, place())
         await holds(one, [bytes])
-        if (bytes.length < MOST_BYTES) await holds(one, split(bytes, 1))
+        if (bytes.length < MAX_BYTES) await holds(one, split(bytes, 1))
       })
     }
   })
@@ -65,10 +65,10 @@ async function holds(one: Case, pieces: Buffer[]): Promise<void> {
 }
 
 /** A client has to be told that the connection ends (RFC 9112, 9.6), unless what came later was the reason. */
-function assertSaysSo(one: Case, answer: WireAnswer): void {
+function assertSaysSo(one: Case, answer: WireResponse): void {
   if (/^\w+ \S+ HTTP\/1\.0/.test(one.bytes)) return
   const isEarly = [404, 405, 413, 415].includes(answer.status)
-  if (!isEarly) assert.equal(headerOf(answer, 'connection')?.toLowerCase(), 'close')
+  if (!isEarly) assert.equal(findHeader(answer, 'connection')?.toLowerCase(), 'close')
 }
 
 function bytesOf({ bytes }: Case, { host, path }: { host: string; path: string }): Buffer {
@@ -142,11 +142,11 @@ test('an interim answer is never within another, whatever comes before it', asyn
     assert.deepEqual([first?.interim, told(second!)], [[], '200 PAGE'])
     // Whoever was not told to go on may not do so: then the connection ends.
     if (third) assert.equal(told(third), '200 AFTER')
-    else assert.equal(headerOf(second!, 'connection'), 'close')
+    else assert.equal(findHeader(second!, 'connection'), 'close')
   }
 })
 
-function told({ status, body }: WireAnswer): string {
+function told({ status, body }: WireResponse): string {
   return `${status} ${status === 404 ? '' : body}`
 }
 

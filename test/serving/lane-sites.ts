@@ -1,10 +1,10 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { filesOf } from '../api/content.ts'
+import { toFiles } from '../api/content.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { PLAIN_SITE, seeded } from './plain-site.ts'
-import { headerOf, talk, type WireAnswer } from './wire.ts'
+import { findHeader, talk, type WireResponse } from './wire.ts'
 
 /** A host that visitors ask for, and what it may give them. */
 export interface LaneHost {
@@ -103,10 +103,10 @@ async function publishAll(data: string): Promise<{ hosts: LaneHost[]; baseUrl: s
   const publish = async (
     contents: Record<string, string | Buffer>,
     more: { spaMode?: boolean; title?: string; slug?: string },
-  ) => client.publish({ files: filesOf(contents), ...more })
+  ) => client.publish({ files: toFiles(contents), ...more })
   const before = await publish(BEFORE, {})
   const now = await publish(ORDINARY, { slug: before.slug })
-  const draft = await client.publish({ files: filesOf(LISTED), slug: before.slug, live: false })
+  const draft = await client.publish({ files: toFiles(LISTED), slug: before.slug, live: false })
   const application = await publish(APPLICATION, { spaMode: true, title: 'A title of its own' })
   const listed = await publish(LISTED, { title: 'Things & more' })
   const alone = await publish(ALONE, {})
@@ -125,24 +125,24 @@ async function publishAll(data: string): Promise<{ hosts: LaneHost[]; baseUrl: s
     at(alone.slug, ALONE),
     at(`${now.versionId}--${now.slug}`, ORDINARY, RULED),
     at(`${draft.versionId}--${now.slug}`, LISTED),
-    { ...at(closed.slug, ALONE), cookie: await cookieOf(service, closed.slug) },
+    { ...at(closed.slug, ALONE), cookie: await obtainCookie(service, closed.slug) },
     at('no-such-site', {}),
   ]
-  await service.service.encodings.idle()
+  await service.service.precompressor.onIdle()
   return { hosts, baseUrl: service.baseUrl }
 }
 
-async function cookieOf(service: RunningService, slug: string): Promise<string> {
+async function obtainCookie(service: RunningService, slug: string): Promise<string> {
   const form = new URLSearchParams({ password: PASSWORD, next: '/' }).toString()
   const answer = await askOnce(
     service,
     `POST /_slipway/password HTTP/1.1\r\nHost: ${slug}.localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
       `Content-Length: ${form.length}\r\n\r\n${form}`,
   )
-  return headerOf(answer, 'set-cookie')!.split(';')[0]!
+  return findHeader(answer, 'set-cookie')!.split(';')[0]!
 }
 
-export async function askOnce(service: RunningService, text: string): Promise<WireAnswer> {
+export async function askOnce(service: RunningService, text: string): Promise<WireResponse> {
   const to = { port: service.port, host: '127.0.0.1' }
   const { answers } = await talk(to, [Buffer.from(text, 'latin1')], {
     methods: [text.split(' ')[0]!],

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type Batch, type Pick, randomBatch } from './lane-requests.ts'
 import { askOnce, type LaneHost, type Lanes } from './lane-sites.ts'
-import { headerOf, talk, type WireAnswer } from './wire.ts'
+import { findHeader, talk, type WireResponse } from './wire.ts'
 
 export interface Outcome {
   requests: number
@@ -14,7 +14,7 @@ export interface Outcome {
 
 /** Connections at a time. */
 const AT_ONCE = 8
-const MOST_FAULTS = 20
+const MAX_FAULTS = 20
 
 const UNLIKE = new Set(['date', 'connection', 'keep-alive', 'x-request-id'])
 
@@ -70,7 +70,7 @@ class Comparison implements Outcome {
         if (answer.status !== 200) continue
         if (path === '' && encoding === 'identity') this.#published.add(answer.body.toString('latin1'))
         this.#judge(answer, `GET ${target} at ${host}`)
-        tags.push(headerOf(answer, 'etag') ?? '"none"')
+        tags.push(findHeader(answer, 'etag') ?? '"none"')
       }
     }
     this.#tags.set(host, [...new Set(tags)])
@@ -78,7 +78,7 @@ class Comparison implements Outcome {
 
   async run(requests: number): Promise<void> {
     const lane = async () => {
-      while (this.requests < requests && this.faults.length < MOST_FAULTS) {
+      while (this.requests < requests && this.faults.length < MAX_FAULTS) {
         const size = 1 + this.#pick(this.#pick(4) === 0 ? 200 : 40)
         const batch = randomBatch({ pick: this.#pick, hosts: this.#lanes.hosts, tags: this.#tags }, size)
         this.requests += batch.methods.length
@@ -105,7 +105,7 @@ class Comparison implements Outcome {
     }
   }
 
-  #judge(answer: WireAnswer, asked: string): void {
+  #judge(answer: WireResponse, asked: string): void {
     const { status, body } = answer
     if (status >= 500 && status !== 501 && status !== 505) this.#fault(`${status}`, asked)
     if ((status !== 200 && status !== 206) || body.length === 0) return
@@ -113,39 +113,39 @@ class Comparison implements Outcome {
       this.#fault(`${status} with what nobody published: ${body.toString('latin1', 0, 80)}`, asked)
   }
 
-  #isWhole(answer: WireAnswer): boolean {
+  #isWhole(answer: WireResponse): boolean {
     const { body } = answer
-    const tag = headerOf(answer, 'etag')
+    const tag = findHeader(answer, 'etag')
     if (tag && this.#known.get(tag)?.equals(body)) return true
-    const encoding = headerOf(answer, 'content-encoding')
+    const encoding = findHeader(answer, 'content-encoding')
     const plain = encoding === undefined ? body : DECODERS[encoding]!(body)
     if (!this.#published.has(plain.toString('latin1'))) return false
     if (tag) this.#known.set(tag, body)
     return true
   }
 
-  #isPart(answer: WireAnswer): boolean {
-    const whole = this.#known.get(headerOf(answer, 'etag') ?? '')
+  #isPart(answer: WireResponse): boolean {
+    const whole = this.#known.get(findHeader(answer, 'etag') ?? '')
     const [, first, last, size] =
-      /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headerOf(answer, 'content-range') ?? '') ?? []
+      /^bytes (\d+)-(\d+)\/(\d+)$/.exec(findHeader(answer, 'content-range') ?? '') ?? []
     return (
       whole?.length === Number(size) && whole.subarray(Number(first), Number(last) + 1).equals(answer.body)
     )
   }
 
   #fault(what: string, asked: string): void {
-    if (this.faults.length < MOST_FAULTS) this.faults.push(`${what}, asked ${JSON.stringify(asked)}`)
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${what}, asked ${JSON.stringify(asked)}`)
   }
 }
 
 /** What is not alike in two answers, but for what may be. */
-function difference(one: WireAnswer, other: WireAnswer): string | undefined {
+function difference(one: WireResponse, other: WireResponse): string | undefined {
   if (one.status !== other.status) return `${one.status} but ${other.status}`
   if (!one.body.equals(other.body)) return `bodies of ${one.body.length} and ${other.body.length} bytes`
-  const [lines, others] = [linesOf(one), linesOf(other)]
+  const [lines, others] = [headerLines(one), headerLines(other)]
   return isDeepStrictEqual(lines, others) ? undefined : `${lines} but ${others}`
 }
 
-function linesOf({ headers }: WireAnswer): string[] {
+function headerLines({ headers }: WireResponse): string[] {
   return headers.flatMap(([name, value]) => (UNLIKE.has(name) ? [] : [`${name}: ${value}`])).sort()
 }

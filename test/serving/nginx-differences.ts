@@ -180,6 +180,29 @@ const METHODS: Difference[] = [
 
 const CONDITIONS: Difference[] = [
   {
+    why: 'RFC 9110, 14.2: Range is defined for GET only; nginx heeds it for HEAD',
+    of: ({ name }) => name === 'HEAD /letters.txt Range: bytes=0-1',
+    fields: {
+      status: ['206', '200'],
+      length: ['2', '26'],
+      range: ['bytes 0-1/26', 'none'],
+      ranges: ['none', 'bytes'],
+    },
+  },
+  {
+    why: 'RFC 9110, 14.2: nor is a HEAD refused for a Range that cannot be had',
+    of: ({ name }) => name === 'HEAD /letters.txt Range: bytes=30-',
+    fields: {
+      status: ['416', '200'],
+      type: ['of its own', 'text/plain; charset=utf-8'],
+      length: ['of its own', '26'],
+      range: ['bytes */26', 'none'],
+      ranges: ['none', 'bytes'],
+      etag: ['none', 'strong'],
+      modified: ['none', 'given'],
+    },
+  },
+  {
     why: 'RFC 9110, 13.1.3: not modified since a later moment; nginx wants the very moment',
     of: letters('If-Modified-Since', '{later}', 'Fri, 31 Dec 9999 23:59:59 GMT'),
     fields: { status: ['200', '304'], body: ['letters.txt', 'none'] },

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import type { NetConnectOpts } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { filesOf, sha256 } from '../api/content.ts'
+import { sha256, toFiles } from '../api/content.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { startNginx } from './nginx.ts'
 import { DIFFERENCES, type Exchange } from './nginx-differences.ts'
-import { nameOf, PIPELINES, type Plain, REQUESTS } from './plain-requests.ts'
+import { describeRequest, PIPELINES, type Plain, REQUESTS } from './plain-requests.ts'
 import { PLAIN_SITE } from './plain-site.ts'
 import { type Seen, seen } from './seen.ts'
-import { headerOf, talk, type WireAnswer } from './wire.ts'
+import { findHeader, talk, type WireResponse } from './wire.ts'
 
 // The same folder, published and under nginx, and the same requests to both.
 
@@ -21,7 +21,7 @@ interface Peer {
 
 const names = new Map(Object.entries(PLAIN_SITE).map(([path, content]) => [sha256(content), path]))
 /** Of each peer, what it said of a target when nothing was asked of it. */
-const known = new Map<Peer, Map<string, WireAnswer>>()
+const known = new Map<Peer, Map<string, WireResponse>>()
 
 const stack = new AsyncDisposableStack()
 const exchanges: Exchange[] = []
@@ -29,18 +29,18 @@ let service: RunningService
 let nginx: Peer
 let slipway: Peer
 
-const inNginx = needs('nginx')
+const inNginx = requires('nginx')
 
 describe('beside nginx', inNginx, () => {
   before(async () => {
     service = stack.use(await startTestService())
-    const { slug } = await service.client().publish({ files: filesOf(PLAIN_SITE) })
+    const { slug } = await service.client().publish({ files: toFiles(PLAIN_SITE) })
     slipway = { to: { port: service.port, host: '127.0.0.1' }, host: `${slug}.localhost` }
     nginx = { to: { path: stack.use(await startNginx(PLAIN_SITE)).path }, host: 'nginx.example' }
-    await service.service.encodings.idle()
+    await service.service.precompressor.onIdle()
     for (const asked of REQUESTS) {
       const [theirs, ours] = await Promise.all([nginx, slipway].map((peer) => ask(peer, [asked])))
-      exchanges.push({ asked, name: nameOf(asked), nginx: theirs![0]!, slipway: ours![0]! })
+      exchanges.push({ asked, name: describeRequest(asked), nginx: theirs![0]!, slipway: ours![0]! })
     }
   })
   after(() => stack.disposeAsync())
@@ -51,12 +51,12 @@ describe('beside nginx', inNginx, () => {
   })
 
   for (const [number, pipeline] of PIPELINES.entries()) {
-    test(`requests in one piece are answered alike, ${number + 1}: ${nameOf(pipeline[0]!)} …`, async () => {
+    test(`requests in one piece are answered alike, ${number + 1}: ${describeRequest(pipeline[0]!)} …`, async () => {
       const [theirs, ours] = await Promise.all([nginx, slipway].map((peer) => ask(peer, pipeline)))
       assert.equal(ours!.length, theirs!.length)
       const answers = ours!.map((slipway, at) => ({ nginx: theirs![at]!, slipway }))
       const found = answers.flatMap(({ nginx, slipway }, at) =>
-        unexplained({ asked: pipeline[at]!, name: nameOf(pipeline[at]!), nginx, slipway }),
+        unexplained({ asked: pipeline[at]!, name: describeRequest(pipeline[at]!), nginx, slipway }),
       )
       assert.deepEqual(found, [])
     })
@@ -125,17 +125,17 @@ async function textOf(peer: Peer, { method, target, headers, host, version }: Pl
 async function filled(peer: Peer, target: string, value: string): Promise<string> {
   if (!/\{\w+\}/.test(value)) return value
   const answer = await plainAnswer(peer, target)
-  const modified = headerOf(answer, 'last-modified')!
+  const modified = findHeader(answer, 'last-modified')!
   const moved = (seconds: number) => new Date(Date.parse(modified) + seconds * 1000).toUTCString()
   return value
-    .replace('{etag}', () => headerOf(answer, 'etag')!)
+    .replace('{etag}', () => findHeader(answer, 'etag')!)
     .replace('{modified}', modified)
     .replace('{earlier}', moved(-60))
     .replace('{later}', moved(60))
 }
 
-async function plainAnswer(peer: Peer, target: string): Promise<WireAnswer> {
-  const answers = known.get(peer) ?? new Map<string, WireAnswer>()
+async function plainAnswer(peer: Peer, target: string): Promise<WireResponse> {
+  const answers = known.get(peer) ?? new Map<string, WireResponse>()
   known.set(peer, answers)
   const before = answers.get(target)
   if (before) return before

@@ -10,7 +10,7 @@ export interface Plain {
 }
 
 /** How a request is called in the table of differences. */
-export function nameOf({ method, target, headers, host, version }: Plain): string {
+export function describeRequest({ method, target, headers, host, version }: Plain): string {
   const more = Object.entries(headers).map(([name, value]) => ` ${name}: ${value}`)
   const where = host === '{host}' ? '' : ` at ${JSON.stringify(host)}`
   return `${method} ${target}${version === '1.0' ? ' HTTP/1.0' : ''}${where}${more.join('')}`

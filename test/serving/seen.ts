@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { sha256 } from '../api/content.ts'
-import { headerOf, type WireAnswer } from './wire.ts'
+import { findHeader, type WireResponse } from './wire.ts'
 
 /** What matters of an answer to a visitor, in words that can be compared between servers; `none` is not there. */
 export interface Seen {
@@ -24,9 +24,9 @@ export interface Seen {
 }
 
 /** Puts an answer into these words; `names` has the names of files by the hashes of their bytes. */
-export function seen(answer: WireAnswer, names: ReadonlyMap<string, string>): Seen {
-  const value = (name: string) => headerOf(answer, name) ?? 'none'
-  const body = bodyOf(answer, names)
+export function seen(answer: WireResponse, names: ReadonlyMap<string, string>): Seen {
+  const value = (name: string) => findHeader(answer, name) ?? 'none'
+  const body = comparableBody(answer, names)
   const isOwn = body === 'own page' || (body === 'none' && answer.status >= 300 && answer.status !== 404)
   const etag = value('etag')
   return {
@@ -46,7 +46,10 @@ export function seen(answer: WireAnswer, names: ReadonlyMap<string, string>): Se
   }
 }
 
-function bodyOf({ status, body, ...answer }: WireAnswer, names: ReadonlyMap<string, string>): string {
+function comparableBody(
+  { status, body, ...answer }: WireResponse,
+  names: ReadonlyMap<string, string>,
+): string {
   if (body.length === 0) return 'none'
   const isGzip = answer.headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip')
   const hash = sha256(isGzip ? gunzipSync(body) : body)

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { type Contents, filesOf } from '../api/content.ts'
+import { type Contents, toFiles } from '../api/content.ts'
+import { ContextPool } from '../context-pool.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { type Browser, openBrowser } from '../tools/chromium.ts'
-import { needs } from '../tools/part.ts'
-import { LOOKS, Visitor } from '../visitor.ts'
+import { requires } from '../tools/part.ts'
+import { PHONE } from '../visitor.ts'
 
 // What people see of a site without a page of its own (contract, "Serving", 5).
 
-const inBrowser = needs('chromium')
+const inBrowser = requires('chromium')
 
 interface Lone {
   contents: Contents
@@ -84,40 +84,32 @@ const SITES: Record<string, Lone> = {
 }
 
 let service: RunningService
-let browser: Browser
+let contexts: ContextPool
 
 before(async () => {
   if (inBrowser.skip) return
   service = await startTestService()
-  browser = await openBrowser()
+  contexts = await ContextPool.open()
 })
 
 after(async () => {
-  await browser?.[Symbol.asyncDispose]()
+  await contexts?.[Symbol.asyncDispose]()
   await service?.[Symbol.asyncDispose]()
 })
 
 for (const [kind, { contents, look, ...metadata }] of Object.entries(SITES)) {
-  describe(`a site of ${kind}`, inBrowser, () => {
-    let siteUrl: string
-    before(async () => {
-      siteUrl = (await service.client().publish({ files: filesOf(contents), ...metadata })).siteUrl
-    })
-
-    for (const { name, options } of LOOKS) {
-      test(`can be read and used, ${name}`, async () => {
-        await using visitor = await Visitor.open(browser.page.context().browser()!, options)
-        const { page } = visitor
-        const title = metadata.title ?? Object.keys(contents)[0]!
-        await page.goto(siteUrl)
-        await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
-        assert.ok((await page.title()).includes(title))
-        await visitor.assertReadable()
-        await look(page)
-        // Browsers ask for an icon that nobody published.
-        const complaints = visitor.complaints.filter((text) => !text.includes('404'))
-        assert.deepEqual(complaints, [])
-      })
-    }
+  test(`a site of ${kind} can be read and used`, inBrowser, async () => {
+    const { siteUrl } = await service.client().publish({ files: toFiles(contents), ...metadata })
+    await using visitor = await contexts.visitor({ viewport: PHONE })
+    const { page } = visitor
+    const title = metadata.title ?? Object.keys(contents)[0]!
+    await page.goto(siteUrl)
+    await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+    assert.ok((await page.title()).includes(title))
+    await visitor.assertReadableInAllViewports()
+    await look(page)
+    // Browsers ask for an icon that was not published.
+    const complaints = visitor.complaints.filter((text) => !text.includes('404'))
+    assert.deepEqual(complaints, [])
   })
 }

@@ -2,7 +2,7 @@
 
 /** Pictures in the WebP format as a video of so many a second, each of which can be sought by the index (RFC 8794, 9559). */
 export function webm(pictures: readonly Buffer[], { width, height, perSecond }: WebmOptions): Buffer {
-  const frames = pictures.map(frameOf)
+  const frames = pictures.map(extractFrame)
   const every = 1000 / perSecond
   const clusters = frames.map((frame, index) =>
     element(0x1f43b675, [
@@ -50,7 +50,7 @@ function cues(clusters: readonly Buffer[], every: number, first: number): Buffer
 }
 
 /** The VP8 key frame within a lossy WebP. */
-function frameOf(picture: Buffer): Buffer {
+function extractFrame(picture: Buffer): Buffer {
   for (let at = 12; at < picture.length; ) {
     const size = picture.readUInt32LE(at + 4)
     if (picture.toString('latin1', at, at + 4) === 'VP8 ') return picture.subarray(at + 8, at + 8 + size)

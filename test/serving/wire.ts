@@ -2,7 +2,7 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 
 /** An answer as it came over the wire. Header names are in lower case; the body is without its chunks. */
-export interface WireAnswer {
+export interface WireResponse {
   status: number
   version: string
   headers: readonly (readonly [name: string, value: string])[]
@@ -12,7 +12,7 @@ export interface WireAnswer {
 }
 
 export interface Talk {
-  answers: WireAnswer[]
+  answers: WireResponse[]
   /** Whether the server ended the connection. */
   closed: boolean
 }
@@ -27,10 +27,10 @@ interface TalkOptions {
 }
 
 /** Milliseconds without a byte from the server after which it is taken to wait for more. */
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 
 /** The first value of a header. */
-export function headerOf(answer: WireAnswer, name: string): string | undefined {
+export function findHeader(answer: WireResponse, name: string): string | undefined {
   return answer.headers.find(([one]) => one === name)?.[1]
 }
 
@@ -45,7 +45,7 @@ export async function talk(
 ): Promise<Talk> {
   const socket = connect({ ...to, noDelay: true })
   const over = Promise.withResolvers<Talk>()
-  const answers: WireAnswer[] = []
+  const answers: WireResponse[] = []
   let rest: Buffer = Buffer.alloc(0)
   let isLastSent = last === undefined
   const read = (ended: boolean) => {
@@ -68,7 +68,7 @@ export async function talk(
   // A server that ends a connection with bytes unread resets it.
   socket.on('error', () => undefined)
   socket.on('close', () => read(true))
-  socket.setTimeout(PATIENCE, () => over.resolve({ answers, closed: false }))
+  socket.setTimeout(TIMEOUT_MS, () => over.resolve({ answers, closed: false }))
   try {
     void sendAll(socket, pieces)
     return await over.promise
@@ -89,12 +89,12 @@ async function sendAll(socket: Socket, pieces: readonly Buffer[]): Promise<void>
 /** Takes all whole answers off the bytes and gives back what is left. `ended`: the connection brings no more. */
 export function take(
   bytes: Buffer,
-  answers: WireAnswer[],
+  answers: WireResponse[],
   { methods, ended }: { methods: readonly string[]; ended: boolean },
 ): Buffer {
   let at = 0
   for (;;) {
-    const found = readAnswer(bytes, at, { method: methods[answers.length], ended })
+    const found = readResponse(bytes, at, { method: methods[answers.length], ended })
     if (!found) return at === 0 ? bytes : bytes.subarray(at)
     answers.push(found.answer)
     at = found.end
@@ -102,11 +102,11 @@ export function take(
 }
 
 /** The answer that begins there, or undefined while it is not whole. */
-function readAnswer(
+function readResponse(
   bytes: Buffer,
   start: number,
   context: { method: string | undefined; ended: boolean },
-): { answer: WireAnswer; end: number } | undefined {
+): { answer: WireResponse; end: number } | undefined {
   const interim: number[] = []
   for (let at = start; ; ) {
     const end = bytes.indexOf('\r\n\r\n', at)
@@ -134,7 +134,7 @@ function readHeader(line: string): readonly [string, string] {
 
 interface Framing {
   status: number
-  headers: WireAnswer['headers']
+  headers: WireResponse['headers']
   method: string | undefined
   ended: boolean
 }

@@ -38,9 +38,9 @@ export function storeAccounts(promises: Promises): void {
       for (const created_at of [3, 1, 4, 2])
         await tx.signIns.addSession(sessionRow(`${created_at}`, { created_at }))
       await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
-      await tx.signIns.keepSessions('ann', 4)
+      await tx.signIns.trimSessions('ann', 4)
       assert.equal((await tx.signIns.sessionsOf('ann', 0)).length, 4)
-      await tx.signIns.keepSessions('ann', 2)
+      await tx.signIns.trimSessions('ann', 2)
     })
     assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['4', '3'])
     assert.equal((await read.signIns.sessionsOf('bob', 0)).length, 1)
@@ -52,11 +52,11 @@ export function storeAccounts(promises: Promises): void {
       for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
       await tx.signIns.addSession(sessionRow('over', { expires_at: 500 }))
       await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
-      return tx.signIns.dropSessionsOf('ann', { now: 500, besides: 'two' })
+      return tx.signIns.deleteSessionsOf('ann', { now: 500, besides: 'two' })
     })
     assert.equal(told, 2)
     assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['two'])
-    assert.equal(await write('durable', (tx) => tx.signIns.dropSessionsOf('ann')), 1)
+    assert.equal(await write('durable', (tx) => tx.signIns.deleteSessionsOf('ann')), 1)
     assert.deepEqual(names(await read.signIns.sessionsOf('bob', 0)), ['of another'])
   })
 
@@ -64,12 +64,12 @@ export function storeAccounts(promises: Promises): void {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const name of ['ann', 'bob', 'eve']) await tx.accounts.insert(accountRow(name, { key_hash: name }))
-      await tx.accounts.leave('bob', 2000)
-      await tx.accounts.leave('ann', 1000)
-      await tx.accounts.leave('bob', 3000)
-      await tx.accounts.leave('nobody', 1)
+      await tx.accounts.markBeingDeleted('bob', 2000)
+      await tx.accounts.markBeingDeleted('ann', 1000)
+      await tx.accounts.markBeingDeleted('bob', 3000)
+      await tx.accounts.markBeingDeleted('nobody', 1)
     })
-    const leaving = (limit: number) => read.accounts.leaving(limit)
+    const leaving = (limit: number) => read.accounts.beingDeleted(limit)
     assert.deepEqual(plain(await leaving(10)), [
       accountRow('ann', { leaving_since: 1000 }),
       accountRow('bob', { leaving_since: 2000 }),
@@ -90,13 +90,16 @@ export function storeAccounts(promises: Promises): void {
       const { read, write } = await open()
       await write('durable', async (tx) => {
         for (const account_id of ['ann', 'bob']) {
-          await tx.domains.hold({ domain: `${account_id}.test`, account_id, proof: 'p', until: 100 })
+          await tx.domains.reserve({ domain: `${account_id}.test`, account_id, proof: 'p', until: 100 })
           for (const window of [0, 3600]) await tx.counters.add(account_id, window)
         }
-        await tx.domains.letGoOf('ann')
-        await tx.counters.drop('ann')
+        await tx.domains.releaseReservations('ann')
+        await tx.counters.delete('ann')
       })
-      assert.deepEqual([await read.domains.heldBy('ann', 0), await read.domains.heldBy('bob', 0)], [0, 1])
+      assert.deepEqual(
+        [await read.domains.countReservations('ann', 0), await read.domains.countReservations('bob', 0)],
+        [0, 1],
+      )
       const counted = ['ann', 'bob'].map((name) => read.counters.value(name, 3600))
       assert.deepEqual(await Promise.all(counted), [0, 1])
     },
@@ -115,7 +118,7 @@ export function storeAccounts(promises: Promises): void {
       ] as const)
         await tx.versions.insert(versionRow(id, slug, { state, files: `["${id}"]` }))
     })
-    const before = async (id: string) => (await read.versions.before('one', id))?.id
+    const before = async (id: string) => (await read.versions.previousOf('one', id))?.id
     assert.deepEqual([await before('v5'), await before('v2'), await before('v1')], ['v2', 'v1', undefined])
     assert.equal(await read.versions.filesOf('v2'), '["v2"]')
     assert.equal(await read.versions.filesOf('none'), undefined)

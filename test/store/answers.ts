@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { SiteCursor } from '../../server/store/queries/sites.ts'
-import type { Queries, Store, Writing } from '../../server/store/store.ts'
+import type { Queries, WriteTransaction } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, blob, plain, siteRow, versionRow } from './rows.ts'
+import { blob, plain, siteRow, versionRow } from './rows.ts'
 
 /** What the questions of server/store/queries promise, where it is more than a row back. */
 export function storeAnswers(promises: Promises): void {
@@ -16,16 +16,20 @@ export function storeAnswers(promises: Promises): void {
         await tx.sites.update('none', { title: 'x' })
         await tx.versions.update('none', { state: 'ready' })
         await tx.versions.remove('none')
-        await tx.versions.forgetArrivals('none', [{ file_number: 0, hash: 'none' }])
+        await tx.versions.deleteArrivals('none', [{ file_number: 0, hash: 'none' }])
         await tx.accounts.setPlan('none', 'hobby')
-        await tx.signIns.dropCode('none')
-        await tx.signIns.dropSession('none')
-        await tx.blobNames.unname('none', [], 0)
-        await tx.blobNames.pardon([blob(1)])
+        await tx.signIns.deleteCode('none')
+        await tx.signIns.dropCodes('none')
+        await tx.signIns.countAttemptTry('none')
+        await tx.signIns.countOpenTry('none', 'none')
+        await tx.signIns.clearFailures('none', 'none')
+        await tx.signIns.deleteSession('none')
+        await tx.blobReferences.removeReferences('none', [], 0)
+        await tx.blobReferences.unmark([blob(1)])
         assert.equal(await tx.domains.remove('none', 'none'), false)
         await tx.domains.update({ account_id: 'none', domain: 'none' }, { reason: 'x' })
-        await tx.domains.letGo('none')
-        assert.equal(await tx.domains.dropHeld(1e15), 0)
+        await tx.domains.releaseReservation('none')
+        assert.equal(await tx.domains.deleteExpiredReservations(1e15), 0)
       })
       for (const [question, ask] of Object.entries(aboutNothing(read)))
         assert.ok(isNothing(await ask), question)
@@ -35,16 +39,16 @@ export function storeAnswers(promises: Promises): void {
   promises('a lease has one holder at a time, and a number that grows with each new one', async (open) => {
     const { write } = await open()
     for (const [step, { holder, now, until, fence }] of leaseSteps.entries()) {
-      const got = await write('soft', (tx) => tx.leases.take('a-sweep', holder, now, until))
+      const got = await write('soft', (tx) => tx.leases.acquire('a-sweep', holder, now, until))
       assert.equal(got, fence, `step ${step}: ${holder} at ${now}`)
     }
     const holds = (holder: string, fence: number) =>
-      write('soft', (tx) => tx.leases.holds('a-sweep', holder, fence))
+      write('soft', (tx) => tx.leases.isHeld('a-sweep', holder, fence))
     assert.deepEqual(
       [await holds('Bob', 2), await holds('Ann', 3), await holds('Ann', 1), await holds('Ann', 2)],
       [false, true, false, false],
     )
-    assert.equal(await write('soft', (tx) => tx.leases.take('another', 'Bob', 0, 100)), 1)
+    assert.equal(await write('soft', (tx) => tx.leases.acquire('another', 'Bob', 0, 100)), 1)
   })
 
   promises('a thousand and more are named, counted and asked for at once', async (open) => {
@@ -53,12 +57,14 @@ export function storeAnswers(promises: Promises): void {
     const rows = hashes.map((hash, file_number) => ({ version_id: 'v1', file_number, hash, size: 7 }))
     await store.write('durable', async (tx) => {
       await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending' }))
-      await tx.blobNames.name('a-site', hashes.slice(0, 1250))
-      await tx.versions.arrive(rows.slice(1250))
-      await tx.versions.arrive(rows.slice(1250).map((row) => ({ ...row, size: 8 })))
+      await tx.blobReferences.addReferences('a-site', hashes.slice(0, 1250))
+      await tx.versions.recordArrivals(rows.slice(1250))
+      await tx.versions.recordArrivals(rows.slice(1250).map((row) => ({ ...row, size: 8 })))
     })
-    assert.equal((await store.read.blobNames.of('a-site')).length, 1250)
-    assert.deepEqual(await store.read.blobNames.unnamedAmong([...hashes, blob('other')]), [blob('other')])
+    assert.equal((await store.read.blobReferences.hashesOf('a-site')).length, 1250)
+    assert.deepEqual(await store.read.blobReferences.findUnreferenced([...hashes, blob('other')]), [
+      blob('other'),
+    ])
     const arrivals = await store.read.versions.arrivalsOf('v1')
     assert.deepEqual(
       arrivals.map(({ size }) => size),
@@ -66,17 +72,16 @@ export function storeAnswers(promises: Promises): void {
     )
     await store.write('durable', async (tx) => {
       await tx.versions.clearArrivals('v1')
-      await tx.blobNames.unname('a-site', hashes, 5)
+      await tx.blobReferences.removeReferences('a-site', hashes, 5)
     })
-    assert.equal((await store.read.blobNames.condemned(5, 5000)).length, 2500)
+    assert.equal((await store.read.blobReferences.markedForDeletion(5, 5000)).length, 2500)
   })
 
   listings(promises)
   sweepQuestions(promises)
-  signIns(promises)
 }
 
-function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, counters }: Queries) {
+function aboutNothing({ accounts, sites, versions, signIns, blobReferences, domains, counters }: Queries) {
   return {
     account: accounts.byId('none'),
     'account by address': accounts.byEmail('none'),
@@ -85,7 +90,7 @@ function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, 
     'sites of an owner': sites.byOwner('none', 10),
     'sites used': sites.usage('none').then((usage) => usage.sites + usage.totalBytes),
     version: versions.byId('none'),
-    'head of a version': versions.head('none'),
+    'head of a version': versions.summary('none'),
     heads: versions.heads(['none']),
     'no heads': versions.heads([]),
     'versions of a site': versions.bySlug('none'),
@@ -93,11 +98,11 @@ function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, 
     'pending versions': versions.pendingOf(['none']),
     'pending among': versions.pendingAmong(['none']).then((found) => found.size),
     arrivals: versions.arrivalsOf('none'),
-    code: signIns.code('none'),
-    failures: signIns.failures('none'),
+    codes: signIns.codes('none'),
+    sources: signIns.sources('none', ['', 'none']),
     session: signIns.session('none', 0),
-    names: blobNames.of('none'),
-    condemned: blobNames.condemned(9e12, 10),
+    names: blobReferences.hashesOf('none'),
+    condemned: blobReferences.markedForDeletion(9e12, 10),
     domain: domains.find('none', 'none'),
     'active domain': domains.active('none'),
     domains: domains.byAccount('none'),
@@ -105,8 +110,8 @@ function aboutNothing({ accounts, sites, versions, signIns, blobNames, domains, 
     'domains of a site': domains.bySite('none'),
     'domains due': domains.due(1e15, { limit: 10, slow: false, beyond: 2e15 }),
     'a www of a root': domains.secondary('none', 'none'),
-    'a held domain': domains.held('none', 0),
-    'number of held domains': domains.heldBy('none', 0),
+    'a held domain': domains.reservation('none', 0),
+    'number of held domains': domains.countReservations('none', 0),
     counter: counters.value('none', 0),
   }
 }
@@ -188,7 +193,7 @@ function listings(promises: Promises): void {
       assert.deepEqual([...(await read.versions.pendingAmong(['v1', 'v2', 'v9']))], ['v1'])
       assert.deepEqual(ids(await read.versions.heads(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
       const { files: _, rules, warnings, front, ...head } = versionRow('v5', 'two', { state: 'pending' })
-      assert.deepEqual(plain(await read.versions.head('v5')), head)
+      assert.deepEqual(plain(await read.versions.summary('v5')), head)
     },
   )
 }
@@ -198,20 +203,26 @@ function sweepQuestions(promises: Promises): void {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       await tx.versions.insert(versionRow('v1', 'waiting', { state: 'pending' }))
-      await tx.versions.arrive([{ version_id: 'v1', file_number: 0, hash: blob('waited for'), size: 1 }])
-      await tx.blobNames.name('one', [
+      await tx.versions.recordArrivals([
+        { version_id: 'v1', file_number: 0, hash: blob('waited for'), size: 1 },
+      ])
+      await tx.blobReferences.addReferences('one', [
         blob('own'),
         blob('shared'),
         blob('waited for'),
         blob('kept'),
         blob('own'),
       ])
-      await tx.blobNames.name('two', [blob('shared')])
-      await tx.blobNames.unname('one', [blob('own'), blob('shared'), blob('waited for')], 1000)
+      await tx.blobReferences.addReferences('two', [blob('shared')])
+      await tx.blobReferences.removeReferences('one', [blob('own'), blob('shared'), blob('waited for')], 1000)
     })
-    assert.deepEqual(await read.blobNames.of('one'), [blob('kept')])
-    assert.deepEqual(await read.blobNames.condemned(1000, 10), [blob('own')])
-    assert.deepEqual(await read.blobNames.condemned(999, 10), [], 'its grace time counts from then')
+    assert.deepEqual(await read.blobReferences.hashesOf('one'), [blob('kept')])
+    assert.deepEqual(await read.blobReferences.markedForDeletion(1000, 10), [blob('own')])
+    assert.deepEqual(
+      await read.blobReferences.markedForDeletion(999, 10),
+      [],
+      'its grace time counts from then',
+    )
   })
 
   promises('what came for ids that no version has is forgotten once they are old', async (open) => {
@@ -219,27 +230,28 @@ function sweepQuestions(promises: Promises): void {
     await write('durable', async (tx) => {
       await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
       for (const version_id of ['a-stray', 'b-version', 'c-stray'])
-        await tx.versions.arrive([{ version_id, file_number: 0, hash: blob(version_id), size: 1 }])
-      assert.equal(await tx.versions.forgetStrayArrivals('c'), 1)
+        await tx.versions.recordArrivals([{ version_id, file_number: 0, hash: blob(version_id), size: 1 }])
+      assert.equal(await tx.versions.deleteStrayArrivals('c'), 1)
     })
     const hashes = ['a-stray', 'b-version', 'c-stray'].map(blob)
-    assert.deepEqual(await read.blobNames.unnamedAmong(hashes), [blob('a-stray')])
+    assert.deepEqual(await read.blobReferences.findUnreferenced(hashes), [blob('a-stray')])
   })
 
   promises(
     'who names a condemned blob saves it; who lets it go again gives it the whole grace time',
     async (open) => {
       const { read, write } = await open()
-      const letGo = (tx: Writing, now: number) => tx.blobNames.unname('one', [blob(1)], now)
+      const letGo = (tx: WriteTransaction, now: number) =>
+        tx.blobReferences.removeReferences('one', [blob(1)], now)
       await write('durable', async (tx) => {
-        await tx.blobNames.name('one', [blob(1)])
+        await tx.blobReferences.addReferences('one', [blob(1)])
         await letGo(tx, 1000)
-        await tx.blobNames.name('one', [blob(1)])
+        await tx.blobReferences.addReferences('one', [blob(1)])
       })
-      assert.deepEqual(await read.blobNames.unnamedAmong([blob(1)]), [])
+      assert.deepEqual(await read.blobReferences.findUnreferenced([blob(1)]), [])
       await write('durable', (tx) => letGo(tx, 5000))
-      assert.deepEqual(await read.blobNames.condemned(4999, 10), [])
-      assert.deepEqual(await read.blobNames.condemned(5000, 10), [blob(1)])
+      assert.deepEqual(await read.blobReferences.markedForDeletion(4999, 10), [])
+      assert.deepEqual(await read.blobReferences.markedForDeletion(5000, 10), [blob(1)])
     },
   )
 
@@ -248,16 +260,16 @@ function sweepQuestions(promises: Promises): void {
     async (open) => {
       const { read, write } = await open()
       await write('durable', async (tx) => {
-        await tx.blobNames.condemn([blob(2)], 2000)
-        await tx.blobNames.condemn([blob(1)], 1000)
-        await tx.blobNames.condemn([blob(3)], 3000)
-        assert.equal(await tx.blobNames.condemn([blob(1), blob(2), blob(4)], 9000), 1)
-        await tx.blobNames.pardon([blob(4)])
+        await tx.blobReferences.markForDeletion([blob(2)], 2000)
+        await tx.blobReferences.markForDeletion([blob(1)], 1000)
+        await tx.blobReferences.markForDeletion([blob(3)], 3000)
+        assert.equal(await tx.blobReferences.markForDeletion([blob(1), blob(2), blob(4)], 9000), 1)
+        await tx.blobReferences.unmark([blob(4)])
       })
-      assert.deepEqual(await read.blobNames.condemned(2500, 10), [blob(1), blob(2)])
-      assert.deepEqual(await read.blobNames.condemned(9000, 1), [blob(1)])
-      await write('durable', (tx) => tx.blobNames.pardon([blob(1), blob(3)]))
-      assert.deepEqual(await read.blobNames.condemned(9000, 10), [blob(2)])
+      assert.deepEqual(await read.blobReferences.markedForDeletion(2500, 10), [blob(1), blob(2)])
+      assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 1), [blob(1)])
+      await write('durable', (tx) => tx.blobReferences.unmark([blob(1), blob(3)]))
+      assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 10), [blob(2)])
     },
   )
 
@@ -269,13 +281,13 @@ function sweepQuestions(promises: Promises): void {
     assert.deepEqual(await slugs(sites.expired(1000, 10)), ['over-900', 'over-1000'])
     assert.deepEqual(await slugs(sites.expired(1000, 1)), ['over-900'])
     assert.deepEqual(await slugs(versions.abandoned(500, 10)), ['waiting-100', 'waiting-400'])
-    assert.deepEqual(await versions.crowded(2, 0, 10), ['crowded'])
-    assert.deepEqual(await versions.crowded(2, 1001, 10), [], 'nothing changed there since')
-    assert.deepEqual(await versions.crowded(3, 0, 10), [])
+    assert.deepEqual(await versions.overVersionLimit(2, 0, 10), ['crowded'])
+    assert.deepEqual(await versions.overVersionLimit(2, 1001, 10), [], 'nothing changed there since')
+    assert.deepEqual(await versions.overVersionLimit(3, 0, 10), [])
   })
 }
 
-async function fillForSweeps(tx: Writing): Promise<void> {
+async function fillForSweeps(tx: WriteTransaction): Promise<void> {
   const sites: Record<string, Parameters<typeof siteRow>[1]> = {
     'over-1000': { expires_at: 1000, live_version_id: 'v' },
     'over-900': { expires_at: 900, live_version_id: 'v' },
@@ -291,102 +303,4 @@ async function fillForSweeps(tx: Writing): Promise<void> {
   for (const id of ['r1', 'r2', 'r3']) await tx.versions.insert(versionRow(id, 'crowded'))
   await tx.versions.insert(versionRow('r4', 'crowded', { state: 'pending' }))
   for (const id of ['r8', 'r9']) await tx.versions.insert(versionRow(id, 'forever'))
-}
-
-function signIns(promises: Promises): void {
-  const code = { email: 'a@b.test', code_hash: 'one', wrong_tries: 0, expires_at: 600 }
-
-  promises('a new code ends the one before, with its wrong tries', async (open) => {
-    const { read, write } = await open()
-    await write('durable', async (tx) => {
-      await tx.signIns.putCode(code)
-      await tx.signIns.countWrongTry('a@b.test')
-    })
-    assert.equal((await read.signIns.code('a@b.test'))?.wrong_tries, 1)
-    await write('durable', (tx) => tx.signIns.putCode({ ...code, code_hash: 'two' }))
-    assert.deepEqual(plain(await read.signIns.code('a@b.test')), { ...code, code_hash: 'two' })
-  })
-
-  promises('wrong tries in a row are counted until one is right or the lock begins', async (open) => {
-    const { read, write } = await open()
-    const count = () => write('soft', (tx) => tx.signIns.countFailure('a@b.test'))
-    assert.deepEqual([await count(), await count(), await count()], [1, 2, 3])
-    await write('soft', (tx) => tx.signIns.lock('a@b.test', 5000))
-    const locked = { email: 'a@b.test', wrong_tries: 0, locked_until: 5000 }
-    assert.deepEqual(plain(await read.signIns.failures('a@b.test')), locked)
-    assert.equal(await count(), 1)
-    await write('soft', (tx) => tx.signIns.forgetFailures('a@b.test'))
-    assert.equal(await count(), 1)
-  })
-
-  promises('what is taken back from a counter does not count', async (open) => {
-    const { read, write } = await open()
-    const add = (caller: string) => write('soft', (tx) => tx.counters.add(caller, 0))
-    assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
-    await write('soft', async (tx) => {
-      await tx.counters.takeBack('one', 0)
-      await tx.counters.takeBack('one', 3600)
-      await tx.counters.takeBack('nobody', 0)
-    })
-    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('nobody', 0)], [2, 2, 0])
-  })
-
-  promises('a session is its account until its time is over', async (open) => {
-    const store = await open()
-    await store.write('durable', async (tx) => {
-      await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
-      await tx.signIns.addSession({
-        token_hash: 't',
-        account_id: 'ann',
-        created_at: 0,
-        expires_at: 1000,
-        browser: null,
-      })
-    })
-    const { session } = store.read.signIns
-    assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
-    assert.equal(await session('t', 1000), undefined)
-    assert.equal(await session('other', 0), undefined)
-  })
-
-  promises('what is over is forgotten, and nothing else', async (open) => {
-    const store = await open()
-    await store.write('durable', async (tx) => {
-      await tx.accounts.insert(accountRow('ann'))
-      for (const [name, expires_at] of [
-        ['over', 1000],
-        ['valid', 1001],
-      ] as const) {
-        await tx.signIns.putCode({ ...code, email: name, expires_at })
-        await tx.signIns.addSession({
-          token_hash: name,
-          account_id: 'ann',
-          created_at: 0,
-          expires_at,
-          browser: null,
-        })
-        await tx.signIns.countFailure(name)
-        await tx.signIns.lock(name, expires_at)
-        await tx.counters.add(name, expires_at)
-      }
-      await tx.signIns.countFailure('never locked')
-    })
-    await store.write('durable', async (tx) => {
-      assert.equal(await tx.signIns.dropExpired(1000), 2)
-      assert.equal(await tx.counters.dropBefore(1001), 1)
-    })
-    assert.deepEqual(await whatIsLeft(store), ['valid code', 'valid session', 'valid lock', 'valid counter'])
-    assert.ok(await store.read.signIns.failures('never locked'))
-  })
-}
-
-async function whatIsLeft({ read }: Store): Promise<string[]> {
-  const left: string[] = []
-  for (const name of ['over', 'valid']) {
-    if (await read.signIns.code(name)) left.push(`${name} code`)
-    if (await read.signIns.session(name, 0)) left.push(`${name} session`)
-    if (await read.signIns.failures(name)) left.push(`${name} lock`)
-    if (await read.counters.value(name, name === 'over' ? 1000 : 1001)) left.push(`${name} counter`)
-  }
-  return left
 }

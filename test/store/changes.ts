@@ -4,7 +4,7 @@ import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
-/** What `Store.onChange` and `Store.catchUp` promise. */
+/** What `Store.onChange` and `pollChanges` promise. */
 export function storeChanges(promises: Promises): void {
   promises(
     'its own changes are heard before a write answers, which waits for what the listener does',
@@ -16,9 +16,9 @@ export function storeChanges(promises: Promises): void {
         told.push(`${slugs?.toSorted().join(' ')} ${own ? 'own' : 'others'}`)
       })
       await store.write('durable', async (tx) => {
-        await tx.changed('one')
-        await tx.changed('two')
-        await tx.changed('one')
+        await tx.notifyChanged('one')
+        await tx.notifyChanged('two')
+        await tx.notifyChanged('one')
         assert.deepEqual(told, [], 'nothing is told before the commit')
       })
       assert.deepEqual(told, ['one two own'])
@@ -35,7 +35,7 @@ export function storeChanges(promises: Promises): void {
     })
     await one.write('durable', async (tx) => {
       await tx.sites.insert(siteRow('a-site', { title: 'new' }))
-      await tx.changed('a-site')
+      await tx.notifyChanged('a-site')
     })
     assert.deepEqual([own, await read.promise], [['new'], 'new'])
   })
@@ -43,7 +43,7 @@ export function storeChanges(promises: Promises): void {
   promises('others hear of a change by themselves', async (open) => {
     const [one, other] = [await open(), await open()]
     const heard = hearing(other)
-    for (const slug of ['first', 'second', 'third']) await one.write('soft', (tx) => tx.changed(slug))
+    for (const slug of ['first', 'second', 'third']) await one.write('soft', (tx) => tx.notifyChanged(slug))
     await heard.until((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
     assert.deepEqual(heard.own, [], 'changes of others are not taken for its own')
   })
@@ -52,8 +52,8 @@ export function storeChanges(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const heard = hearing(other)
     for (let number = 0; number < 20; number++) {
-      await one.write('soft', (tx) => tx.changed(`site-${number}`))
-      await other.catchUp()
+      await one.write('soft', (tx) => tx.notifyChanged(`site-${number}`))
+      await other.pollChanges()
       assert.ok(heard.slugs.has(`site-${number}`))
     }
   })
@@ -62,29 +62,29 @@ export function storeChanges(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const [own, others] = [hearing(one), hearing(other)]
     const failing = one.write('durable', async (tx) => {
-      await tx.changed('undone')
+      await tx.notifyChanged('undone')
       throw new Error('undone')
     })
     await assert.rejects(failing, /undone/)
     await one.write('durable', (tx) => tx.sites.insert(siteRow('unseen')))
-    await other.catchUp()
+    await other.pollChanges()
     assert.deepEqual([[...own.slugs], [...others.slugs]], [[], []])
   })
 
   promises('a store that opens later hears only of what comes then', async (open) => {
     const one = await open()
-    await one.write('durable', (tx) => tx.changed('before'))
+    await one.write('durable', (tx) => tx.notifyChanged('before'))
     const other = await open()
     const heard = hearing(other)
-    await one.write('durable', (tx) => tx.changed('after'))
-    await other.catchUp()
+    await one.write('durable', (tx) => tx.notifyChanged('after'))
+    await other.pollChanges()
     assert.deepEqual([...heard.slugs], ['after'])
   })
 
   promises('everybody who listens hears everything', async (open) => {
     const store = await open()
     const listeners = [hearing(store), hearing(store)]
-    await store.write('soft', (tx) => tx.changed('a-site'))
+    await store.write('soft', (tx) => tx.notifyChanged('a-site'))
     assert.deepEqual(
       listeners.map(({ own }) => own),
       [['a-site'], ['a-site']],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Store, Writing } from '../../server/store/store.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeAccounts } from './accounts.ts'
 import { storeAnswers } from './answers.ts'
 import { storeChanges } from './changes.ts'
@@ -9,6 +9,7 @@ import { storeDomains } from './domains.ts'
 import { inOtherProcesses } from './others.ts'
 import { openStore, type Place } from './places.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { storeSignIns } from './sign-ins.ts'
 import { storeVisits } from './visits.ts'
 
 /** Opens one more store on the data of a test, as one more process would; all are closed when the test ends. */
@@ -30,6 +31,7 @@ export function storeContract(engine: string, fresh: () => Promise<Place>): void
   storeChanges(promises)
   storeAnswers(promises)
   storeAccounts(promises)
+  storeSignIns(promises)
   storeVisits(promises)
   storeDomains(promises)
 }
@@ -65,8 +67,8 @@ function storeWrites(promises: Promises): void {
         .write('durable', async (tx) => {
           await tx.sites.update('before', { title: 'changed' })
           await tx.sites.insert(siteRow('during'))
-          await tx.blobNames.name('during', [blob(1)])
-          await tx.changed('before')
+          await tx.blobReferences.addReferences('during', [blob(1)])
+          await tx.notifyChanged('before')
           throw reason
         })
         .then(
@@ -77,7 +79,7 @@ function storeWrites(promises: Promises): void {
     }
     assert.equal((await store.read.sites.bySlug('before'))?.title, 'as it was')
     assert.equal(await store.read.sites.bySlug('during'), undefined)
-    assert.deepEqual(await store.read.blobNames.of('during'), [])
+    assert.deepEqual(await store.read.blobReferences.hashesOf('during'), [])
   })
 
   promises('one write that fails takes none of those around it along', async (open) => {
@@ -102,7 +104,7 @@ function storeWrites(promises: Promises): void {
     async (open) => {
       const stores = [await open(), await open()]
       await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updated_at: 0 })))
-      const addOne = async (tx: Writing) => {
+      const addOne = async (tx: WriteTransaction) => {
         const { updated_at } = (await tx.sites.bySlug('a-site'))!
         await turn()
         await tx.sites.update('a-site', { updated_at: updated_at + 1 })
@@ -174,7 +176,7 @@ const failed = { status: 'rejected', kept: false }
 const done = { status: 'fulfilled', kept: true }
 
 /** Each may be done once; `time` tells what may differ from what must not repeat. */
-const breakingUniqueRules: Record<string, (tx: Writing, time: string) => Promise<void>> = {
+const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) => Promise<void>> = {
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
   'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { key_hash: 'a hash' })),
   'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),

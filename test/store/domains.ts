@@ -60,12 +60,13 @@ export function storeDomains(promises: Promises): void {
   promises('a domain is held for one account at a time, and until a time', async (open) => {
     const { read, write } = await open()
     const held = { domain: 'a.test', account_id: 'ann', proof: 'one', until: 100 }
-    await write('durable', (tx) => tx.domains.hold(held))
-    assert.deepEqual(plain(await read.domains.held('a.test', 99)), held)
-    assert.equal(await read.domains.held('a.test', 100), undefined)
-    await write('durable', (tx) => tx.domains.hold({ ...held, account_id: 'bob', until: 200 }))
-    assert.equal((await read.domains.held('a.test', 150))?.account_id, 'bob')
-    const heldBy = (now: number) => Promise.all(['ann', 'bob'].map((one) => read.domains.heldBy(one, now)))
+    await write('durable', (tx) => tx.domains.reserve(held))
+    assert.deepEqual(plain(await read.domains.reservation('a.test', 99)), held)
+    assert.equal(await read.domains.reservation('a.test', 100), undefined)
+    await write('durable', (tx) => tx.domains.reserve({ ...held, account_id: 'bob', until: 200 }))
+    assert.equal((await read.domains.reservation('a.test', 150))?.account_id, 'bob')
+    const heldBy = (now: number) =>
+      Promise.all(['ann', 'bob'].map((one) => read.domains.countReservations(one, now)))
     assert.deepEqual(
       [await heldBy(199), await heldBy(200)],
       [
@@ -73,10 +74,10 @@ export function storeDomains(promises: Promises): void {
         [0, 0],
       ],
     )
-    assert.equal(await write('soft', (tx) => tx.domains.dropHeld(199)), 0)
-    assert.equal(await write('soft', (tx) => tx.domains.dropHeld(200)), 1)
-    await write('durable', (tx) => tx.domains.hold(held))
-    await write('durable', (tx) => tx.domains.letGo('a.test'))
-    assert.equal(await read.domains.held('a.test', 0), undefined)
+    assert.equal(await write('soft', (tx) => tx.domains.deleteExpiredReservations(199)), 0)
+    assert.equal(await write('soft', (tx) => tx.domains.deleteExpiredReservations(200)), 1)
+    await write('durable', (tx) => tx.domains.reserve(held))
+    await write('durable', (tx) => tx.domains.releaseReservation('a.test'))
+    assert.equal(await read.domains.reservation('a.test', 0), undefined)
   })
 }

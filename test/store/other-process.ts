@@ -37,7 +37,7 @@ const tasks: Record<string, Task> = {
   async lease(store, times) {
     const fences: number[] = []
     for (let time = 0; time < times; time++) {
-      const fence = await store.write('soft', (tx) => tx.leases.take('a-sweep', randomUUID(), 1, 0))
+      const fence = await store.write('soft', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0))
       if (fence !== undefined) fences.push(fence)
     }
     return fences

@@ -3,9 +3,9 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { Failure } from '../../server/failure.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
 import { storeContract } from './contract.ts'
@@ -22,9 +22,9 @@ test('data of a newer version is refused in a sentence and left as it is', async
   }
   using later = new DatabaseSync(place.file)
   later.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
-  await assert.rejects(sqliteStore({ file: place.file, clock: Date.now }), (error: Failure) => {
+  await assert.rejects(sqliteStore({ file: place.file, clock: Date.now }), (error: ApiError) => {
     assert.match(error.message, /^[^\n]*newer Slipway[^\n]*999-of-the-future[^\n]*$/)
-    assert.ok(error instanceof Failure, 'whoever starts the service sees the sentence and no stack')
+    assert.ok(error instanceof ApiError, 'whoever starts the service sees the sentence and no stack')
     return true
   })
   assert.equal(later.prepare('SELECT slug FROM sites').get()?.slug, 'a-site')
@@ -54,20 +54,20 @@ test('whoever slept for so long that changes are forgotten hears that anything m
   asleep.onChange((slugs) => void heard.push(slugs))
   for (const minutes of [0, 5, 9]) {
     now.at = minutes * 60_000
-    await awake.write('soft', (tx) => tx.changed(`at-${minutes}`))
+    await awake.write('soft', (tx) => tx.notifyChanged(`at-${minutes}`))
   }
-  await asleep.catchUp()
+  await asleep.pollChanges()
   assert.deepEqual(heard, [['at-0', 'at-5', 'at-9']])
   now.at = 60 * 60_000
-  await awake.write('soft', (tx) => tx.changed('an-hour-later'))
-  await awake.write('soft', (tx) => tx.changed('and-more'))
-  await asleep.catchUp()
+  await awake.write('soft', (tx) => tx.notifyChanged('an-hour-later'))
+  await awake.write('soft', (tx) => tx.notifyChanged('and-more'))
+  await asleep.pollChanges()
   assert.deepEqual(heard.slice(1), [['an-hour-later', 'and-more']], 'all of it was still there')
   now.at = 90 * 60_000
-  await awake.write('soft', (tx) => tx.changed('missed'))
+  await awake.write('soft', (tx) => tx.notifyChanged('missed'))
   now.at = 120 * 60_000
-  await awake.write('soft', (tx) => tx.changed('much-later'))
-  await asleep.catchUp()
+  await awake.write('soft', (tx) => tx.notifyChanged('much-later'))
+  await asleep.pollChanges()
   assert.deepEqual(heard.slice(2), [undefined])
 })
 
@@ -88,7 +88,7 @@ test('a database that somebody else keeps locked is UNAVAILABLE, and the service
 
 test(
   'a full disk is INSUFFICIENT_STORAGE: what is there is read, and writing goes on with space',
-  needs('small-disk'),
+  requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
     await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
@@ -107,36 +107,40 @@ test(
   },
 )
 
-test('a failed flush is never answered as durable, nor is anything after it', needs('strace'), async () => {
-  await using place = await freshSqlite()
-  await using store = await sqliteStore({ file: place.file, clock: Date.now })
-  await store.write('durable', (tx) => tx.sites.insert(siteRow('before')))
-  {
-    await using _ = await attachStrace(process.pid, [
-      '-P',
-      `${place.file}-wal`,
-      '-e',
-      'inject=fdatasync,fsync:error=EIO',
-    ])
-    const [outcome] = await Promise.allSettled([
-      store.write('durable', (tx) => tx.sites.insert(siteRow('during'))),
-    ])
-    assertFailure(outcome!, 'UNAVAILABLE')
-    assert.equal(await store.read.sites.bySlug('during'), undefined)
-  }
-  for (const durability of ['durable', 'soft'] as const) {
-    const [outcome] = await Promise.allSettled([
-      store.write(durability, (tx) => tx.sites.insert(siteRow('after'))),
-    ])
-    assertFailure(outcome!, 'UNAVAILABLE')
-  }
-  await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
-  assert.ok(await store.read.sites.bySlug('before'), 'what was durable is still served')
-})
+test(
+  'a failed flush is never answered as durable, nor is anything after it',
+  requires('strace'),
+  async () => {
+    await using place = await freshSqlite()
+    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await store.write('durable', (tx) => tx.sites.insert(siteRow('before')))
+    {
+      await using _ = await attachStrace(process.pid, [
+        '-P',
+        `${place.file}-wal`,
+        '-e',
+        'inject=fdatasync,fsync:error=EIO',
+      ])
+      const [outcome] = await Promise.allSettled([
+        store.write('durable', (tx) => tx.sites.insert(siteRow('during'))),
+      ])
+      assertFailure(outcome!, 'UNAVAILABLE')
+      assert.equal(await store.read.sites.bySlug('during'), undefined)
+    }
+    for (const durability of ['durable', 'soft'] as const) {
+      const [outcome] = await Promise.allSettled([
+        store.write(durability, (tx) => tx.sites.insert(siteRow('after'))),
+      ])
+      assertFailure(outcome!, 'UNAVAILABLE')
+    }
+    await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
+    assert.ok(await store.read.sites.bySlug('before'), 'what was durable is still served')
+  },
+)
 
 test(
   'a disk that cannot be read is UNAVAILABLE, and is read again when it can',
-  needs('strace'),
+  requires('strace'),
   async () => {
     await using place = await freshSqlite()
     await using store = await sqliteStore({ file: place.file, clock: Date.now })
@@ -159,7 +163,7 @@ test(
 
 test(
   'every durable write is flushed before it is answered, and a soft one need not be',
-  needs('strace'),
+  requires('strace'),
   async () => {
     await using place = await freshSqlite()
     await using store = await sqliteStore({ file: place.file, clock: Date.now })
@@ -195,6 +199,6 @@ test('a store that is closed is UNAVAILABLE when asked how it is', async () => {
 
 function assertFailure(outcome: PromiseSettledResult<unknown>, code: string): void {
   assert.equal(outcome.status, 'rejected')
-  assert.ok(outcome.reason instanceof Failure, String(outcome.reason?.stack))
+  assert.ok(outcome.reason instanceof ApiError, String(outcome.reason?.stack))
   assert.equal(outcome.reason.code, code)
 }

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { Answered } from '../../server/dns/dns.ts'
-import { Domains } from '../../server/domain.ts'
-import { makeLog } from '../../server/log.ts'
+import { Accounts } from '../../server/accounts/account.ts'
+import { Sessions } from '../../server/accounts/session.ts'
+import type { DnsRecords } from '../../server/domains/dns/dns.ts'
+import { DomainService } from '../../server/domains/domain.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { freshSqlite } from './places.ts'
 import { accountRow } from './rows.ts'
 
 const WRITTEN = await readFile(new URL('./release-before-domains.sql', import.meta.url), 'utf8')
-const DAY = 86_400_000
+const DAY_MS = 86_400_000
 
 test('domains that waited for years while nobody looked are given the time that new ones get, and can be removed', async () => {
   await using place = await freshSqlite()
@@ -21,13 +24,13 @@ test('domains that waited for years while nobody looked are given the time that 
   const clock = { now: Date.now() }
   await using store = await sqliteStore({ file: place.file, clock: () => clock.now })
   const account = accountRow('acc', { plan: 'hobby' })
-  let answer: Answered = { values: [], trouble: 'nobody is there' }
-  const domains = new Domains({
+  let answer: DnsRecords = { values: [], error: 'nobody is there' }
+  const domains = new DomainService({
     store,
     dns: {
-      aliases: async () => answer,
+      cname: async () => answer,
       addresses: async () => answer,
-      texts: async () => ({ values: [...answer.values, ...proofs] }),
+      txt: async () => ({ values: [...answer.values, ...proofs] }),
     },
     clock: () => clock.now,
     log: makeLog({ level: 'silent', text: false, write: () => undefined }),
@@ -39,17 +42,49 @@ test('domains that waited for years while nobody looked are given the time that 
   const proofs = (await records()).map((record) => record.records[1]!.value)
   assert.equal(proofs.length, 4)
 
-  await domains.checkDue()
+  await domains.verifyDue()
   for (const { status, nextCheckAt } of await records()) {
     assert.equal(status, 'pending')
-    assert.ok(nextCheckAt !== null && Date.parse(nextCheckAt) < clock.now + DAY, `${nextCheckAt}`)
+    assert.ok(nextCheckAt !== null && Date.parse(nextCheckAt) < clock.now + DAY_MS, `${nextCheckAt}`)
   }
   answer = { values: ['edge.slipway.test'] }
   for (let look = 0; look < 2; look++) {
-    clock.now += DAY
-    await domains.checkDue()
+    clock.now += DAY_MS
+    await domains.verifyDue()
   }
   assert.deepEqual(new Set((await records()).map(({ status }) => status)), new Set(['active']))
   for (const { domain } of await records()) await domains.remove(account, domain)
   assert.deepEqual(await records(), [])
+})
+
+test('a code that was mailed just before the upgrade still signs in, and a lock holds', async () => {
+  await using place = await freshSqlite()
+  const clock = { now: Date.now() }
+  const secret = 'a secret of thirty-two characters'
+  const code_hash = new Signer(secret, 'verification codes').sign(['waiting@example.test', 'ABCD-EFGH'])
+  {
+    using old = new DatabaseSync(place.file)
+    old.exec(WRITTEN)
+    old
+      .prepare('INSERT INTO codes VALUES (?, ?, 1, ?)')
+      .run('waiting@example.test', code_hash, clock.now + 60_000)
+    old
+      .prepare('INSERT INTO sign_in_failures VALUES (?, 0, ?)')
+      .run('locked@example.test', clock.now + DAY_MS / 2)
+  }
+  await using store = await sqliteStore({ file: place.file, clock: () => clock.now })
+  const letters: string[] = []
+  const accounts = new Accounts({
+    store,
+    mail: { send: async ({ to }) => void letters.push(to) },
+    sessions: new Sessions({ store, clock: () => clock.now }),
+    baseUrl: 'http://localhost',
+    secret,
+    clock: () => clock.now,
+  })
+  const client = { address: '192.0.2.1', browserTokens: [] }
+  await accounts.requestCode('locked@example.test', client)
+  assert.deepEqual(letters, [])
+  const { isNewUser } = await accounts.verifyCode({ email: 'waiting@example.test', code: 'abcdefgh' }, client)
+  assert.equal(isNewUser, true)
 })

@@ -3,12 +3,12 @@ import type { SiteVisits } from '../../server/store/queries/visits.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-const NOON = 20_000 * DAY + 12 * HOUR
-const TODAY = 20_000 * DAY
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const NOON = 20_000 * DAY_MS + 12 * HOUR_MS
+const TODAY = 20_000 * DAY_MS
 
-const visitsOf = (slug: string, change: Partial<SiteVisits> = {}): SiteVisits => ({
+const buildVisits = (slug: string, change: Partial<SiteVisits> = {}): SiteVisits => ({
   slug,
   requests: 1,
   bytes: 10,
@@ -30,16 +30,18 @@ export function storeVisits(promises: Promises): void {
     })
     const names = [path('/', 2), path('/a'), { kind: 'missing' as const, name: '/', requests: 7 }]
     await write('soft', (tx) =>
-      tx.visits.add(NOON, TODAY, [visitsOf('one', { requests: 3, names }), visitsOf('two')]),
+      tx.visits.add(NOON, TODAY, [buildVisits('one', { requests: 3, names }), buildVisits('two')]),
     )
-    await write('soft', (tx) => tx.visits.add(NOON, TODAY, [visitsOf('one', { names: [path('/a', 4)] })]))
-    await write('soft', (tx) => tx.visits.add(NOON + HOUR, TODAY, [visitsOf('one', { bytes: 2 ** 50 })]))
-    const hours = { ...always, interval: HOUR }
+    await write('soft', (tx) => tx.visits.add(NOON, TODAY, [buildVisits('one', { names: [path('/a', 4)] })]))
+    await write('soft', (tx) =>
+      tx.visits.add(NOON + HOUR_MS, TODAY, [buildVisits('one', { bytes: 2 ** 50 })]),
+    )
+    const hours = { ...always, interval: HOUR_MS }
     assert.deepEqual(await read.visits.series('one', hours), [
       { at: NOON, requests: 4, bytes: 20, visitors: 0 },
-      { at: NOON + HOUR, requests: 1, bytes: 2 ** 50, visitors: 0 },
+      { at: NOON + HOUR_MS, requests: 1, bytes: 2 ** 50, visitors: 0 },
     ])
-    assert.deepEqual(await read.visits.series('one', { ...hours, interval: DAY }), [
+    assert.deepEqual(await read.visits.series('one', { ...hours, interval: DAY_MS }), [
       { at: TODAY, requests: 5, bytes: 2 ** 50 + 20, visitors: 0 },
     ])
     assert.deepEqual(await read.visits.series('one', { ...hours, to: NOON }), [])
@@ -54,7 +56,7 @@ export function storeVisits(promises: Promises): void {
     assert.deepEqual(await read.visits.top('one', 'missing', { ...always, limit: 9 }), [
       { name: '/', requests: 7 },
     ])
-    assert.deepEqual(await read.visits.top('one', 'path', { from: TODAY + DAY, to: 1e15, limit: 9 }), [])
+    assert.deepEqual(await read.visits.top('one', 'path', { from: TODAY + DAY_MS, to: 1e15, limit: 9 }), [])
   })
 
   promises('a visitor counts once a day at each site, in the hour of the first visit', async (open) => {
@@ -63,18 +65,18 @@ export function storeVisits(promises: Promises): void {
       for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
     })
     const add = (hour: number, day: number, slug: string, visitors: string[]) =>
-      write('soft', (tx) => tx.visits.add(hour, day, [visitsOf(slug, { visitors })]))
+      write('soft', (tx) => tx.visits.add(hour, day, [buildVisits(slug, { visitors })]))
     await add(NOON, TODAY, 'one', ['ann', 'bob'])
     await add(NOON, TODAY, 'two', ['ann'])
-    await add(NOON + HOUR, TODAY, 'one', ['bob', 'cid'])
-    await add(NOON + DAY, TODAY + DAY, 'one', ['bob'])
-    const found = await read.visits.series('one', { ...always, interval: HOUR })
+    await add(NOON + HOUR_MS, TODAY, 'one', ['bob', 'cid'])
+    await add(NOON + DAY_MS, TODAY + DAY_MS, 'one', ['bob'])
+    const found = await read.visits.series('one', { ...always, interval: HOUR_MS })
     assert.deepEqual(
       found.map(({ visitors }) => visitors),
       [2, 1, 1],
     )
-    assert.equal(await write('soft', (tx) => tx.visits.dropVisitors(TODAY + DAY)), 4)
-    assert.equal(await write('soft', (tx) => tx.visits.dropVisitors(TODAY + DAY)), 0)
+    assert.equal(await write('soft', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 4)
+    assert.equal(await write('soft', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 0)
   })
 
   promises('visits of sites that are gone or never were are passed over', async (open) => {
@@ -84,11 +86,11 @@ export function storeVisits(promises: Promises): void {
       await tx.sites.insert(siteRow('gone', { gone_at: 1 }))
     })
     const visitors = ['ann']
-    const rows = ['gone', 'here', 'none'].map((slug) => visitsOf(slug, { visitors, names: [path('/')] }))
+    const rows = ['gone', 'here', 'none'].map((slug) => buildVisits(slug, { visitors, names: [path('/')] }))
     await write('soft', (tx) => tx.visits.add(NOON, TODAY, rows))
-    assert.deepEqual(await read.visits.counted('', 10), ['here'])
+    assert.deepEqual(await read.visits.sitesWithVisits('', 10), ['here'])
     assert.deepEqual(await read.visits.visitedOn(TODAY, '', 10), ['here'])
-    assert.deepEqual(await read.visits.goneAmong(['gone', 'here', 'none']), ['gone', 'none'])
+    assert.deepEqual(await read.visits.deletedAmong(['gone', 'here', 'none']), ['gone', 'none'])
   })
 
   promises('a day of a site keeps a bounded number of names, the most requested among them', async (open) => {
@@ -98,15 +100,15 @@ export function storeVisits(promises: Promises): void {
     for (let time = 0; time < 8; time++) {
       const flood = Array.from({ length: 400 }, (_, number) => path(`/flood/${time}/${number}`))
       const names = [...wanted, ...flood]
-      await write('soft', (tx) => tx.visits.add(NOON, TODAY, [visitsOf('one', { names })]))
+      await write('soft', (tx) => tx.visits.add(NOON, TODAY, [buildVisits('one', { names })]))
     }
     const top = await read.visits.top('one', 'path', { ...always, limit: 5000 })
     assert.ok(top.length <= 1000, `${top.length} names`)
     assert.deepEqual(new Set(top.slice(0, 100)), new Set(wanted.map(({ name }) => ({ name, requests: 40 }))))
-    assert.deepEqual(await read.visits.crowded(['one'], TODAY, 100), ['one'])
-    const folded = await write('soft', (tx) => tx.visits.foldNames('one', TODAY, 100))
+    assert.deepEqual(await read.visits.sitesOverNameLimit(['one'], TODAY, 100), ['one'])
+    const folded = await write('soft', (tx) => tx.visits.truncateNames('one', TODAY, 100))
     assert.equal(folded, top.length - 100)
-    assert.deepEqual(await read.visits.crowded(['one'], TODAY, 100), [])
+    assert.deepEqual(await read.visits.sitesOverNameLimit(['one'], TODAY, 100), [])
     assert.equal((await read.visits.top('one', 'path', { ...always, limit: 5000 })).length, 100)
   })
 
@@ -114,10 +116,10 @@ export function storeVisits(promises: Promises): void {
     const { read, write } = await open()
     assert.equal(await read.visits.salt(TODAY), undefined)
     for (const salt of ['first', 'second'])
-      assert.equal(await write('soft', (tx) => tx.visits.agreeOnSalt(TODAY, salt)), 'first')
-    assert.equal(await write('soft', (tx) => tx.visits.dropSalts(TODAY)), 0)
+      assert.equal(await write('soft', (tx) => tx.visits.getOrCreateSalt(TODAY, salt)), 'first')
+    assert.equal(await write('soft', (tx) => tx.visits.deleteSalts(TODAY)), 0)
     assert.equal(await read.visits.salt(TODAY), 'first')
-    assert.equal(await write('soft', (tx) => tx.visits.dropSalts(TODAY + DAY)), 1)
+    assert.equal(await write('soft', (tx) => tx.visits.deleteSalts(TODAY + DAY_MS)), 1)
     assert.equal(await read.visits.salt(TODAY), undefined)
   })
 
@@ -129,21 +131,21 @@ export function storeVisits(promises: Promises): void {
       await write('durable', async (tx) => {
         for (const slug of slugs) await tx.sites.insert(siteRow(slug))
       })
-      const rows = slugs.map((slug) => visitsOf(slug, { visitors: ['ann'], names: [path('/')] }))
-      for (const day of [TODAY - DAY, TODAY]) await write('soft', (tx) => tx.visits.add(day, day, rows))
+      const rows = slugs.map((slug) => buildVisits(slug, { visitors: ['ann'], names: [path('/')] }))
+      for (const day of [TODAY - DAY_MS, TODAY]) await write('soft', (tx) => tx.visits.add(day, day, rows))
       for (const page of [
-        (after: string) => read.visits.counted(after, 10),
+        (after: string) => read.visits.sitesWithVisits(after, 10),
         (after: string) => read.visits.visitedOn(TODAY, after, 10),
       ])
         assert.deepEqual(
           [await page(''), await page(slugs[9]!), await page(slugs[19]!), await page(slugs[24]!)],
           [slugs.slice(0, 10), slugs.slice(10, 20), slugs.slice(20), []],
         )
-      assert.equal(await write('soft', (tx) => tx.visits.dropBefore(TODAY)), 50)
-      assert.equal(await write('soft', (tx) => tx.visits.dropBefore(TODAY)), 0)
-      assert.equal((await read.visits.series(slugs[0]!, { ...always, interval: HOUR })).length, 1)
-      while ((await write('soft', (tx) => tx.visits.dropSite(slugs[0]!))) > 0);
-      assert.deepEqual(await read.visits.counted('', 2), slugs.slice(1, 3))
+      assert.equal(await write('soft', (tx) => tx.visits.deleteBefore(TODAY)), 50)
+      assert.equal(await write('soft', (tx) => tx.visits.deleteBefore(TODAY)), 0)
+      assert.equal((await read.visits.series(slugs[0]!, { ...always, interval: HOUR_MS })).length, 1)
+      while ((await write('soft', (tx) => tx.visits.deleteSite(slugs[0]!))) > 0);
+      assert.deepEqual(await read.visits.sitesWithVisits('', 2), slugs.slice(1, 3))
       assert.deepEqual(await read.visits.top(slugs[0]!, 'path', { ...always, limit: 1 }), [])
     },
   )

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, mock, test } from 'node:test'
-import { ConfigError } from '../../server/config.ts'
+import { ConfigError } from '../../server/config/settings.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
 

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { LONGEST_HELLO, readClientHello } from '../../server/tls/client-hello.ts'
+import { MAX_HELLO_BYTES, readClientHello } from '../../server/net/tls/client-hello.ts'
 import { anySeed, Random } from '../faults/random.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { hello, helloMessage, records } from './hello.ts'
 
 const NAME = 'www.example.test'
@@ -62,7 +62,7 @@ const clients: Client[] = [
   { who: 'Node to an address', speak: () => ofNode({}), says: { serverName: undefined, protocols: [] } },
   {
     who: 'openssl s_client',
-    options: needs('pebble'),
+    options: requires('pebble'),
     speak: () =>
       ofProgram('openssl', (port) => [
         ...['s_client', '-connect', `127.0.0.1:${port}`],
@@ -72,7 +72,7 @@ const clients: Client[] = [
   },
   {
     who: 'curl',
-    options: needs('curl'),
+    options: requires('curl'),
     speak: () =>
       ofProgram('curl', (port) => ['--connect-to', `::127.0.0.1:${port}`, `https://${NAME}:${port}/`]),
     says: { serverName: NAME, protocols: ['h2', 'http/1.1'] },
@@ -145,26 +145,32 @@ describe('the name in a hello is that of a host', () => {
 
 describe('what is no hello is known for it at once:', () => {
   const message = helloMessage({ serverName: NAME })
-  for (const [what, bytes] of [
-    ['HTTP', Buffer.from('GET / HTTP/1.1\r\n')],
-    ['one byte of it', Buffer.from('G')],
-    ['SSH', Buffer.from('SSH-2.0-OpenSSH_9.2\r\n')],
-    ['a hello of SSL 2', Buffer.from('802e0100020015000000100100800200800300', 'hex')],
-    ['an alert', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
-    ['a record of another kind of version', Buffer.of(22, 4, 1, 0, 9)],
-    ['an empty record', Buffer.concat([Buffer.of(22, 3, 1, 0, 0), hello()])],
-    ['another message', records(Buffer.concat([Buffer.of(2), message.subarray(1)]))],
-    ['one that says it is longer than any', Buffer.of(22, 3, 1, 0, 4, 1, 0, 0x40, 1)],
-    ['one in a thousand records', records(message, 1)],
-    ['one that is cut within', records(Buffer.concat([Buffer.of(1, 0, 0, 40), message.subarray(4, 44)]))],
+  for (const [what, fault, bytes] of [
+    ['HTTP', 'not TLS', Buffer.from('GET / HTTP/1.1\r\n')],
+    ['one byte of it', 'not TLS', Buffer.from('G')],
+    ['SSH', 'not TLS', Buffer.from('SSH-2.0-OpenSSH_9.2\r\n')],
+    ['a hello of SSL 2', 'not TLS', Buffer.from('802e0100020015000000100100800200800300', 'hex')],
+    ['an alert', 'unexpected_message', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
+    ['a record of another kind of version', 'not TLS', Buffer.of(22, 4, 1, 0, 9)],
+    ['a ChangeCipherSpec', 'unexpected_message', Buffer.of(20, 3, 3, 0, 1, 1)],
+    ['application data', 'unexpected_message', Buffer.of(23, 3, 3, 0, 1, 1)],
+    ['an empty record', 'unexpected_message', Buffer.concat([Buffer.of(22, 3, 1, 0, 0), hello()])],
+    ['another message', 'unexpected_message', records(Buffer.concat([Buffer.of(2), message.subarray(1)]))],
+    ['one that says it is longer than any', 'illegal_parameter', Buffer.of(22, 3, 1, 0, 4, 1, 0, 0x40, 1)],
+    ['one in a thousand records', 'illegal_parameter', records(message, 1)],
+    [
+      'one that is cut within',
+      'decode_error',
+      records(Buffer.concat([Buffer.of(1, 0, 0, 40), message.subarray(4, 44)])),
+    ],
   ] as const)
-    test(what, () => assert.equal(readClientHello(bytes), 'other'))
+    test(what, () => assert.equal(readClientHello(bytes), fault))
 })
 
 test('no hello is waited for beyond 16 KiB', () => {
   const endless = records(Buffer.concat([Buffer.of(1, 0, 0x3f, 0xf0), Buffer.alloc(2 ** 14)]), 1000)
-  assert.equal(readClientHello(endless.subarray(0, LONGEST_HELLO - 1)), 'more')
-  assert.equal(readClientHello(endless.subarray(0, LONGEST_HELLO)), 'other')
+  assert.equal(readClientHello(endless.subarray(0, MAX_HELLO_BYTES - 1)), 'more')
+  assert.equal(readClientHello(endless.subarray(0, MAX_HELLO_BYTES)), 'illegal_parameter')
 })
 
 test('whatever bytes come, they are read without an error', async (t) => {
@@ -180,7 +186,8 @@ test('whatever bytes come, they are read without an error', async (t) => {
     const bytes = Buffer.from(models[pick(models.length)]!)
     for (let flips = 1 + pick(4); flips > 0; flips--) bytes[pick(bytes.length)] = pick(256)
     const read = readClientHello(pick(4) === 0 ? bytes.subarray(0, pick(bytes.length)) : bytes)
-    if (typeof read !== 'object') assert.match(read, /^(more|other)$/)
+    if (typeof read !== 'object')
+      assert.match(read, /^(more|not TLS|unexpected_message|decode_error|illegal_parameter)$/)
     else if (read.serverName !== undefined) assert.match(read.serverName, /^[\w-]+(\.[\w-]+)*$/)
   }
   for (let round = 0; round < 5000; round++) {

@@ -4,14 +4,16 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { resolverDns } from '../../server/dns/resolver.ts'
-import { makeLog } from '../../server/log.ts'
-import { dnsHook } from '../../server/tls/dns-hook.ts'
+import { dnsHook } from '../../server/certificates/dns-hook.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { startKnot } from '../tools/knot.ts'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 
 const NAME = '_acme-challenge.sites.test'
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+const environment = { PATH: process.env.PATH! }
 const digest = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 interface Script extends AsyncDisposable {
@@ -28,24 +30,24 @@ async function script(...lines: string[]): Promise<Script> {
   return { folder, program, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
 }
 
-test('the hook that comes with Slipway enters records and removes them again', needs('knot'), async () => {
+test('the hook that comes with Slipway enters records and removes them again', requires('knot'), async () => {
   await using knot = await startKnot()
   const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
   await using wrapper = await script(
     `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}' DNS_HOOK_SECONDARIES='127.0.0.1#${knot.port}'`,
     `exec '${example}' "$@"`,
   )
-  const hook = dnsHook({ program: wrapper.program, log })
+  const hook = dnsHook({ program: wrapper.program, environment, log })
   const dns = resolverDns({ servers: [knot.address] })
   const [one, other] = [digest('one'), digest('other')]
   await hook.present(NAME, one)
   await hook.present(NAME, other)
-  assert.deepEqual([...(await dns.texts(NAME)).values].sort(), [one, other].sort())
+  assert.deepEqual([...(await dns.txt(NAME)).values].sort(), [one, other].sort())
   await hook.cleanup(NAME, one)
-  assert.deepEqual(await dns.texts(NAME), { values: [other] })
+  assert.deepEqual(await dns.txt(NAME), { values: [other] })
   await hook.cleanup(NAME, other)
   await hook.cleanup(NAME, other)
-  assert.deepEqual(await dns.texts(NAME), { values: [] })
+  assert.deepEqual(await dns.txt(NAME), { values: [] })
   await assert.rejects(
     hook.present('_acme-challenge.elsewhere.example', one),
     /exit code \d+; it printed ".+"$/,
@@ -59,7 +61,7 @@ test('a hook gets the action, the name and the value as they are, one call at a 
     'echo >> calls',
     'rmdir busy',
   )
-  const hook = dnsHook({ program: given.program, log })
+  const hook = dnsHook({ program: given.program, environment, log })
   const calls = Array.from({ length: 5 }, (_, index) => hook.present(NAME, `-value${index}`))
   await Promise.all([...calls, hook.cleanup(NAME, digest('x'))])
   assert.deepEqual((await readFile(join(given.folder, 'calls'), 'utf8')).trim().split('\n'), [
@@ -101,19 +103,46 @@ const failures: { what: string; lines: string[]; says: RegExp }[] = [
 for (const { what, lines, says } of failures) {
   test(`an operator reads what happened when the hook ${what}`, async () => {
     await using broken = await script(...lines)
-    const hook = dnsHook({ program: broken.program, log, patience: 300, grace: 200 })
+    const hook = dnsHook({ program: broken.program, environment, log, timeoutMs: 300, killDelayMs: 200 })
     await assert.rejects(hook.present(NAME, digest('x')), { message: says })
   })
 }
 
+test('a hook gets what is meant for it of the environment, and no secret of the service', async () => {
+  await using given = await script('env > environment')
+  const { dnsHookEnvironment } = readConfig({
+    PATH: process.env.PATH,
+    HOME: '/nowhere',
+    DNS_HOOK_KEY: '/etc/key',
+    PROVIDER_TOKEN: 'for the hook',
+    OTHER_TOKEN: 'for others',
+    NODE_OPTIONS: '--no-warnings',
+    SLIPWAY_SECRET: 'a secret of thirty-two characters',
+    SLIPWAY_SMTP_URL: 'smtp://user:hush@mail.example',
+    SLIPWAY_DNS_HOOK: given.program,
+    SLIPWAY_DNS_HOOK_VARIABLES: 'PROVIDER_TOKEN, ABSENT',
+  })
+  const hook = dnsHook({ program: given.program, environment: dnsHookEnvironment, log })
+  await hook.present(NAME, digest('x'))
+  const lines = (await readFile(join(given.folder, 'environment'), 'utf8')).trim().split('\n')
+  // The shell adds some of its own.
+  const handed = lines.filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line)).sort()
+  assert.deepEqual(handed, [
+    'DNS_HOOK_KEY=/etc/key',
+    'HOME=/nowhere',
+    `PATH=${process.env.PATH}`,
+    'PROVIDER_TOKEN=for the hook',
+  ])
+})
+
 test('what a hook leaves running in the background is not waited for', async () => {
   await using leaving = await script('sleep 600 & echo $! > child', 'exit 0')
-  await dnsHook({ program: leaving.program, log }).present(NAME, digest('x'))
+  await dnsHook({ program: leaving.program, environment, log }).present(NAME, digest('x'))
   process.kill(Number(await readFile(join(leaving.folder, 'child'), 'utf8')))
 })
 
 test('a hook that is not there is named', async () => {
-  const hook = dnsHook({ program: '/no/such/hook', log })
+  const hook = dnsHook({ program: '/no/such/hook', environment, log })
   await assert.rejects(
     hook.present(NAME, digest('x')),
     /SLIPWAY_DNS_HOOK=\/no\/such\/hook cannot be run: .*ENOENT/,
@@ -122,7 +151,7 @@ test('a hook that is not there is named', async () => {
 
 test('no record is handed to a hook that could be more than one', async () => {
   await using given = await script('touch called')
-  const hook = dnsHook({ program: given.program, log })
+  const hook = dnsHook({ program: given.program, environment, log })
   for (const [name, value] of [
     ['a.test; rm', 'x'],
     ['a.test', 'x\nupdate add b.test. 1 A 127.0.0.1'],

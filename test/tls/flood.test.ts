@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Failure } from '../../server/failure.ts'
-import { makeLog } from '../../server/log.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
+import { CertificateSelector } from '../../server/net/tls/certificate-selector.ts'
+import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import { Contexts } from '../../server/tls/contexts.ts'
-import { Seal } from '../../server/tls/seal.ts'
-import { TicketKeys } from '../../server/tls/ticket-keys.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { anySeed, Random } from '../faults/random.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
@@ -52,39 +52,41 @@ test(`${MANY} names that nobody has are refused, nothing is written, and visitor
   await Promise.all([visitor(), ...Array.from({ length: AT_ONCE }, flood)])
   assert.equal(refused, MANY)
   assert.ok(visits > 0)
-  await onlooker.catchUp()
+  await onlooker.pollChanges()
   assert.deepEqual(written, [])
   assert.deepEqual(
-    service.running.log.filter(({ message }) => message === 'a handshake failed'),
+    service.running.log.filter(({ message }) => message === 'TLS handshake failed'),
     [],
   )
 })
 
 describe('while the store is away', () => {
   async function over(
-    work: (contexts: Contexts, store: WatchedStore, clock: { now: number }) => Promise<void>,
+    work: (contexts: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
   ) {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
     const clock = { now: Date.UTC(2030) }
     await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
-    const seal = new Seal(SECRET)
+    const seal = new SecretBox(SECRET)
     const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
     await real.write('durable', async (tx) => {
       await tx.domains.insert(domainRow(NAME, { status: 'active' }))
-      const sealed = seal.seal(key, `certificate ${NAME}`)
+      const sealed = seal.encrypt(key, `certificate ${NAME}`)
       await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
     })
     const store = new WatchedStore(real)
-    const contexts = new Contexts({
+    const log = makeLog({ level: 'error', text: true, write: () => undefined })
+    const contexts = new CertificateSelector({
       store: store.watched,
       seal,
       clock: () => clock.now,
-      tickets: new TicketKeys(SECRET, () => clock.now),
+      tickets: new TicketKeys({ store: store.watched, seal, clock: () => clock.now, log }),
+      trustsProxies: false,
       siteDomain: 'sites.test',
       baseHost: 'slipway.test',
       own: [],
       files: undefined,
-      log: makeLog({ level: 'error', text: true, write: () => undefined }),
+      log,
     })
     await work(contexts, store, clock)
     await rm(folder, { recursive: true })
@@ -100,7 +102,7 @@ describe('while the store is away', () => {
       store.away = true
       clock.now += 12 * 3_600_000
       assert.ok(await contexts.choose(asks(NAME)))
-      contexts.forget(undefined)
+      contexts.invalidate(undefined)
       assert.ok(await contexts.choose(asks(NAME)))
     }))
 
@@ -109,7 +111,7 @@ describe('while the store is away', () => {
       store.away = true
       await assert.rejects(
         async () => contexts.choose(asks(NAME)),
-        (error) => error instanceof Failure && error.code === 'UNAVAILABLE',
+        (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
       )
       store.away = false
       assert.ok(await contexts.choose(asks(NAME)))

@@ -4,26 +4,26 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext, type TLSSocket } from 'node:tls'
-import { readInto } from '../../server/edge/lanes/read-into.ts'
-import { makeLog } from '../../server/log.ts'
-import type { ClientHello } from '../../server/tls/client-hello.ts'
-import type { Choice } from '../../server/tls/contexts.ts'
-import { Handshakes } from '../../server/tls/handshakes.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
+import type { SelectedCertificate } from '../../server/net/tls/certificate-selector.ts'
+import type { ClientHello } from '../../server/net/tls/client-hello.ts'
+import { TlsAcceptor } from '../../server/net/tls/tls-acceptor.ts'
 import { selfSigned } from '../http2/self-signed.ts'
-import { hello } from './hello.ts'
+import { hello, helloMessage, records } from './hello.ts'
 import { shake, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
-const MOST_OF_ONE = 250
-const MOST = 1000
+const MAX_HANDSHAKES_PER_ADDRESS = 250
+const MAX_HANDSHAKES = 1000
 
 const certificate = await selfSigned(NAME)
-const choice: Choice = { context: createSecureContext(certificate), protocols: ['http/1.1'] }
+const choice: SelectedCertificate = { context: createSecureContext(certificate), protocols: ['http/1.1'] }
 
-let handshakes: Handshakes
+let handshakes: TlsAcceptor
 let server: Server
 let port: number
-let choose: (hello: ClientHello) => Choice | undefined | Promise<Choice | undefined>
+let choose: (hello: ClientHello) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
 let secured: TLSSocket[]
 let logged: string[]
 /** What the next connection is taken to come from; else from where it comes. */
@@ -36,10 +36,10 @@ beforeEach(async () => {
   logged = []
   addresses = []
   choose = () => choice
-  handshakes = new Handshakes({
-    choose: (said) => choose(said),
-    read: readInto,
-    secured: (socket) => void secured.push(socket.on('error', () => undefined)),
+  handshakes = new TlsAcceptor({
+    select: (said) => choose(said),
+    read: readIntoSharedBuffer,
+    onSecure: (socket) => void secured.push(socket.on('error', () => undefined)),
     log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
   })
   server = createServer({ allowHalfOpen: true }, (raw) => {
@@ -55,7 +55,7 @@ afterEach(async () => {
   for (const socket of open) socket.destroy()
   for (const socket of secured) socket.destroy()
   open.clear()
-  handshakes.cut()
+  handshakes.destroy()
   server.close()
   await once(server, 'close')
   mock.timers.reset()
@@ -71,7 +71,7 @@ async function client(said?: Buffer | string): Promise<Socket> {
 }
 
 /** Others go on until this holds: time passes, and nothing is waited for. */
-async function comesTrue(holds: () => boolean): Promise<void> {
+async function waitFor(holds: () => boolean): Promise<void> {
   for (let round = 0; round < 50_000 && !holds(); round++) await turn()
   assert.ok(holds())
 }
@@ -116,9 +116,27 @@ test('who sends anything else is cut off without a word', async () => {
   for (const said of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
     assert.equal((await untilClosed(await client(said))).length, 0)
   }
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
   assert.equal(handshakes.refused.broken, 3)
 })
+
+for (const [what, alert, said] of [
+  ['an alert', '0a', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
+  ['a ChangeCipherSpec', '0a', Buffer.of(20, 3, 3, 0, 1, 1)],
+  ['a hello above 16 KiB', '2f', records(Buffer.concat([Buffer.of(1, 0, 0x80, 0), Buffer.alloc(2 ** 15)]))],
+  ['a hello in more than 64 records', '2f', records(helloMessage({ serverName: NAME }), 1)],
+  [
+    'a hello that is cut short',
+    '32',
+    records(Buffer.concat([Buffer.of(1, 0, 0, 40), helloMessage({ serverName: NAME }).subarray(4, 44)])),
+  ],
+] as const) {
+  test(`who begins with ${what} gets the alert that says so`, async () => {
+    assert.equal((await untilClosed(await client(said))).toString('hex'), `150303000202${alert}`)
+    await waitFor(() => handshakes.count === 0)
+    assert.equal(handshakes.refused.broken, 1)
+  })
+}
 
 test('what a handshake asks for is answered by an alert when it cannot be had', async () => {
   const alert = async () => (await untilClosed(await client(hello({ serverName: NAME })))).toString('hex')
@@ -136,11 +154,11 @@ test('what a handshake asks for is answered by an alert when it cannot be had', 
   assert.equal(logged.length, 2)
   assert.match(logged.join(), /too busy to look.*nobody to ask/s)
   for (const line of logged) assert.match(line, new RegExp(NAME))
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
 })
 
 test('handshakes that are not finished after ten seconds are cut, wherever they stopped', async () => {
-  const held = Promise.withResolvers<Choice>()
+  const held = Promise.withResolvers<SelectedCertificate>()
   choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
   const whole = hello({ serverName: NAME })
   const slow = [
@@ -151,13 +169,13 @@ test('handshakes that are not finished after ten seconds are cut, wherever they 
     await client(whole),
   ]
   const ends = slow.map((socket) => untilClosed(socket))
-  await comesTrue(() => handshakes.count === slow.length)
+  await waitFor(() => handshakes.count === slow.length)
   mock.timers.tick(10_000)
   await visit()
-  await comesTrue(() => handshakes.count === slow.length)
+  await waitFor(() => handshakes.count === slow.length)
   mock.timers.tick(1000)
   await Promise.all(ends)
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
   assert.equal(handshakes.refused.slow, slow.length)
   held.resolve(choice)
   await visit()
@@ -165,7 +183,7 @@ test('handshakes that are not finished after ten seconds are cut, wherever they 
 
 test('a handshake that is done is not cut', async () => {
   const socket = await shake(port, { servername: NAME, ca: certificate.cert })
-  await comesTrue(() => secured.length === 1)
+  await waitFor(() => secured.length === 1)
   mock.timers.tick(60_000)
   secured[0]!.write('still here')
   const [chunk] = await once(socket, 'data')
@@ -174,50 +192,53 @@ test('a handshake that is done is not cut', async () => {
 })
 
 test('one address has so many handshakes at once, and others have theirs meanwhile', async () => {
-  for (let index = 0; index < MOST_OF_ONE; index++) await client(Buffer.of(22))
-  await comesTrue(() => handshakes.count === MOST_OF_ONE)
+  for (let index = 0; index < MAX_HANDSHAKES_PER_ADDRESS; index++) await client(Buffer.of(22))
+  await waitFor(() => handshakes.count === MAX_HANDSHAKES_PER_ADDRESS)
   await untilClosed(await client())
   assert.equal(handshakes.refused.busy, 1)
   addresses = ['192.0.2.9']
   await visit()
   for (const socket of open) socket.destroy()
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
   await visit()
   assert.equal(handshakes.refused.busy, 1)
 })
 
 test('addresses of one network of IPv6 count as one', async () => {
-  addresses = Array.from({ length: MOST_OF_ONE + 1 }, (_, index) => `2001:db8:0:1::${index.toString(16)}`)
-  for (let index = 0; index <= MOST_OF_ONE; index++) await client()
-  await comesTrue(() => handshakes.refused.busy === 1)
-  assert.equal(handshakes.count, MOST_OF_ONE)
+  addresses = Array.from(
+    { length: MAX_HANDSHAKES_PER_ADDRESS + 1 },
+    (_, index) => `2001:db8:0:1::${index.toString(16)}`,
+  )
+  for (let index = 0; index <= MAX_HANDSHAKES_PER_ADDRESS; index++) await client()
+  await waitFor(() => handshakes.refused.busy === 1)
+  assert.equal(handshakes.count, MAX_HANDSHAKES_PER_ADDRESS)
 })
 
 test('all addresses together have so many handshakes at once', async () => {
-  addresses = Array.from({ length: MOST + 1 }, (_, index) => `192.0.2.${index % 100}`)
-  for (let index = 0; index <= MOST; index++) await client()
-  await comesTrue(() => handshakes.refused.busy === 1)
-  assert.equal(handshakes.count, MOST)
+  addresses = Array.from({ length: MAX_HANDSHAKES + 1 }, (_, index) => `192.0.2.${index % 100}`)
+  for (let index = 0; index <= MAX_HANDSHAKES; index++) await client()
+  await waitFor(() => handshakes.refused.busy === 1)
+  assert.equal(handshakes.count, MAX_HANDSHAKES)
 })
 
 test('a few addresses that hold all of them make room for others', async () => {
-  const few = MOST / MOST_OF_ONE
-  addresses = Array.from({ length: MOST }, (_, index) => `192.0.2.${index % few}`)
-  for (let index = 0; index < MOST; index++) await client(Buffer.of(22))
-  await comesTrue(() => handshakes.count === MOST)
+  const few = MAX_HANDSHAKES / MAX_HANDSHAKES_PER_ADDRESS
+  addresses = Array.from({ length: MAX_HANDSHAKES }, (_, index) => `192.0.2.${index % few}`)
+  for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
+  await waitFor(() => handshakes.count === MAX_HANDSHAKES)
   for (let index = 0; index < 20; index++) {
     addresses = ['198.51.100.1']
     open.add(await shake(port, { servername: NAME, ca: certificate.cert }))
-    await comesTrue(() => secured.length === index + 1)
+    await waitFor(() => secured.length === index + 1)
     addresses = ['192.0.2.0']
     await client(Buffer.of(22))
-    await comesTrue(() => handshakes.count === MOST)
+    await waitFor(() => handshakes.count === MAX_HANDSHAKES)
   }
   assert.equal(handshakes.refused.busy, 20)
 })
 
 test('clients that go away in the middle leave nothing behind', async () => {
-  const held = Promise.withResolvers<Choice>()
+  const held = Promise.withResolvers<SelectedCertificate>()
   choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
   const whole = hello({ serverName: NAME })
   const words = [
@@ -235,25 +256,25 @@ test('clients that go away in the middle leave nothing behind', async () => {
   for (const said of words) {
     for (const leave of ways) {
       const socket = await client(said)
-      await comesTrue(() => handshakes.count === 1)
+      await waitFor(() => handshakes.count === 1)
       if (said === whole) await once(socket, 'data')
       leave(socket)
       if (said === words[4]) {
         // Nobody listens to it before there is a certificate.
         mock.timers.tick(11_000)
       }
-      await comesTrue(() => handshakes.count === 0)
+      await waitFor(() => handshakes.count === 0)
     }
   }
   held.resolve(choice)
   await visit()
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
 })
 
 test('what is under way ends when the service does', async () => {
   const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
-  await comesTrue(() => handshakes.count === 2)
-  handshakes.cut()
+  await waitFor(() => handshakes.count === 2)
+  handshakes.destroy()
   await Promise.all(ends)
-  await comesTrue(() => handshakes.count === 0)
+  await waitFor(() => handshakes.count === 0)
 })

@@ -43,7 +43,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
     },
     'that is kept for an account': async () => {
       await service.certify('held.test')
-      await service.change([], (tx) => tx.domains.hold(held))
+      await service.change([], (tx) => tx.domains.reserve(held))
     },
     'that went back to pending': async () => {
       await service.addSecureDomain('failed.test', slug)
@@ -84,7 +84,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
     return JSON.stringify([
       await read.certificates.due(Number.MAX_SAFE_INTEGER, 100, { ordered: true }),
       await read.certificates.missing(100),
-      await read.certificates.needless([], 100),
+      await read.certificates.unneeded([], 100),
       await read.domains.bySite(slug),
     ])
   }
@@ -133,7 +133,7 @@ test('a certificate that cannot be used is named in the log, and nobody else fee
   await service.addDomain('broken.test', slug)
   await service.certify('broken.test', undefined, { chain: 'no certificate' })
   assert.equal(await service.namesFor('broken.test'), 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR')
-  const line = service.running.log.findLast(({ message }) => message === 'a handshake failed')
+  const line = service.running.log.findLast(({ message }) => message === 'TLS handshake failed')
   assert.equal(line?.name, 'broken.test')
   assert.equal(await service.namesFor('sound.test'), 'DNS:sound.test')
 })
@@ -143,9 +143,7 @@ test('a service that was given another secret says why it cannot show its certif
   const { data } = service.running
   await using other = await SecureService.start({ DATA: data, SECRET: 'another one, that is long enough' })
   assert.equal(await other.namesFor('sealed.test'), UNKNOWN_NAME)
-  const said = other.running.log.filter(({ message }) =>
-    /SLIPWAY_SECRET is not the one/.test(String(message)),
-  )
+  const said = other.running.log.filter(({ message }) => /SLIPWAY_SECRET differs/.test(String(message)))
   assert.deepEqual(
     said.map(({ level, name }) => [level, name]),
     [['error', 'sealed.test']],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { noise } from '../edge-fixture.ts'
-import { take, type WireAnswer } from '../serving/wire.ts'
+import { take, type WireResponse } from '../serving/wire.ts'
 import { SecureService, SITES, untilClosed } from './secure-service.ts'
 
 /** What the site answers these with lies in memory, on disk, or nowhere, and is longer than a connection takes at once. */
@@ -34,7 +34,7 @@ for (const lane of ['on', 'off']) {
 }
 
 async function asksForAll(host: string, size: number, open: () => Socket | Promise<Socket>): Promise<void> {
-  const alone = new Map<string, WireAnswer>()
+  const alone = new Map<string, WireResponse>()
   const paths = Array.from({ length: MANY }, (_, index) => PATHS[index % PATHS.length]!)
   const answers = await ask(host, paths, size, await open())
   for (const path of PATHS) alone.set(path, (await ask(host, [path], size, await open()))[0]!)
@@ -53,14 +53,14 @@ async function ask(
   paths: readonly string[],
   size: number,
   socket: Socket,
-): Promise<WireAnswer[]> {
+): Promise<WireResponse[]> {
   const requests = paths.map((path, index) => {
     const option = index === paths.length - 1 ? 'close' : 'keep-alive'
     const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${option}\r\nX-Long: `
     return `${head.padEnd(size - 4, 'x')}\r\n\r\n`
   })
   socket.write(requests.join(''))
-  const answers: WireAnswer[] = []
+  const answers: WireResponse[] = []
   assert.equal(take(await untilClosed(socket), answers, { methods: [], ended: true }).length, 0)
   return answers
 }

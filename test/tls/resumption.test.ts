@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
-import { TicketKeys } from '../../server/tls/ticket-keys.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
+import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
 import { issuer, SecureService, shake, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
@@ -43,7 +49,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
 
     test('is resumed after what was known of the name was forgotten, and after a renewal', async () => {
       const { session } = await visit(service)
-      service.running.service.forget([NAME])
+      service.running.service.invalidate([NAME])
       assert.equal((await visit(service, { session })).resumed, true)
       await service.renew(NAME)
       assert.equal((await visit(service, { session })).resumed, true)
@@ -82,17 +88,45 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   })
 }
 
-test('ticket keys are the same wherever the secret is, change every half day, and tell nothing of it', () => {
+test('ticket keys are random, the same over one store, sealed in it, and deleted after two periods', async () => {
   let now = 10 * HALF_A_DAY
-  const keys = new TicketKeys(SECRET, () => now)
-  const first = keys.keys
-  assert.equal(first.length, 48)
-  assert.deepEqual(new TicketKeys(SECRET, () => now).keys, first)
-  assert.notDeepEqual(new TicketKeys(`${SECRET}!`, () => now).keys, first)
+  const open = async (secret = SECRET) => {
+    const keys = new TicketKeys({ store, seal: new SecretBox(secret), clock: () => now, log })
+    await keys.refresh()
+    return keys
+  }
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-tickets-'))
+  const store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => now })
+  const [one, other] = await Promise.all([open(), open()])
+  const first = one.current
+  assert.equal(first.key.length, 48)
+  assert.deepEqual(other.current.key, first.key)
+  const row = await store.read.ticketKeys.find(10)
+  assert.ok(row && !row.key.includes(first.key.toString('base64')))
   now += HALF_A_DAY - 1
-  assert.deepEqual(keys.keys, first)
+  assert.deepEqual(one.current, first)
   now++
-  assert.notDeepEqual(keys.keys, first)
+  const second = one.current
+  assert.notDeepEqual(second.key, first.key)
+  assert.notEqual(second.generation, first.generation)
+  assert.deepEqual(other.current.key, second.key)
+  now += HALF_A_DAY
+  await open()
+  assert.equal(await store.read.ticketKeys.find(10), undefined)
+  assert.notDeepEqual((await open(`${SECRET}!`)).current.key, (await open()).current.key)
+  const shared = (await open()).current.key
+  await store[Symbol.asyncDispose]()
+  const alone = new TicketKeys({ store, seal: new SecretBox(SECRET), clock: () => now, log })
+  await alone.refresh()
+  assert.equal(alone.current.key.length, 48)
+  assert.deepEqual(alone.current, alone.current)
+  const next = await sqliteStore({ file: join(folder, 'other.db'), clock: () => now })
+  const unrelated = new TicketKeys({ store: next, seal: new SecretBox(SECRET), clock: () => now, log })
+  await unrelated.refresh()
+  assert.notDeepEqual(unrelated.current.key, shared)
+  await next[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
 })
 
 function only(version: 'TLSv1.2' | 'TLSv1.3'): ConnectionOptions {

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
-import { readInto } from '../../server/edge/lanes/read-into.ts'
-import { makeLog } from '../../server/log.ts'
-import { SecureListener } from '../../server/sockets/secure-listener.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
+import { SecureListener } from '../../server/net/tls/secure-listener.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { shake } from './secure-service.ts'
 
@@ -24,10 +24,10 @@ test('clients that come before the service is ready wait for it, and may go away
   const choice = { context: createSecureContext(certificate), protocols: ['h2', 'http/1.1'] }
   listener.serve(
     {
-      choose: () => choice,
+      select: () => choice,
       http1: (socket) => void socket.end('one'),
       http2: (socket) => void socket.end('two'),
-      read: readInto,
+      read: readIntoSharedBuffer,
     },
     makeLog({ level: 'silent', text: false, write: () => undefined }),
   )

@@ -5,11 +5,11 @@ import { connect as connectPlain, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { prepareDataFolder } from '../../server/data-folder.ts'
+import { prepareDataFolder } from '../../server/config/data-folder.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { AcmeChallengeRow, CertificateRow, DomainRow } from '../../server/store/schema.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { Store, Writing } from '../../server/store/store.ts'
-import { Seal } from '../../server/tls/seal.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { tar } from '../archive/tar-file.ts'
 import { type RunningService, startTestService } from '../service.ts'
@@ -41,7 +41,7 @@ interface Ask {
 export class SecureService implements AsyncDisposable {
   readonly running: RunningService
   readonly store: Store
-  readonly #seal: Seal
+  readonly #seal: SecretBox
 
   static async start(settings: Record<string, string> = {}): Promise<SecureService> {
     const running = await startTestService({
@@ -60,7 +60,7 @@ export class SecureService implements AsyncDisposable {
   private constructor(running: RunningService, store: Store, secret: string) {
     this.running = running
     this.store = store
-    this.#seal = new Seal(secret)
+    this.#seal = new SecretBox(secret)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -86,12 +86,12 @@ export class SecureService implements AsyncDisposable {
   }
 
   /** Writes as another process does, and has this one hear of it at once. */
-  async change(names: readonly string[], work: (tx: Writing) => Promise<void>): Promise<void> {
+  async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<void>): Promise<void> {
     await this.store.write('durable', async (tx) => {
       await work(tx)
-      for (const name of names) await tx.changed(name)
+      for (const name of names) await tx.notifyChanged(name)
     })
-    this.running.service.forget(names)
+    this.running.service.invalidate(names)
   }
 
   async addDomain(domain: string, slug: string, row: Partial<DomainRow> = {}): Promise<void> {
@@ -123,7 +123,7 @@ export class SecureService implements AsyncDisposable {
 
   async #pairFor(name: string, names: readonly string[]): Promise<Pick<CertificateRow, 'chain' | 'key'>> {
     const { chain, key } = await issuer.issueWithKey({ ...LIFE, names })
-    return { chain, key: this.#seal.seal(key, `certificate ${name}`) }
+    return { chain, key: this.#seal.encrypt(key, `certificate ${name}`) }
   }
 
   /** An active domain with a certificate. */
@@ -136,7 +136,7 @@ export class SecureService implements AsyncDisposable {
     row: Pick<AcmeChallengeRow, 'type' | 'name' | 'token' | 'key_authorization'>,
   ): Promise<void> {
     const expires_at = this.running.clock.now + 600_000
-    await this.change([], (tx) => tx.authorities.keepChallenge({ ...row, expires_at }))
+    await this.change([], (tx) => tx.acme.putChallenge({ ...row, expires_at }))
   }
 
   /** A finished handshake; rejects with what OpenSSL calls the failure. */

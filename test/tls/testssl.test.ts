@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { needs } from '../tools/part.ts'
+import { requires } from '../tools/part.ts'
 import { BASE, SecureService } from './secure-service.ts'
 import { examine } from './testssl.ts'
 
@@ -22,7 +22,7 @@ const GRAVE = ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL']
 /** The CA of these tests has no address to ask whether a certificate was revoked. */
 const OF_THE_TEST = 'cert_revocation'
 
-test('testssl.sh finds nothing above LOW', needs('testssl'), async () => {
+test('testssl.sh finds nothing above LOW', requires('testssl'), async () => {
   await using service = await SecureService.start()
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addDomain(NAME, slug)

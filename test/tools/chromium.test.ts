@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { openBrowser } from './chromium.ts'
-import { needs } from './part.ts'
+import { requires } from './part.ts'
 
 test(
   'the browser of the tests opens a site by its name and tells what goes wrong',
-  needs('chromium'),
+  requires('chromium'),
   async () => {
     await using server = createServer((request, response) => {
       if (request.url === '/cut') return request.socket.destroy()

@@ -1,4 +1,4 @@
-import { chromium as engine, type Page } from 'playwright-core'
+import { chromium as engine, type Page, type Browser as PlaywrightBrowser } from 'playwright-core'
 import { program } from '../../scripts/program.mjs'
 
 export interface Browser extends AsyncDisposable {
@@ -21,12 +21,7 @@ const FLAGS = [
  * Chromium itself takes every name under localhost for loopback, so that `http://slug.localhost:port/` works.
  */
 export async function openBrowser(...flags: string[]): Promise<Browser> {
-  const browser = await engine.launch({
-    executablePath: program('chromium')!,
-    headless: true,
-    chromiumSandbox: false,
-    args: [...FLAGS, ...flags],
-  })
+  const browser = await launchChromium(...flags)
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -37,4 +32,14 @@ export async function openBrowser(...flags: string[]): Promise<Browser> {
     complaints.push(`request: ${request.method()} ${request.url()} ${request.failure()?.errorText}`)
   })
   return { page, complaints, [Symbol.asyncDispose]: () => browser.close() }
+}
+
+/** Starts Chromium without a page, for contexts of one's own. */
+export function launchChromium(...flags: string[]): Promise<PlaywrightBrowser> {
+  return engine.launch({
+    executablePath: program('chromium')!,
+    headless: true,
+    chromiumSandbox: false,
+    args: [...FLAGS, ...flags],
+  })
 }

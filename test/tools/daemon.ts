@@ -26,7 +26,7 @@ interface DaemonOptions {
 }
 
 /** Between the choice of a port and its use somebody else may take it. */
-const MOST_STARTS = 5
+const MAX_STARTS = 5
 const LINES_KEPT = 200
 
 /** Resolves when it is ready. */
@@ -36,7 +36,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       return await start(options)
     } catch (error) {
       const taken = /in use|EADDRINUSE|cannot bind/i.test((error as Error).message)
-      if (!taken || starts === MOST_STARTS) throw error
+      if (!taken || starts === MAX_STARTS) throw error
     }
   }
 }

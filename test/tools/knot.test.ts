@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
 import { startKnot } from './knot.ts'
-import { needs } from './part.ts'
+import { requires } from './part.ts'
 import { startUnbound } from './unbound.ts'
 
 test(
   'what a test writes into the zone is what the resolver answers next',
-  needs('knot', 'unbound'),
+  requires('knot', 'unbound'),
   async () => {
     await using knot = await startKnot()
     await using unbound = await startUnbound(knot)

@@ -7,7 +7,7 @@ import { type PartName, whatIsMissing } from '../../scripts/parts.mjs'
  *
  * Without the part the test is skipped and says how to get it. CI has every part: there a skip is a failure.
  */
-export function needs(...parts: PartName[]): { skip?: string } {
+export function requires(...parts: PartName[]): { skip?: string } {
   const missing = parts.map(whatIsMissing).find((sentence) => sentence !== undefined)
   return missing === undefined ? {} : { skip: missing }
 }

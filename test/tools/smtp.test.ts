@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
-import { needs } from './part.ts'
+import { requires } from './part.ts'
 import { startSmtp } from './smtp.ts'
 
-test('the mail server of the tests hands over what was sent, in order', needs('smtp'), async () => {
+test('the mail server of the tests hands over what was sent, in order', requires('smtp'), async () => {
   await using smtp = await startSmtp()
   const transport = createTransport({ url: smtp.url })
   const arriving = smtp.letters()

@@ -21,7 +21,7 @@ export async function startSmtp(): Promise<SmtpServer> {
   started.defer(() => rm(folder, { recursive: true, force: true }))
   const mailbox = join(folder, 'mailbox')
   const port = await runServer(started, mailbox)
-  const letters = lettersOf(started, join(mailbox, 'new'))
+  const letters = watchLetters(started, join(mailbox, 'new'))
   const owned = started.move()
   return { url: `smtp://127.0.0.1:${port}`, letters, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
@@ -48,7 +48,7 @@ async function runServer(started: AsyncDisposableStack, mailbox: string): Promis
   return Number(port)
 }
 
-function lettersOf(started: AsyncDisposableStack, folder: string): () => Promise<ReadLetter[]> {
+function watchLetters(started: AsyncDisposableStack, folder: string): () => Promise<ReadLetter[]> {
   let change = Promise.withResolvers<void>()
   const watcher = watch(folder, () => {
     change.resolve()

@@ -2,16 +2,22 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import type { Answer } from '../../server/edge/answer.ts'
-import { Counting } from '../../server/edge/counting.ts'
-import type { Site } from '../../server/edge/memory/places.ts'
-import { Visitor } from '../../server/edge/visitor.ts'
-import { type Log, makeLog } from '../../server/log.ts'
+import {
+  BUFFER_LIMITS,
+  DAY_MS,
+  HOUR_MS,
+  ResponseCounter,
+  StatsBuffer,
+} from '../../server/analytics/stats-buffer.ts'
+import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
+import { ClientTracker } from '../../server/edge/client-tracker.ts'
+import type { Site } from '../../server/edge/resolve/site-resolver.ts'
+import type { EdgeResponse } from '../../server/edge/response.ts'
+import { VisitCounter } from '../../server/edge/visit-counter.ts'
+import { type Log, makeLog } from '../../server/lib/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { Store, Writing } from '../../server/store/store.ts'
-import { Batch, DAY, HOUR, MOST, Tally } from '../../server/visits/batch.ts'
-import { Bookkeeping } from '../../server/visits/bookkeeping.ts'
-import { filesOf } from '../api/content.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
+import { toFiles } from '../api/content.ts'
 import { startTestService } from '../service.ts'
 import { freshSqlite } from '../store/places.ts'
 import { siteRow } from '../store/rows.ts'
@@ -19,20 +25,23 @@ import { siteRow } from '../store/rows.ts'
 const MANY = 100_000
 
 test('a batch holds a bounded number of names, visitors and sites, however many come, and all their requests', () => {
-  const batch = new Batch(0)
+  const batch = new StatsBuffer(0)
   const flooded = batch.site('flooded')!
   for (let number = 0; number < MANY; number++) {
     flooded.requests++
     const name = flooded.name('missing', `/${number}`)
     if (name) name.requests++
-    flooded.meet(`visitor ${number}`)
+    flooded.addVisitor(`visitor ${number}`)
   }
   assert.equal(flooded.requests, MANY)
   assert.deepEqual(
     [[...flooded.names()].length, flooded.visitors.size],
-    [MOST.namesOfSite, MOST.visitorsOfSite],
+    [BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitorsOfSite],
   )
-  assert.deepEqual([batch.unnamed, batch.unmet], [MANY - MOST.namesOfSite, MANY - MOST.visitorsOfSite])
+  assert.deepEqual(
+    [batch.droppedNames, batch.droppedVisitors],
+    [MANY - BUFFER_LIMITS.namesOfSite, MANY - BUFFER_LIMITS.visitorsOfSite],
+  )
   let names = 0
   let visitors = 0
   for (let number = 0; number < MANY; number++) {
@@ -40,33 +49,36 @@ test('a batch holds a bounded number of names, visitors and sites, however many 
     if (!site) continue
     site.requests++
     if (site.name('path', '/')) names++
-    site.meet('visitor')
+    site.addVisitor('visitor')
     visitors += site.visitors.size
   }
-  assert.equal(batch.sites.size, MOST.sites)
-  assert.equal(batch.lost, MANY - (MOST.sites - 1))
-  assert.deepEqual([names, visitors], [MOST.names - MOST.namesOfSite, MOST.visitors - MOST.visitorsOfSite])
+  assert.equal(batch.sites.size, BUFFER_LIMITS.sites)
+  assert.equal(batch.dropped, MANY - (BUFFER_LIMITS.sites - 1))
+  assert.deepEqual(
+    [names, visitors],
+    [BUFFER_LIMITS.names - BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitors - BUFFER_LIMITS.visitorsOfSite],
+  )
 })
 
 test('a name that is too long to be kept is in the totals only', () => {
-  const site = new Batch(0).site('a-site')!
-  assert.equal(site.name('path', `/${'a'.repeat(MOST.name)}`), undefined)
-  assert.ok(site.name('path', `/${'a'.repeat(MOST.name - 1)}`))
+  const site = new StatsBuffer(0).site('a-site')!
+  assert.equal(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name)}`), undefined)
+  assert.ok(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name - 1)}`))
 })
 
 test('answers that are never the same twice do not fill the memory', () => {
-  const batch = new Batch(0)
-  const counts = batch.site('a-site')!
+  const batch = new StatsBuffer(0)
+  const site = batch.site('a-site')!
   const hung = Array.from({ length: MANY }, () =>
-    batch.admits(new Tally({ counts, path: '/', name: undefined, bytes: 0, isPage: false })),
+    batch.register(new ResponseCounter({ site, path: '/', name: undefined, bytes: 0, isPage: false })),
   )
-  assert.equal(hung.filter(Boolean).length, MOST.tallies)
+  assert.equal(hung.filter(Boolean).length, BUFFER_LIMITS.tallies)
 })
 
 test('a flood of random paths is counted to the last request, and by some names', async () => {
   await using service = await startTestService()
   const owner = service.client(await service.signIn('owner@example.test'))
-  const { slug } = await owner.publish({ files: filesOf({ 'index.html': 'home' }) })
+  const { slug } = await owner.publish({ files: toFiles({ 'index.html': 'home' }) })
   const flood = 10_000
   const asked = Array.from(
     { length: flood },
@@ -79,20 +91,20 @@ test('a flood of random paths is counted to the last request, and by some names'
   const { totals, missingPaths } = await owner.visits(slug)
   assert.equal(totals.requests, flood)
   assert.equal(missingPaths.length, 50)
-  const said = service.log.filter(({ message }) => message === 'more visits came than are told apart')
+  const said = service.log.filter(({ message }) => message === 'visit limits exceeded; counting totals only')
   const unnamed = said.reduce((sum, fields) => sum + Number(fields.unnamed), 0)
-  assert.ok(unnamed > flood / 2 && unnamed <= flood - MOST.namesOfSite, `${unnamed} without a name`)
+  assert.ok(unnamed > flood / 2 && unnamed <= flood - BUFFER_LIMITS.namesOfSite, `${unnamed} without a name`)
 })
 
 /** A book over a store that can be away, and what it says in the log. */
-async function openBook(options: { mostVisitors?: number } = {}) {
+async function openBook(options: { maxVisitorsPerDay?: number } = {}) {
   const stack = new AsyncDisposableStack()
   const place = stack.use(await freshSqlite())
-  const clock = { now: 10 * DAY }
+  const clock = { now: 10 * DAY_MS }
   const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
   await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
   const state = { away: false, writes: 0, mostRows: 0 }
-  const watched = (visits: Writing['visits']): Writing['visits'] => ({
+  const watched = (visits: WriteTransaction['visits']): WriteTransaction['visits'] => ({
     ...visits,
     add: (hour, day, sites) => {
       const rows = sites.reduce((sum, { visitors, names }) => sum + 1 + visitors.length + names.length, 0)
@@ -114,17 +126,17 @@ async function openBook(options: { mostVisitors?: number } = {}) {
     text: false,
     write: (line) => void said.push(JSON.parse(line).message),
   })
-  const book = stack.use(new Bookkeeping({ store: fragile, clock: () => clock.now, log, ...options }))
+  const book = stack.use(new VisitRecorder({ store: fragile, clock: () => clock.now, log, ...options }))
   const totals = async () => {
-    const [row] = await store.read.visits.series('a-site', { from: 0, to: 1e15, interval: 1000 * DAY })
+    const [row] = await store.read.visits.series('a-site', { from: 0, to: 1e15, interval: 1000 * DAY_MS })
     return { requests: row?.requests ?? 0, visitors: row?.visitors ?? 0 }
   }
   const counted = async () => (await totals()).requests
   const visit = (requests: number, visitors: readonly string[] = []) => {
-    book.turn(clock.now)
-    const site = book.batch.site('a-site')!
+    book.rotateIfDue(clock.now)
+    const site = book.buffer.site('a-site')!
     site.requests += requests
-    for (const visitor of visitors) site.meet(visitor)
+    for (const visitor of visitors) site.addVisitor(visitor)
   }
   const end = () => stack.disposeAsync()
   return { book, store, clock, state, said, totals, counted, visit, [Symbol.asyncDispose]: end }
@@ -134,12 +146,12 @@ test('what could not be written is written later, once', async () => {
   await using one = await openBook()
   one.state.away = true
   for (let hour = 0; hour < 3; hour++) {
-    one.clock.now += HOUR
+    one.clock.now += HOUR_MS
     one.visit(1)
     await one.book.flush()
   }
   assert.equal(await one.counted(), 0)
-  assert.ok(one.said.every((message) => message === 'visits could not be written down; they are tried again'))
+  assert.ok(one.said.every((message) => message === 'writing visits failed; will retry'))
   one.state.away = false
   one.visit(10)
   await Promise.all([one.book.flush(), one.book.flush()])
@@ -152,14 +164,14 @@ test('what waits for a store that is away is bounded, and what is lost is said',
   await using one = await openBook()
   one.state.away = true
   for (let hour = 0; hour < 10; hour++) {
-    one.clock.now += HOUR
+    one.clock.now += HOUR_MS
     one.visit(2 ** hour)
     await one.book.flush()
   }
   one.state.away = false
   await one.book.flush()
   assert.equal(await one.counted(), 2 ** 10 - 2 ** 3)
-  assert.equal(one.said.filter((message) => message.startsWith('visits are lost')).length, 3)
+  assert.equal(one.said.filter((message) => message.startsWith('visits lost')).length, 3)
 })
 
 test('however often an owner asks while the store is away, nothing is lost, and the store is tried seldom', async () => {
@@ -175,7 +187,7 @@ test('however often an owner asks while the store is away, nothing is lost, and 
   one.state.away = false
   await one.book.flush()
   assert.equal(await one.counted(), 20)
-  assert.ok(!one.said.some((message) => message.startsWith('visits are lost')))
+  assert.ok(!one.said.some((message) => message.startsWith('visits lost')))
 })
 
 test('a site that very many visit is written down whole, some rows at a time', async () => {
@@ -183,8 +195,8 @@ test('a site that very many visit is written down whole, some rows at a time', a
   const visitors = Array.from({ length: 1700 }, (_, number) => `visitor ${number}`)
   one.visit(1700, visitors)
   for (let number = 0; number < 500; number++) {
-    one.book.batch.site('a-site')!.name('path', `/${number}`)!.requests++
-    one.book.batch.site('a-site')!.name('missing', `/${number}`)!.requests += 2
+    one.book.buffer.site('a-site')!.name('path', `/${number}`)!.requests++
+    one.book.buffer.site('a-site')!.name('missing', `/${number}`)!.requests += 2
   }
   await one.book.flush()
   assert.deepEqual(await one.totals(), { requests: 1700, visitors: 1700 })
@@ -199,7 +211,7 @@ test('a site that very many visit is written down whole, some rows at a time', a
 })
 
 test('the visitors of a day are bounded, and one who comes back takes no room', async () => {
-  await using one = await openBook({ mostVisitors: 10 })
+  await using one = await openBook({ maxVisitorsPerDay: 10 })
   for (let time = 0; time < 20; time++) {
     one.visit(1, ['ann', 'bob', 'cid'])
     await one.book.flush()
@@ -210,8 +222,8 @@ test('the visitors of a day are bounded, and one who comes back takes no room', 
   one.visit(1, ['kim'])
   await one.book.flush()
   assert.deepEqual(await one.totals(), { requests: 22, visitors: 10 })
-  assert.deepEqual(one.said, ['no more visitors are counted on this day'])
-  one.clock.now += DAY
+  assert.deepEqual(one.said, ['daily limit of counted visitors reached'])
+  one.clock.now += DAY_MS
   one.visit(1, ['kim'])
   await one.book.flush()
   assert.deepEqual(await one.totals(), { requests: 23, visitors: 11 })
@@ -219,7 +231,7 @@ test('the visitors of a day are bounded, and one who comes back takes no room', 
 
 test('more sites than a batch has room for are written before one is lost', async () => {
   await using one = await openBook()
-  for (let number = 0; number <= MOST.sites; number++) {
+  for (let number = 0; number <= BUFFER_LIMITS.sites; number++) {
     assert.ok(one.book.site(`site-${number}`), `site ${number}`)
     if (number % 1000 === 0) await turnOfTheLoop()
   }
@@ -229,20 +241,24 @@ test('more sites than a batch has room for are written before one is lost', asyn
 
 test('an answer that is kept holds on to nothing long that it was asked for with', async () => {
   await using one = await openBook()
-  const counting = new Counting({ book: one.book, addressOf: () => '192.0.2.1', siteDomain: 'sites.test' })
-  const visitor = new Visitor({ remoteAddress: '192.0.2.1' })
-  const answer: Answer = { status: 301, headers: [] }
+  const counting = new VisitCounter({
+    recorder: one.book,
+    clientIp: () => '192.0.2.1',
+    siteDomain: 'sites.test',
+  })
+  const visitor = new ClientTracker({ remoteAddress: '192.0.2.1' })
+  const answer: EdgeResponse = { status: 301, headers: [] }
   const count = (path: string, query: string) => {
     const site = { slug: 'a-site' } as Site
     const target = { path, query }
-    counting.count({ host: 'a-site.sites.test', secure: false, target, headers: {}, site }, answer, visitor)
+    counting.count({ host: 'a-site.sites.test', isSecure: false, target, headers: {}, site }, answer, visitor)
   }
   const long = 'x'.repeat(8000)
   for (const query of [`?${long}`, '?short', `?${long}`]) count('/old', query)
   count(`/${long}`, '')
-  assert.equal(answer.tally?.path, '/old')
+  assert.equal(answer.counter?.path, '/old')
   await one.book.flush()
-  assert.equal(answer.tally.path, '')
+  assert.equal(answer.counter.path, '')
   assert.equal(await one.counted(), 4)
 })
 

@@ -41,7 +41,7 @@ export class CountedService implements AsyncDisposable {
     // With a hook that is never needed the certificate below is one of the service's own names.
     const secure = stack.use(await SecureService.start({ DNS_HOOK: '/bin/false', ...settings }))
     if (!(await secure.store.read.certificates.find(WILDCARD))) await secure.certify(WILDCARD)
-    await secure.running.service.forget([WILDCARD])
+    await secure.running.service.invalidate([WILDCARD])
     const transport = nodeTransport({})
     stack.defer(() => transport.close())
     const baseUrl = `http://127.0.0.1:${secure.running.port}`
@@ -127,7 +127,7 @@ export class CountedService implements AsyncDisposable {
 }
 
 /** What was counted, without what is nothing. */
-export function told({ totals, topPaths, missingPaths, referrers }: Visits) {
+export function summarize({ totals, topPaths, missingPaths, referrers }: Visits) {
   const named = (names: Visits['topPaths']) =>
     Object.fromEntries(names.map(({ name, requests }) => [name, requests]))
   return {

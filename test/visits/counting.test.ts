@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { CODE, TYPE } from '../../server/edge/lanes/http2/frame.ts'
+import { CODE, TYPE } from '../../server/net/http2/frame.ts'
 import { four, frame, getFrame, HELLO, RawClient } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
 import { SITES } from '../tls/secure-service.ts'
-import { type Ask, CountedService, type Reply, told, WAYS } from './counted.ts'
+import { type Ask, CountedService, type Reply, summarize, WAYS } from './counted.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
 const STYLE = 'a { color: red }'
@@ -155,7 +155,7 @@ describe('what is counted', () => {
         const { slug } = await service.publish(FILES)
         const reply = await service.ask(way, slug, ask)
         assert.equal(reply.status, status)
-        assert.deepEqual(told(await service.visits(slug)), counted)
+        assert.deepEqual(summarize(await service.visits(slug)), counted)
       })
     }
 
@@ -164,7 +164,7 @@ describe('what is counted', () => {
       const { etag } = await service.ask(way, slug, { method: 'HEAD' })
       const reply = await service.ask(way, slug, { headers: { 'If-None-Match': etag } })
       assert.equal(reply.status, 304)
-      assert.deepEqual(told(await service.visits(slug)), {
+      assert.deepEqual(summarize(await service.visits(slug)), {
         requests: 2,
         bytes: 0,
         visitors: 1,
@@ -174,7 +174,7 @@ describe('what is counted', () => {
 
     test(`by ${way}: a file in the encoding in which it was sent`, async () => {
       const { slug } = await service.publish({ 'index.html': 'word '.repeat(1000) })
-      await service.secure.running.service.encodings.idle()
+      await service.secure.running.service.precompressor.onIdle()
       const { bytes } = await service.ask(way, slug, { headers: { 'Accept-Encoding': 'gzip' } })
       assert.ok(bytes < 1000)
       assert.equal((await service.visits(slug)).totals.bytes, bytes)
@@ -196,7 +196,7 @@ describe('what is counted', () => {
         if (index !== 2 && index !== 5) assert.equal((await reply).status, status)
       await Promise.all(asked.map(([, reply]) => reply))
       for (const one of [slug, locked])
-        assert.deepEqual(told(await service.visits(one)), { requests: 0, bytes: 0, visitors: 0 })
+        assert.deepEqual(summarize(await service.visits(one)), { requests: 0, bytes: 0, visitors: 0 })
     })
 
     for (const { what, referer, told: expected } of REFERRERS) {
@@ -205,7 +205,7 @@ describe('what is counted', () => {
         const headers = { Referer: referer(slug) }
         await service.ask(way, slug, { headers })
         await service.ask(way, slug, { path: '/style.css', headers })
-        assert.deepEqual(told(await service.visits(slug)).referrers, expected)
+        assert.deepEqual(summarize(await service.visits(slug)).referrers, expected)
       })
     }
 
@@ -239,8 +239,8 @@ describe('what is counted', () => {
         await service.publish({ 'a.html': PAGE }),
       ]
       for (const { slug } of [one, other, one, one, other]) await service.ask(way, slug, { path: '/none' })
-      assert.deepEqual(told(await service.visits(one.slug)).missing, { '/none': 3 })
-      assert.deepEqual(told(await service.visits(other.slug)).missing, { '/none': 2 })
+      assert.deepEqual(summarize(await service.visits(one.slug)).missing, { '/none': 3 })
+      assert.deepEqual(summarize(await service.visits(other.slug)).missing, { '/none': 2 })
     })
   }
 
@@ -253,7 +253,7 @@ describe('what is counted', () => {
       await service.ask(way, slug, { host: 'www.example.test', headers })
       await service.ask(way, slug, { headers })
     }
-    assert.deepEqual(told(await service.visits(slug)), {
+    assert.deepEqual(summarize(await service.visits(slug)), {
       requests: 6,
       bytes: 6 * PAGE.length,
       visitors: 1,
@@ -284,7 +284,7 @@ describe('what is counted', () => {
     await service.ask('HTTP/2', slug, { path: '/large.bin' })
     const begun = client.came.filter(({ type, stream }) => type === TYPE.headers && stream % 102 !== 1)
     const paths = { '/': 1, '/style.css': 1, '/large.bin': 1 + begun.length }
-    assert.deepEqual(told(await service.visits(slug)).paths, paths)
+    assert.deepEqual(summarize(await service.visits(slug)).paths, paths)
     client.socket.destroy()
   })
 
@@ -292,7 +292,7 @@ describe('what is counted', () => {
     const { slug } = await service.publish({ 'index.html': PAGE }, '?spaMode=true')
     for (const path of ['/inbox', '/inbox', '/inbox/7'])
       await service.ask('the fast lane', slug, { path, headers: { Accept: 'text/html' } })
-    assert.deepEqual(told(await service.visits(slug)).paths, { '/inbox': 2, '/inbox/7': 1 })
+    assert.deepEqual(summarize(await service.visits(slug)).paths, { '/inbox': 2, '/inbox/7': 1 })
   })
 
   test('what many ask on one connection, for paths that come and go, is counted to the last one', async () => {
@@ -321,7 +321,7 @@ describe('what is counted', () => {
     socket.destroy()
     assert.deepEqual(new Set(statuses()), new Set(['200', '301', '404']))
     for (const [index, { slug }] of sites.entries()) {
-      const { paths: found, missing, requests, visitors } = told(await service.visits(slug))
+      const { paths: found, missing, requests, visitors } = summarize(await service.visits(slug))
       const { '/old': redirects = 0, ...named } = Object.fromEntries(wanted[index]!)
       assert.deepEqual({ ...found, ...missing }, named)
       const sum = Object.values(named).reduce((all, count) => all + count, redirects)

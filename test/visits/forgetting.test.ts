@@ -2,36 +2,36 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { makeLog } from '../../server/log.ts'
+import { pruneVisits } from '../../server/analytics/retention.ts'
+import { DAY_MS, HOUR_MS } from '../../server/analytics/stats-buffer.ts'
+import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { forgetVisits } from '../../server/sweeps/visits.ts'
-import { DAY, HOUR } from '../../server/visits/batch.ts'
-import { Bookkeeping } from '../../server/visits/bookkeeping.ts'
 import { freshSqlite } from '../store/places.ts'
 import { siteRow } from '../store/rows.ts'
 
-const TODAY = 20_000 * DAY
+const TODAY = 20_000 * DAY_MS
 
 const TABLES = ['visit_hours', 'visit_names', 'visitors', 'visit_salts'] as const
 
 /** Two sites and a book of their visits, at noon. */
 async function open() {
   const stack = new AsyncDisposableStack()
-  const clock = { now: TODAY + 12 * HOUR }
+  const clock = { now: TODAY + 12 * HOUR_MS }
   const { file } = stack.use(await freshSqlite())
   const store = stack.use(await sqliteStore({ file, clock: () => clock.now }))
   const db = new DatabaseSync(file)
   stack.defer(() => db.close())
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const book = stack.use(new Bookkeeping({ store, clock: () => clock.now, log }))
+  const book = stack.use(new VisitRecorder({ store, clock: () => clock.now, log }))
   await store.write('durable', async (tx) => {
     for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
   })
   const visit = async (slug: string, visitor = 'somebody', paths: readonly string[] = ['/']) => {
-    book.turn(clock.now)
-    const site = book.batch.site(slug)!
+    book.rotateIfDue(clock.now)
+    const site = book.buffer.site(slug)!
     site.requests++
-    site.meet(visitor)
+    site.addVisitor(visitor)
     for (const path of paths) site.name('path', path)!.requests++
     await book.flush()
   }
@@ -47,7 +47,7 @@ async function open() {
       .prepare(query)
       .all()
       .map((row) => Object.values(row)[0])
-  const sweep = () => forgetVisits({ store, clock: () => clock.now })
+  const sweep = () => pruneVisits({ store, clock: () => clock.now })
   return {
     store,
     file,
@@ -65,7 +65,7 @@ test('the salt of a day goes an hour after it, with who visited, and the counts 
   await using one = await open()
   await one.visit('one')
   await one.visit('two')
-  one.clock.now = TODAY + DAY + HOUR - 1
+  one.clock.now = TODAY + DAY_MS + HOUR_MS - 1
   assert.equal(await one.sweep(), 0)
   assert.deepEqual(one.rows(), { visit_hours: 2, visit_names: 2, visitors: 2, visit_salts: 1 })
   one.clock.now++
@@ -82,7 +82,7 @@ test('a salt that is gone cannot be read out of the file either', async () => {
   await one.visit('one')
   const [salt] = one.column('SELECT salt FROM visit_salts')
   assert.ok(kept().includes(String(salt)))
-  one.clock.now = TODAY + DAY + HOUR
+  one.clock.now = TODAY + DAY_MS + HOUR_MS
   await one.sweep()
   assert.ok(!kept().includes(String(salt)))
 })
@@ -91,7 +91,7 @@ test('a visitor has another hash at each site and on each day, of which nothing 
   await using one = await open()
   await one.visit('one')
   await one.visit('two')
-  one.clock.now += DAY
+  one.clock.now += DAY_MS
   await one.visit('one')
   const hashes = one.column('SELECT visitor FROM visitors')
   assert.equal(new Set(hashes).size, 3)
@@ -101,10 +101,10 @@ test('a visitor has another hash at each site and on each day, of which nothing 
 test('what is written down for a day whose salt is gone counts requests and no visitors', async () => {
   await using one = await open()
   await one.visit('one')
-  one.clock.now = TODAY + DAY + 2 * HOUR
+  one.clock.now = TODAY + DAY_MS + 2 * HOUR_MS
   await one.sweep()
   const late = one.clock.now
-  one.clock.now = TODAY + 13 * HOUR
+  one.clock.now = TODAY + 13 * HOUR_MS
   const pending = one.visit('one', 'late')
   one.clock.now = late
   await pending
@@ -114,7 +114,7 @@ test('what is written down for a day whose salt is gone counts requests and no v
 test('what was counted goes after 91 days', async () => {
   await using one = await open()
   await one.visit('one')
-  one.clock.now = TODAY + 91 * DAY - 1
+  one.clock.now = TODAY + 91 * DAY_MS - 1
   await one.sweep()
   assert.deepEqual(one.rows(), { visit_hours: 1, visit_names: 1, visitors: 0, visit_salts: 0 })
   one.clock.now++
@@ -129,7 +129,7 @@ test('of a day that is over the 100 paths that were asked for most are kept', as
   await one.visit('one', 'somebody', paths.slice(30, 130))
   await one.sweep()
   assert.equal(one.rows().visit_names, 150)
-  one.clock.now += DAY
+  one.clock.now += DAY_MS
   await one.sweep()
   const kept = one.column("SELECT name FROM visit_names WHERE slug = 'one'")
   assert.deepEqual(new Set(kept), new Set(paths.slice(30, 130)))

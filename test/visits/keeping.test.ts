@@ -5,15 +5,15 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { filesOf } from '../api/content.ts'
+import { toFiles } from '../api/content.ts'
 import { Program } from '../operator/program.ts'
 import { Publisher } from '../operator/publisher.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { told } from './counted.ts'
+import { summarize } from './counted.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
-const FILES = filesOf({ 'index.html': PAGE })
+const FILES = toFiles({ 'index.html': PAGE })
 
 interface House {
   running: RunningService
@@ -60,7 +60,7 @@ test('what was counted is there after the service was stopped and started', asyn
   await using again = await startTestService({ DATA: folder.path })
   const owner = again.client(await again.signIn('owner@example.test'))
   await visitOf(again, first.slug)
-  assert.deepEqual(told(await owner.visits(first.slug)), {
+  assert.deepEqual(summarize(await owner.visits(first.slug)), {
     requests: 3,
     bytes: 3 * PAGE.length,
     visitors: 2,
@@ -90,7 +90,7 @@ test('workers lose none of what each of them counted when they stop in order', a
   await service.stop()
   await using again = await startTestService(settings)
   const back = again.client(await again.signIn('owner@example.test'))
-  assert.deepEqual(told(await back.visits(slug)), {
+  assert.deepEqual(summarize(await back.visits(slug)), {
     requests: 200,
     bytes: 200 * PAGE.length,
     visitors: 1,
@@ -144,7 +144,10 @@ test('with the setting off nothing is counted, and the answer says so', async ()
   await one.visit()
   const { counted, series, ...rest } = await one.owner.visits(one.slug)
   assert.equal(counted, false)
-  assert.deepEqual([series, told({ counted, series, ...rest })], [[], { requests: 0, bytes: 0, visitors: 0 }])
+  assert.deepEqual(
+    [series, summarize({ counted, series, ...rest })],
+    [[], { requests: 0, bytes: 0, visitors: 0 }],
+  )
 })
 
 test('visits are told to the owner of a site only, and for ranges that there are', async () => {

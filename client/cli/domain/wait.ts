@@ -1,135 +1,142 @@
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import type { DomainRecord } from '../../wire.ts'
-import { harmless, moment, span } from '../../words.ts'
-import type { Workplace } from '../command.ts'
-import { Trouble } from '../trouble.ts'
-import { answered, nameOf } from './record.ts'
-
-/** About two hours. Each look is a request that counts: the first hour takes less than half of what the Free plan has. */
-const MOST_LOOKS = 40
-const FAILURES_IN_A_ROW = 5
+import { formatDuration, formatUtc, stripControlChars } from '../../words.ts'
+import type { CommandContext } from '../command.ts'
+import { CliError } from '../trouble.ts'
+import { formatFound, formatRecordName } from './record.ts'
 
 /**
- * Looks at a domain again and again, and says what has changed, until it is active and, where the service has HTTPS, has
- * its certificate. Undefined when it stopped before, which it has said. A wish to stop is Trouble that says what goes on.
+ * About two hours. Each check is a charged request: the first hour takes less than half of the Free plan's.
  */
-export async function waitFor(
-  work: Workplace,
+const MAX_POLLS = 40
+const MAX_CONSECUTIVE_FAILURES = 5
+
+/**
+ * Checks a domain repeatedly and prints changes until it is active and, with HTTPS, has its certificate.
+ * Undefined when it stopped earlier, which it has printed. An abort is Trouble that says what continues.
+ */
+export async function waitUntilActive(
+  work: CommandContext,
   slipway: Slipway,
   first: DomainRecord,
 ): Promise<DomainRecord | undefined> {
-  const told = new Set<string>()
+  const printed = new Set<string>()
   let record = first
   let failures = 0
   for (let looks = 0; ; looks++) {
-    tellNews(work, record, told)
-    if (looks >= 3) tellReason(work, record, told)
+    printChanges(work, record, printed)
+    if (looks >= 3) printReason(work, record, printed)
     if (isServed(record)) return record
-    if (looks === MOST_LOOKS) return stopped(work, record, 'That takes long.')
+    if (looks === MAX_POLLS) return stopped(work, record, 'That takes long.')
     try {
       await pause(work, record, looks)
       record = await slipway.checkDomain(record.domain)
       failures = 0
     } catch (error) {
       if (work.signal.aborted) throw interrupted(work, record)
-      if (isSlipwayError(error, 'RATE_LIMITED')) return stopped(work, record, overLimit(work, error))
-      if (!isPassing(error) || ++failures === FAILURES_IN_A_ROW) throw error
-      work.terminal.draw(harmless(`${error.message}; trying again`))
+      if (isSlipwayError(error, 'RATE_LIMITED')) return stopped(work, record, rateLimitMessage(work, error))
+      if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
+      work.terminal.draw(stripControlChars(`${error.message}; trying again`))
     }
   }
 }
 
-/** Whether visitors get the site by it, by HTTPS where the service has that. */
+/** Whether visitors reach the site by it, over HTTPS where the service has it. */
 function isServed({ status, certificate }: DomainRecord): boolean {
   return status === 'active' && certificate.status !== 'pending'
 }
 
-/** Milliseconds. Near the end it is worth to look soon. */
-function pauseAfter(record: DomainRecord, looks: number, now: number): number {
+/** Milliseconds. Shorter near the end. */
+function pollDelay(record: DomainRecord, looks: number, now: number): number {
   if (looks < 6) return 5_000
   if (looks >= 18) return 300_000
-  if (!isAlmost(record) || looks >= 14) return 60_000
+  if (!isAlmostDone(record) || looks >= 14) return 60_000
   const next = record.nextCheckAt === null ? 15_000 : Date.parse(record.nextCheckAt) - now + 1_000
   return Math.min(Math.max(next, 5_000), 15_000)
 }
 
-function isAlmost({ status, certificate, records }: DomainRecord): boolean {
+function isAlmostDone({ status, certificate, records }: DomainRecord): boolean {
   return status === 'active' ? certificate.problem === null : records.every(({ right }) => right)
 }
 
-async function pause({ terminal, patience, signal }: Workplace, record: DomainRecord, looks: number) {
-  const wait = pauseAfter(record, looks, patience.now())
-  const line = `${waitingFor(record)}; the next look is in ${span(wait / 1000)}. Ctrl-C ends only the waiting.`
-  terminal.draw(harmless(line).slice(0, Math.max(terminal.width - 1, 0)))
-  await patience.wait(wait, signal)
+async function pause({ terminal, retryPolicy, signal }: CommandContext, record: DomainRecord, looks: number) {
+  const wait = pollDelay(record, looks, retryPolicy.now())
+  const line = `${waitingFor(record)}; the next look is in ${formatDuration(wait / 1000)}. Ctrl-C ends only the waiting.`
+  terminal.draw(stripControlChars(line).slice(0, Math.max(terminal.width - 1, 0)))
+  await retryPolicy.wait(wait, signal)
 }
 
 function waitingFor({ domain, status, records }: DomainRecord): string {
   if (status === 'active') return `Waiting for the certificate of ${domain}`
-  const missing = records.filter(({ right }) => !right).map(nameOf)
+  const missing = records.filter(({ right }) => !right).map(formatRecordName)
   return missing.length > 0 ? `Waiting for ${missing.join(' and ')}` : `Waiting for ${domain}`
 }
 
-/** Says each thing once. */
-function tellNews({ terminal }: Workplace, record: DomainRecord, told: Set<string>): void {
-  const tell = (mark: string, sentence: string) => {
-    if (told.has(sentence)) return
-    told.add(sentence)
-    terminal.say(`${mark} ${harmless(sentence)}`)
+/** Prints each change once. */
+function printChanges({ terminal }: CommandContext, record: DomainRecord, printed: Set<string>): void {
+  const printOnce = (mark: string, sentence: string) => {
+    if (printed.has(sentence)) return
+    printed.add(sentence)
+    terminal.printNote(`${mark} ${stripControlChars(sentence)}`)
   }
   const { domain, status, records, redirectsTo, certificate } = record
   if (status === 'pending') {
     for (const one of records) {
-      if (one.right) tell(terminal.green('✓'), `${nameOf(one)} is there.`)
-      else if (one.right === false && one.found?.length) tell(terminal.red('✗'), wrong(record, one))
+      if (one.right) printOnce(terminal.green('✓'), `${formatRecordName(one)} is there.`)
+      else if (one.right === false && one.found?.length)
+        printOnce(terminal.red('✗'), formatWrongRecord(record, one))
     }
     return
   }
   const doing = redirectsTo === null ? 'is active' : `is active and leads to ${redirectsTo}`
-  tell(terminal.green('✓'), `${domain} ${doing}.`)
-  if (certificate.status === 'active') tell(terminal.green('✓'), `${domain} has its certificate.`)
-  if (certificate.problem !== null) tell(terminal.red('✗'), `No certificate yet: ${certificate.problem}`)
+  printOnce(terminal.green('✓'), `${domain} ${doing}.`)
+  if (certificate.status === 'active') printOnce(terminal.green('✓'), `${domain} has its certificate.`)
+  if (certificate.problem !== null) printOnce(terminal.red('✗'), `No certificate yet: ${certificate.problem}`)
 }
 
-/** Why it waits although its records are right. The same with other times is nothing new. */
-function tellReason({ terminal }: Workplace, { status, records, reason }: DomainRecord, told: Set<string>) {
+/** Why it is pending although its records are right. Changed times alone are not news. */
+function printReason(
+  { terminal }: CommandContext,
+  { status, records, reason }: DomainRecord,
+  printed: Set<string>,
+) {
   const key = reason?.replace(/\d+/g, '0')
-  if (status === 'active' || !records.every(({ right }) => right) || !reason || told.has(key!)) return
-  told.add(key!)
-  terminal.say(harmless(reason))
+  if (status === 'active' || !records.every(({ right }) => right) || !reason || printed.has(key!)) return
+  printed.add(key!)
+  terminal.printNote(stripControlChars(reason))
 }
 
-function wrong({ domain }: DomainRecord, record: DomainRecord['records'][number]): string {
-  return `${nameOf(record)} of ${domain} is ${answered(record)}, but has to be ${record.value}`
+function formatWrongRecord({ domain }: DomainRecord, record: DomainRecord['records'][number]): string {
+  return `${formatRecordName(record)} of ${domain} is ${formatFound(record)}, but has to be ${record.value}`
 }
 
-function stopped({ terminal, settings }: Workplace, { domain }: DomainRecord, why: string): undefined {
-  terminal.say(why)
-  terminal.say(harmless(goesOn(domain)))
-  terminal.say(harmless(`To see how it is: ${settings.program} domains check ${domain}`))
+function stopped({ terminal, settings }: CommandContext, { domain }: DomainRecord, why: string): undefined {
+  terminal.printNote(why)
+  terminal.printNote(stripControlChars(resumeHint(domain)))
+  terminal.printNote(stripControlChars(`To see how it is: ${settings.program} domains check ${domain}`))
 }
 
-function overLimit({ patience }: Workplace, { retryAfterSeconds }: SlipwayError): string {
+function rateLimitMessage({ retryPolicy }: CommandContext, { retryAfterSeconds }: SlipwayError): string {
   const until =
     retryAfterSeconds === undefined
       ? 'at the moment'
-      : `before ${moment(new Date(patience.now() + retryAfterSeconds * 1000).toISOString())}`
+      : `before ${formatUtc(new Date(retryPolicy.now() + retryAfterSeconds * 1000).toISOString())}`
   return `The server takes no more requests of yours ${until}.`
 }
 
-function interrupted({ settings }: Workplace, { domain }: DomainRecord): Trouble {
-  return new Trouble(
+function interrupted({ settings }: CommandContext, { domain }: DomainRecord): CliError {
+  return new CliError(
     'Stopped waiting',
-    harmless(goesOn(domain)),
-    harmless(`To see how it is: ${settings.program} domains check ${domain}`),
+    stripControlChars(resumeHint(domain)),
+    stripControlChars(`To see how it is: ${settings.program} domains check ${domain}`),
   )
 }
 
-function goesOn(domain: string): string {
+function resumeHint(domain: string): string {
   return `${domain} goes on by itself: nothing more is to be done here once its records are right.`
 }
 
-function isPassing(error: unknown): error is SlipwayError {
+function isTransient(error: unknown): error is SlipwayError {
   return isSlipwayError(error, 'NETWORK', 'UNAVAILABLE', 'INTERNAL', 'BAD_ANSWER')
 }

@@ -6,18 +6,18 @@ import { SlipwayError } from '../../sdk/slipway-error.ts'
 import type { PublishFile } from '../../sdk/upload.ts'
 import type { FoundFile } from './scan.ts'
 
-/** A file up to this size is read whole, in bytes. */
-const SMALL = 1024 * 1024
-/** Large files read at a time. */
-const LANES = 4
-/** Small files are hashed in one go up to this many bytes, then the program looks up. */
-const GULP = 16 * 1024 * 1024
+/** Files up to this size are read as a whole, in bytes. */
+const MAX_BUFFERED_FILE_BYTES = 1024 * 1024
+/** Concurrent large files. */
+const MAX_CONCURRENT_FILES = 4
+/** Small files are hashed synchronously up to this many bytes before yielding. */
+const YIELD_AFTER_BYTES = 16 * 1024 * 1024
 
 interface DigestOptions {
   signal?: AbortSignal | undefined
-  /** Hears of every so many bytes read. */
+  /** Called after this many bytes were read. */
   onBytes?: (bytes: number) => void
-  /** Hears of every file read to its end. */
+  /** Called for every file that was read. */
   onFile?: () => void
 }
 
@@ -30,13 +30,13 @@ export type HashedFile = PublishFile & { hash: string }
  */
 export async function digestAll(files: FoundFile[], options: DigestOptions = {}): Promise<HashedFile[]> {
   const hashed = new Map<string, HashedFile>()
-  const small = files.filter(({ size }) => size <= SMALL)
-  const large = files.filter(({ size }) => size > SMALL)
+  const small = files.filter(({ size }) => size <= MAX_BUFFERED_FILE_BYTES)
+  const large = files.filter(({ size }) => size > MAX_BUFFERED_FILE_BYTES)
   await Promise.all([digestSmall(small, hashed, options), digestLarge(large, hashed, options)])
   return files.map(({ path }) => hashed.get(path)!)
 }
 
-/** For small files one call to the system after the other is faster than any parallel way. */
+/** For small files consecutive synchronous calls are faster than any concurrency. */
 async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
   let sinceBreath = 0
   for (const file of files) {
@@ -46,7 +46,7 @@ async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, 
     options.onFile?.()
     options.onBytes?.(bytes.byteLength)
     sinceBreath += bytes.byteLength
-    if (sinceBreath < GULP) continue
+    if (sinceBreath < YIELD_AFTER_BYTES) continue
     sinceBreath = 0
     await breathe()
     options.signal?.throwIfAborted()
@@ -61,13 +61,13 @@ async function digestLarge(files: FoundFile[], hashed: Map<string, HashedFile>, 
       options.onFile?.()
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_FILES }, lane))
 }
 
 async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions): Promise<HashedFile> {
   const hash = createHash('sha256')
   let size = 0
-  for await (const chunk of createReadStream(file.source, { highWaterMark: SMALL })) {
+  for await (const chunk of createReadStream(file.source, { highWaterMark: MAX_BUFFERED_FILE_BYTES })) {
     signal?.throwIfAborted()
     hash.update(chunk)
     size += chunk.length
@@ -77,7 +77,7 @@ async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions)
 }
 
 function publishFile({ path, source }: FoundFile, size: number, hash: string): HashedFile {
-  const open = () => (size <= SMALL ? readSmall(path, source) : readLarge(path, source))
+  const open = () => (size <= MAX_BUFFERED_FILE_BYTES ? readSmall(path, source) : readLarge(path, source))
   return { path, size, contentType: mediaType(path), hash, open }
 }
 
@@ -85,20 +85,20 @@ function readSmall(path: string, source: string): Uint8Array {
   try {
     return readFileSync(source)
   } catch (error) {
-    throw gone(path, error)
+    throw fileChanged(path, error)
   }
 }
 
 async function* readLarge(path: string, source: string): AsyncIterable<Uint8Array> {
   try {
-    yield* createReadStream(source, { highWaterMark: SMALL / 4 })
+    yield* createReadStream(source, { highWaterMark: MAX_BUFFERED_FILE_BYTES / 4 })
   } catch (error) {
-    throw gone(path, error)
+    throw fileChanged(path, error)
   }
 }
 
-/** A file that was there a moment ago has changed; any other error is what it is. */
-function gone(path: string, error: unknown): unknown {
+/** Reports that a file has changed or disappeared; passes any other error on. */
+function fileChanged(path: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error
   return new SlipwayError(`${path} went away while it was being published`, {
     code: 'FILE_CHANGED',

@@ -1,36 +1,37 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { OUTPUTS, withoutIndex } from '../../folder/first-page.ts'
-import { caseTwins, refusals } from '../../folder/limits.ts'
-import { count, harmless, names, size } from '../../words.ts'
-import type { Workplace } from '../command.ts'
+import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../folder/first-page.ts'
+import { caseCollisions, manifestErrors } from '../../folder/limits.ts'
+import { formatBytes, pluralize, stripControlChars, summarizeNames } from '../../words.ts'
+import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
-import { Trouble } from '../trouble.ts'
+import { CliError } from '../trouble.ts'
 import { digestAll, type HashedFile } from './digest.ts'
-import { type FoundFile, type Scan, scan } from './scan.ts'
+import { type FolderScan, type FoundFile, scan } from './scan.ts'
 
-type Setting = Pick<Workplace, 'terminal' | 'patience' | 'signal'>
+type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 
-/** Finds what there is to publish. Throws Trouble when the service would refuse it. */
-export function lookThrough(folder: string): Scan {
+/** Scans the files to publish. Throws Trouble when the service would reject them. */
+export function scanOrThrow(folder: string): FolderScan {
   const found = scan(folder)
-  const refused = refusals(found.files)
-  if (refused.length > 0) throw new Trouble('This cannot be published as it is', ...refused.map(harmless))
+  const refused = manifestErrors(found.files)
+  if (refused.length > 0)
+    throw new CliError('This cannot be published as it is', ...refused.map(stripControlChars))
   if (found.files.length === 0) {
-    const reasons = exceptions(found)
+    const reasons = skippedFiles(found)
     if (reasons.length === 0) reasons.push('It has no files')
-    throw new Trouble(`There is nothing to publish in ${folder}`, ...reasons)
+    throw new CliError(`There is nothing to publish in ${folder}`, ...reasons)
   }
   return found
 }
 
-/** Reads and hashes the files, showing how far it is where that takes a while. */
+/** Reads and hashes the files, with progress when it takes a while. */
 export async function readFiles(
-  { terminal, patience, signal }: Setting,
+  { terminal, retryPolicy, signal }: ReadDeps,
   files: FoundFile[],
 ): Promise<HashedFile[]> {
-  const view = new ProgressView(terminal, 'Reading', patience.now)
-  const progress = { files: files.length, filesDone: 0, bytes: total(files), bytesDone: 0 }
+  const view = new ProgressView(terminal, 'Reading', retryPolicy.now)
+  const progress = { files: files.length, filesDone: 0, bytes: sumSizes(files), bytesDone: 0 }
   const onBytes = (bytes: number) => {
     progress.bytesDone += bytes
     view.show(progress)
@@ -42,43 +43,45 @@ export async function readFiles(
   return hashed.filter((file) => file.size > 0)
 }
 
-/** The size of all files together, in bytes. */
-export function total(files: { size: number }[]): number {
+/** The size of all files in bytes. */
+export function sumSizes(files: { size: number }[]): number {
   return files.reduce((sum, file) => sum + file.size, 0)
 }
 
-/** What is worth saying about a folder before it is published: what is left out, and what looks like a mistake. */
-export function remarks(found: Scan, folder: string): string[] {
-  const twins = caseTwins(found.files).map((names) => `Careful: ${harmless(names)}`)
-  return [...exceptions(found), ...twins, ...firstPage(found.files, folder)]
+/** Notices before publishing: excluded files, and likely mistakes. */
+export function notices(found: FolderScan, folder: string): string[] {
+  const twins = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
+  return [...skippedFiles(found), ...twins, ...missingIndexNotice(found.files, folder)]
 }
 
 /** "12 files (340 KB)" */
-export function amount(files: { size: number }[]): string {
-  return `${count(files.length, 'file')} (${size(total(files))})`
+export function formatFileCount(files: { size: number }[]): string {
+  return `${pluralize(files.length, 'file')} (${formatBytes(sumSizes(files))})`
 }
 
-/** What is in the folder and will not be in the site: all of it with its path, or a few names of each kind. */
-export function exceptions({ leftOut, empty, links, odd }: Scan, all = false): string[] {
+/** Files of the folder that will not be in the site: all of them, or a few of each kind. */
+export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan, all = false): string[] {
   const kinds: [string, string[]][] = [
-    ['Left out', leftOut],
+    ['Left out', ignored],
     ['Left out, being empty', empty],
     ['Left out, links that lead nowhere in the folder', links],
-    ['Left out, not files', odd],
+    ['Left out, not files', unsupported],
   ]
   return kinds
     .filter(([, paths]) => paths.length > 0)
-    .map(([kind, paths]) => `${kind}: ${all ? paths.map(harmless).join(', ') : few(paths)}`)
+    .map(
+      ([kind, paths]) => `${kind}: ${all ? paths.map(stripControlChars).join(', ') : formatFewPaths(paths)}`,
+    )
 }
 
-function few(paths: string[]): string {
-  const { said, more } = names(paths)
-  return more === 0 ? said : `${said} and ${more} more (--dry-run names them all)`
+function formatFewPaths(paths: string[]): string {
+  const { shown, more } = summarizeNames(paths)
+  return more === 0 ? shown : `${shown} and ${more} more (--dry-run names them all)`
 }
 
-function firstPage(files: FoundFile[], folder: string): string[] {
-  const line = withoutIndex(files.map(({ path }) => path))
+function missingIndexNotice(files: FoundFile[], folder: string): string[] {
+  const line = missingIndexWarning(files.map(({ path }) => path))
   if (line === undefined) return []
-  const built = OUTPUTS.find((name) => existsSync(join(folder, name, 'index.html')))
+  const built = BUILD_OUTPUT_DIRS.find((name) => existsSync(join(folder, name, 'index.html')))
   return built ? [line, `Did you mean the folder ${join(folder, built)}?`] : [line]
 }

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import type { IgnoreRules } from '../../folder/ignore.ts'
-import { leavingOut } from '../../folder/left-out.ts'
+import { ignoreRules } from '../../folder/left-out.ts'
 import type { NamedFile } from '../../folder/limits.ts'
 
 export interface FoundFile extends NamedFile {
@@ -9,36 +9,36 @@ export interface FoundFile extends NamedFile {
   source: string
 }
 
-/** What a folder holds. Paths of folders end with `/`. */
-export interface Scan {
+/** The contents of a folder. Paths of folders end with `/`. */
+export interface FolderScan {
   files: FoundFile[]
-  /** Junk, secrets and what `.slipwayignore` names. */
-  leftOut: string[]
-  /** Empty files, which the service refuses. */
+  /** OS metadata, secrets and matches of `.slipwayignore`. */
+  ignored: string[]
+  /** Empty files, which the service rejects. */
   empty: string[]
-  /** Links that lead outside the folder, in a circle or nowhere. */
+  /** Links that lead outside the folder, in a loop or nowhere. */
   links: string[]
   /** Neither file nor folder, such as sockets. */
-  odd: string[]
+  unsupported: string[]
 }
 
-/** Looks through a folder, or at a single file. Reads names and sizes only. Results are sorted by path. */
-export function scan(root: string): Scan {
-  const found: Scan = { files: [], leftOut: [], empty: [], links: [], odd: [] }
+/** Scans a folder or a single file. Reads names and sizes only. Results are sorted by path. */
+export function scan(root: string): FolderScan {
+  const found: FolderScan = { files: [], ignored: [], empty: [], links: [], unsupported: [] }
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync(isFolder ? root : dirname(root))
   if (!isFolder) {
     addFile(found, root, basename(root))
     return found
   }
-  const rules = leavingOut(slipwayignore(top))
-  new Walk(top, rules, found).folder(top, '', [top])
-  for (const list of [found.leftOut, found.empty, found.links, found.odd]) list.sort()
+  const rules = ignoreRules(readIgnoreFile(top))
+  new FolderWalker(top, rules, found).folder(top, '', [top])
+  for (const list of [found.ignored, found.empty, found.links, found.unsupported]) list.sort()
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return found
 }
 
-function slipwayignore(folder: string): string {
+function readIgnoreFile(folder: string): string {
   try {
     return readFileSync(join(folder, '.slipwayignore'), 'utf8')
   } catch (error) {
@@ -47,24 +47,24 @@ function slipwayignore(folder: string): string {
   }
 }
 
-function addFile(found: Scan, source: string, local: string): void {
+function addFile(found: FolderScan, source: string, local: string): void {
   const { size } = statSync(source)
   if (size === 0) found.empty.push(local)
   else found.files.push({ path: local.normalize('NFC'), local, source, size })
 }
 
-class Walk {
+class FolderWalker {
   readonly #top: string
   readonly #rules: IgnoreRules
-  readonly #found: Scan
+  readonly #scan: FolderScan
 
-  constructor(top: string, rules: IgnoreRules, found: Scan) {
+  constructor(top: string, rules: IgnoreRules, found: FolderScan) {
     this.#top = top
     this.#rules = rules
-    this.#found = found
+    this.#scan = found
   }
 
-  /** `above` are the real folders that this one is reached through, itself included. */
+  /** `above` are the real paths of the folders on the way, including this one. */
   folder(source: string, prefix: string, above: string[]): void {
     for (const entry of readdirSync(source, { withFileTypes: true })) {
       this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
@@ -73,18 +73,18 @@ class Walk {
 
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
     const isFolder = entry.isDirectory()
-    if (this.#rules.ignores(path, isFolder)) this.#found.leftOut.push(isFolder ? `${path}/` : path)
+    if (this.#rules.ignores(path, isFolder)) this.#scan.ignored.push(isFolder ? `${path}/` : path)
     else if (isFolder) this.folder(source, `${path}/`, [...above, source])
-    else if (entry.isFile()) addFile(this.#found, source, path)
+    else if (entry.isFile()) addFile(this.#scan, source, path)
     else if (entry.isSymbolicLink()) this.#link(source, path, above)
-    else this.#found.odd.push(path)
+    else this.#scan.unsupported.push(path)
   }
 
-  /** A link counts as what it leads to, as long as that is in the folder and not left out itself. */
+  /** A link counts as its target if that is in the folder and not excluded itself. */
   #link(source: string, path: string, above: string[]): void {
-    const target = existing(source)
+    const target = realPathOrUndefined(source)
     if (target === undefined || !target.startsWith(withSeparator(this.#top))) {
-      this.#found.links.push(path)
+      this.#scan.links.push(path)
       return
     }
     const kind = statSync(target)
@@ -93,16 +93,16 @@ class Walk {
       this.#rules.ignores(path, kind.isDirectory()) ||
       this.#rules.ignoresWithin(inside, kind.isDirectory())
     ) {
-      this.#found.leftOut.push(path)
+      this.#scan.ignored.push(path)
     } else if (kind.isDirectory()) {
-      if (above.some((folder) => folder === target)) this.#found.links.push(path)
+      if (above.some((folder) => folder === target)) this.#scan.links.push(path)
       else this.folder(target, `${path}/`, [...above, target])
-    } else if (kind.isFile()) addFile(this.#found, target, path)
-    else this.#found.odd.push(path)
+    } else if (kind.isFile()) addFile(this.#scan, target, path)
+    else this.#scan.unsupported.push(path)
   }
 }
 
-function existing(link: string): string | undefined {
+function realPathOrUndefined(link: string): string | undefined {
   try {
     return realpathSync(link)
   } catch {

@@ -1,12 +1,14 @@
 import { readPrivate, writePrivate } from './private-file.ts'
 
-interface Remembered {
-  /** Where `slipway login` was used last. */
+interface StoredKeys {
+  /** The server of the last `slipway login`. */
   server?: string
   keys?: Record<string, { key: string; email: string }>
+  /** Sign-ins in two steps that wait for their code. */
+  attempts?: Record<string, { email: string; attempt: string }>
 }
 
-/** The keys that `slipway login` received, each for its own server. */
+/** Keys received by `slipway login`, by server. */
 export class Keyring {
   readonly #file: string
 
@@ -20,19 +22,33 @@ export class Keyring {
   }
 
   keyFor(server: string): string | undefined {
-    return own(this.#read().keys, server)?.key
+    return ownProperty(this.#read().keys, server)?.key
   }
 
   emailFor(server: string): string | undefined {
-    return own(this.#read().keys, server)?.email
+    return ownProperty(this.#read().keys, server)?.email
   }
 
   remember(server: string, key: string, email: string): void {
-    const { keys } = this.#read()
-    writePrivate(this.#file, { server, keys: { ...keys, [server]: { key, email } } })
+    const { keys, attempts } = this.#read()
+    const { [server]: _, ...others } = attempts ?? {}
+    const waiting = Object.keys(others).length > 0 ? { attempts: others } : {}
+    writePrivate(this.#file, { server, keys: { ...keys, [server]: { key, email } }, ...waiting })
   }
 
-  /** Forgets the key for a server and says whether there was one. The server stays the usual one. */
+  /** The attempt of the last code that was requested here for this address. */
+  attemptFor(server: string, email: string): string | undefined {
+    const waiting = ownProperty(this.#read().attempts, server)
+    return waiting?.email === email ? waiting.attempt : undefined
+  }
+
+  rememberAttempt(server: string, email: string, attempt: string): void {
+    const remembered = this.#read()
+    const attempts = { ...remembered.attempts, [server]: { email, attempt } }
+    writePrivate(this.#file, { ...remembered, attempts })
+  }
+
+  /** Deletes the key of a server; returns whether there was one. The server stays the default. */
   forget(server: string): boolean {
     const remembered = this.#read()
     const { [server]: key, ...keys } = remembered.keys ?? {}
@@ -41,11 +57,11 @@ export class Keyring {
     return true
   }
 
-  #read(): Remembered {
-    return (readPrivate(this.#file) ?? {}) as Remembered
+  #read(): StoredKeys {
+    return (readPrivate(this.#file) ?? {}) as StoredKeys
   }
 }
 
-function own<T>(table: Record<string, T> | undefined, name: string): T | undefined {
+function ownProperty<T>(table: Record<string, T> | undefined, name: string): T | undefined {
   return table && Object.hasOwn(table, name) ? table[name] : undefined
 }

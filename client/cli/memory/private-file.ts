@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Trouble } from '../trouble.ts'
+import { CliError } from '../trouble.ts'
 
-/** The JSON in a file, or undefined when there is no such file. */
+/** The JSON in a file, or undefined when the file does not exist. */
 export function readPrivate(file: string): unknown {
   let text: string
   try {
@@ -14,14 +14,11 @@ export function readPrivate(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Trouble(`${file} is not JSON any more`, 'Repair it, or move it away to start afresh.')
+    throw new CliError(`${file} is not JSON any more`, 'Repair it, or move it away to start afresh.')
   }
 }
 
-/**
- * Replaces a file by this JSON, all or nothing. Only its owner can read it (mode 0600), and only its owner can
- * enter the folder (mode 0700).
- */
+/** Atomically replaces a file by this JSON, with mode 0600 in a folder with mode 0700. */
 export function writePrivate(file: string, value: unknown): void {
   const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { readPrivate, writePrivate } from './private-file.ts'
 
-/** What is remembered of a site that was published from here. */
+/** Stored state of a site that was published from here. */
 export interface RememberedSite {
   /** The published folder, relative to the working folder. */
   folder: string
@@ -13,7 +13,7 @@ export interface RememberedSite {
   claimToken?: string
   claimUrl?: string
   expiresAt?: string
-  /** A version that was staged and not finished, and what was to be in it. */
+  /** A staged, unfinished version and the digest of its manifest. */
   pending?: { versionId: string; manifest: string }
 }
 
@@ -27,19 +27,19 @@ export class SiteMemory {
     this.#file = join(cwd, '.slipway', 'site.json')
   }
 
-  /** The site that this folder was published as, on this server if one is named. */
+  /** The site of this folder, on this server if one is given. */
   find(folder: string, server?: string): RememberedSite | undefined {
     const key = this.#key(folder)
     return this.all(server).find((site) => site.folder === key)
   }
 
-  /** Every site that was published from here, on this server if one is named. */
+  /** All sites published from here, on this server if one is given. */
   all(server?: string): RememberedSite[] {
     const { sites } = (readPrivate(this.#file) ?? {}) as { sites?: RememberedSite[] }
     return (sites ?? []).filter((site) => server === undefined || site.server === server)
   }
 
-  /** Remembers this site in place of what the folder was on its server. */
+  /** Stores this site in place of the folder's earlier one on its server. */
   remember(folder: string, site: Omit<RememberedSite, 'folder'>): RememberedSite {
     const entry = { ...site, folder: this.#key(folder) }
     const others = this.all().filter((one) => one.folder !== entry.folder || one.server !== entry.server)
@@ -47,24 +47,26 @@ export class SiteMemory {
     return entry
   }
 
-  /** Forgets a site, for whatever folder it was. */
+  /** Deletes a site, whatever its folder. */
   forget(slug: string, server: string): void {
     const sites = this.all()
     const rest = sites.filter((site) => site.slug !== slug || site.server !== server)
     if (rest.length < sites.length) this.#write(rest)
   }
 
-  /** Remembers that a site has an owner now, and no claim token. */
-  claimed(slug: string, server: string): void {
+  /** Records that a site has an owner now, and deletes its claim token. */
+  markClaimed(slug: string, server: string): void {
     const sites = this.all()
     if (!sites.some((site) => site.slug === slug && site.server === server)) return
-    this.#write(sites.map((site) => (site.slug === slug && site.server === server ? owned(site) : site)))
+    this.#write(
+      sites.map((site) => (site.slug === slug && site.server === server ? withoutClaim(site) : site)),
+    )
   }
 
   #write(sites: RememberedSite[]): void {
     writePrivate(this.#file, { sites })
     const ignore = join(dirname(this.#file), '.gitignore')
-    // Claim tokens must not slip into somebody's history.
+    // Claim tokens must not be committed.
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
   }
 
@@ -73,7 +75,7 @@ export class SiteMemory {
   }
 }
 
-function owned({
+function withoutClaim({
   claimToken: _token,
   claimUrl: _url,
   expiresAt: _end,

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 
-/** Starts a program and says whether it started. */
+/** Starts a program and returns whether it started. */
 export type Launch = (program: string, args: string[]) => Promise<boolean>
 
-/** Opens an address in the browser. Resolves to false where there is none, as on a server. */
+/** Opens a URL in the browser. Resolves to false where there is none, as on a server. */
 export async function browse(
   address: string,
   { platform, env, launch }: { platform: string; env: Record<string, string | undefined>; launch: Launch },
 ): Promise<boolean> {
   if (!/^https?:\/\//i.test(address)) return false
   if (platform === 'darwin') return launch('open', [address])
-  // Not `start`: the shell it belongs to would read the `&` in an address.
+  // Not `start`: its shell would interpret the `&` in a URL.
   if (platform === 'win32') return launch('rundll32', ['url.dll,FileProtocolHandler', address])
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return false
   return launch('xdg-open', [address])

@@ -1,21 +1,26 @@
-import type { Progress } from '../../sdk/publish.ts'
-import { figure, size, span } from '../../words.ts'
+import type { UploadProgress } from '../../sdk/publish.ts'
+import { formatBytes, formatDuration, formatNumber } from '../../words.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A bar is drawn at most this often, in milliseconds. */
-const FRAME_MS = 80
-/** A plain line is said at most this often, in milliseconds. */
-const LINE_MS = 5_000
+/** Minimum interval between two frames of a bar, in milliseconds. */
+const MIN_FRAME_INTERVAL_MS = 80
+/** Minimum interval between two plain lines, in milliseconds. */
+const MIN_LINE_INTERVAL_MS = 5_000
 const BAR_WIDTH = 24
 
-/** One line for how far it is, within `width` columns: bar, files, bytes, time left once it can be told. */
-export function progressLine(verb: string, progress: Progress, elapsedMs: number, width: number): string {
-  const share = shareOf(progress)
-  const line = `${verb} ${bar(share)} ${figures(progress, elapsedMs)}`
+/** A progress line within `width` columns: bar, files, bytes, and the remaining time once it is known. */
+export function progressLine(
+  verb: string,
+  progress: UploadProgress,
+  elapsedMs: number,
+  width: number,
+): string {
+  const share = completedShare(progress)
+  const line = `${verb} ${renderBar(share)} ${formatFigures(progress, elapsedMs)}`
   return line.length < width ? line : `${verb} ${Math.floor(share * 100)}%`.slice(0, Math.max(width - 1, 0))
 }
 
-/** Shows how far something is: a bar where lines may be drawn over, else a line every few seconds. */
+/** Shows progress: a bar on a terminal, otherwise a line every few seconds. */
 export class ProgressView {
   readonly #terminal: Terminal
   readonly #verb: string
@@ -23,7 +28,7 @@ export class ProgressView {
   readonly #began: number
   #shownAt: number
   #bytesDone = 0
-  /** How many bytes were done when it came to a standstill. */
+  /** Bytes done when progress stalled. */
   #stalledAt: number | undefined
 
   constructor(terminal: Terminal, verb: string, now: () => number) {
@@ -34,44 +39,47 @@ export class ProgressView {
     this.#shownAt = terminal.live ? Number.NEGATIVE_INFINITY : this.#began
   }
 
-  show(progress: Progress): void {
+  show(progress: UploadProgress): void {
     this.#bytesDone = progress.bytesDone
     if (this.#stalledAt !== undefined && progress.bytesDone <= this.#stalledAt) return
     this.#stalledAt = undefined
     const now = this.#now()
     const { live, width } = this.#terminal
-    if (now - this.#shownAt < (live ? FRAME_MS : LINE_MS)) return
+    if (now - this.#shownAt < (live ? MIN_FRAME_INTERVAL_MS : MIN_LINE_INTERVAL_MS)) return
     this.#shownAt = now
     const elapsed = now - this.#began
     if (live) this.#terminal.draw(progressLine(this.#verb, progress, elapsed, width))
-    else this.#terminal.say(`  ${figures(progress, elapsed)}`)
+    else this.#terminal.printNote(`  ${formatFigures(progress, elapsed)}`)
   }
 
-  /** Says why it stands still, until it goes on. */
+  /** Shows why progress stalled, until it continues. */
   stall(reason: string): void {
     const { live, width } = this.#terminal
     const line = `${reason}; trying again`
     if (live) this.#terminal.draw(line.slice(0, Math.max(width - 1, 0)))
-    else if (this.#stalledAt === undefined) this.#terminal.say(`  ${line}`)
+    else if (this.#stalledAt === undefined) this.#terminal.printNote(`  ${line}`)
     this.#stalledAt = this.#bytesDone
   }
 }
 
 /** "412 of 1,000 files · 3.9 MB of 10 MB · 4 s left" */
-function figures({ files, filesDone, bytes, bytesDone }: Progress, elapsedMs: number): string {
-  const known = [`${figure(filesDone)} of ${figure(files)} files`, `${size(bytesDone)} of ${size(bytes)}`]
-  const share = shareOf({ bytes, bytesDone })
+function formatFigures({ files, filesDone, bytes, bytesDone }: UploadProgress, elapsedMs: number): string {
+  const known = [
+    `${formatNumber(filesDone)} of ${formatNumber(files)} files`,
+    `${formatBytes(bytesDone)} of ${formatBytes(bytes)}`,
+  ]
+  const share = completedShare({ bytes, bytesDone })
   if (share > 0.02 && share < 1 && elapsedMs > 1000) {
-    known.push(`${span((elapsedMs / 1000 / share) * (1 - share))} left`)
+    known.push(`${formatDuration((elapsedMs / 1000 / share) * (1 - share))} left`)
   }
   return known.join(' · ')
 }
 
-function shareOf({ bytes, bytesDone }: Pick<Progress, 'bytes' | 'bytesDone'>): number {
+function completedShare({ bytes, bytesDone }: Pick<UploadProgress, 'bytes' | 'bytesDone'>): number {
   return bytes === 0 ? 1 : bytesDone / bytes
 }
 
-function bar(share: number): string {
+function renderBar(share: number): string {
   const filled = Math.round(Math.min(share, 1) * BAR_WIDTH)
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
 }

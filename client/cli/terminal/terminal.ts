@@ -1,20 +1,20 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { harmless } from '../../words.ts'
-import { Trouble } from '../trouble.ts'
+import { stripControlChars } from '../../words.ts'
+import { CliError } from '../trouble.ts'
 
-/** The three streams of a program. */
+/** The three standard streams. */
 export interface Streams {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
   stdout: NodeJS.WritableStream & { isTTY?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 }
 
-/** Where results go to stdout and everything that is said about them to stderr. */
+/** Prints results to stdout and everything else to stderr. */
 export class Terminal {
-  /** Whether somebody is there to answer a question. */
+  /** Whether input can be prompted for. */
   readonly interactive: boolean
-  /** Whether lines may be drawn over. */
+  /** Whether lines can be redrawn. */
   readonly live: boolean
   readonly #streams: Streams
   readonly #colour: boolean
@@ -37,16 +37,16 @@ export class Terminal {
   /** A result of one or more lines, on stdout. */
   print(result: string): void {
     this.#wipe()
-    this.#streams.stdout.write(`${result.split('\n').map(harmless).join('\n')}\n`)
+    this.#streams.stdout.write(`${result.split('\n').map(stripControlChars).join('\n')}\n`)
   }
 
   /** Anything else, on stderr. */
-  say(line: string): void {
+  printNote(line: string): void {
     this.#wipe()
     this.#streams.stderr.write(`${line}\n`)
   }
 
-  /** A line that the next one replaces. Only where lines may be drawn over. */
+  /** A line that the next one replaces. Only on a terminal. */
   draw(line: string): void {
     if (!this.live) return
     this.#streams.stderr.write(`\r\u001b[K${line}`)
@@ -69,21 +69,21 @@ export class Terminal {
     return this.#paint(text, 31, 39)
   }
 
-  /** Asks a question and gives back the answer, trimmed. Rejects when nobody answers. */
-  async ask(question: string): Promise<string> {
+  /** Prompts for input and returns it trimmed. Rejects at the end of input. */
+  async prompt(question: string): Promise<string> {
     this.#wipe()
     this.#streams.stderr.write(`${question} `)
     const { done, value } = await this.#reader().next()
     if (done || this.#signal.aborted) {
       this.#streams.stderr.write('\n')
       this.#signal.throwIfAborted()
-      throw new Trouble('There was no answer')
+      throw new CliError('There was no answer')
     }
     return value.trim()
   }
 
-  /** Asks for something that must not be seen. */
-  async askSecret(question: string): Promise<string> {
+  /** Prompts without echo. */
+  async promptSecret(question: string): Promise<string> {
     this.#wipe()
     this.#streams.stderr.write(`${question} `)
     const { stdin, stderr } = this.#streams
@@ -92,8 +92,8 @@ export class Terminal {
     try {
       return await new Promise((resolve, reject) => {
         reader.once('line', resolve)
-        reader.once('SIGINT', () => reject(new Trouble('Stopped')))
-        reader.once('close', () => reject(new Trouble('There was no answer')))
+        reader.once('SIGINT', () => reject(new CliError('Stopped')))
+        reader.once('close', () => reject(new CliError('There was no answer')))
       })
     } finally {
       reader.close()
@@ -101,7 +101,7 @@ export class Terminal {
     }
   }
 
-  /** Lets go of the keyboard, so that the program may end. */
+  /** Releases stdin, so that the program can exit. */
   close(): void {
     this.#wipe()
     this.#lines?.reader.close()

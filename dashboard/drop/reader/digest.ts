@@ -2,20 +2,22 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Digest, Digested } from './messages.ts'
 
-/** Files up to this many bytes are hashed in one go by the browser, where it does that: only with HTTPS, or on this machine. */
-const WHOLE = 4 * 2 ** 20
-/** Files read at a time. */
-const LANES = 8
-/** Files up to this many bytes are kept as they were read, so that none is read twice: that takes longer than to send them. */
-const SMALL = 256 * 2 ** 10
-/** Bytes of small files that are read as one. */
-const TOGETHER = 2 ** 20
-/** Bytes that are kept in all. */
-const MOST_KEPT = 32 * 2 ** 20
-/** Milliseconds between two reports. */
-const OFTEN = 60
+/** Files up to this many bytes are hashed by the browser at once, in secure contexts. */
+const MAX_WHOLE_FILE_BYTES = 4 * 2 ** 20
+/** Concurrent files. */
+const MAX_CONCURRENT_READS = 8
+/**
+ * Files up to this many bytes are kept in memory, because reading a file again takes longer than sending it.
+ */
+const MAX_KEPT_FILE_BYTES = 256 * 2 ** 10
+/** Bytes of small files that are read together. */
+const MAX_GROUP_BYTES = 2 ** 20
+/** Maximum bytes kept in memory. */
+const MAX_KEPT_BYTES = 32 * 2 ** 20
+/** Milliseconds between two progress reports. */
+const REPORT_INTERVAL_MS = 60
 
-export class Unreadable extends Error {
+export class UnreadableSourceError extends Error {
   readonly at: number
 
   constructor(at: number, cause: unknown) {
@@ -24,19 +26,25 @@ export class Unreadable extends Error {
   }
 }
 
-/** The SHA-256 of each, in hex, and the bytes of small ones. Rejects with Unreadable for the first that cannot be read. */
-export async function digestAll(sources: readonly Source[], tell: (done: Digested) => void): Promise<Digest> {
+/**
+ * The SHA-256 of each in hex, and the bytes of small ones. Rejects with Unreadable for the first that cannot
+ * be read.
+ */
+export async function digestAll(
+  sources: readonly Source[],
+  onProgress: (done: Digested) => void,
+): Promise<Digest> {
   const hashes: string[] = new Array(sources.length)
   const bytes: (Uint8Array<ArrayBuffer> | undefined)[] = new Array(sources.length)
   const done: Digested = { files: 0, bytes: 0 }
-  let [told, kept] = [0, 0]
+  let [reported, kept] = [0, 0]
   const count = (more: number) => {
     done.bytes += more
-    if (performance.now() - told < OFTEN) return
-    told = performance.now()
-    tell({ ...done })
+    if (performance.now() - reported < REPORT_INTERVAL_MS) return
+    reported = performance.now()
+    onProgress({ ...done })
   }
-  const groups = groupsOf(sources)
+  const groups = groupSources(sources)
   const lane = async () => {
     for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
       const together =
@@ -46,10 +54,10 @@ export async function digestAll(sources: readonly Source[], tell: (done: Digeste
         hashes[at] = await (read ? digestBytes(read, count) : digest(sources[at]!, count)).catch(
           (cause: unknown) => {
             groups.length = 0
-            throw new Unreadable(at, cause)
+            throw new UnreadableSourceError(at, cause)
           },
         )
-        if (read && kept + read.byteLength <= MOST_KEPT) {
+        if (read && kept + read.byteLength <= MAX_KEPT_BYTES) {
           kept += read.byteLength
           bytes[at] = read
         }
@@ -57,23 +65,26 @@ export async function digestAll(sources: readonly Source[], tell: (done: Digeste
       }
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
-  tell(done)
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, lane))
+  onProgress(done)
   return { hashes, bytes }
 }
 
 type Source = Blob | (() => ReadableStream<Uint8Array>)
 
-/** By number: small files several at a time, since each reading takes a browser longer than its bytes do; the first comes last. */
-function groupsOf(sources: readonly Source[]): number[][] {
+/**
+ * Groups of indices: small files are read together, since each read costs more than its bytes; the first
+ * group comes last.
+ */
+function groupSources(sources: readonly Source[]): number[][] {
   const groups: number[][] = []
   let [group, size]: [number[], number] = [[], 0]
   for (const [at, source] of sources.entries()) {
-    if (!(source instanceof Blob) || source.size > SMALL || !globalThis.crypto?.subtle) {
+    if (!(source instanceof Blob) || source.size > MAX_KEPT_FILE_BYTES || !globalThis.crypto?.subtle) {
       groups.push([at])
       continue
     }
-    if (group.length === 0 || size + source.size > TOGETHER) {
+    if (group.length === 0 || size + source.size > MAX_GROUP_BYTES) {
       group = []
       size = 0
       groups.push(group)
@@ -84,7 +95,7 @@ function groupsOf(sources: readonly Source[]): number[][] {
   return groups.reverse()
 }
 
-/** The bytes of each, read as one; undefined when one of them cannot be read, or is not as long any more. */
+/** The bytes of each, read together; undefined when one cannot be read or has changed its size. */
 async function readTogether(blobs: readonly Blob[]): Promise<Uint8Array<ArrayBuffer>[] | undefined> {
   const whole = await new Blob(blobs as Blob[]).arrayBuffer().catch(() => undefined)
   if (whole?.byteLength !== blobs.reduce((sum, { size }) => sum + size, 0)) return undefined
@@ -103,7 +114,8 @@ async function digestBytes(bytes: Uint8Array<ArrayBuffer>, count: (bytes: number
 
 async function digest(source: Source, count: (bytes: number) => void): Promise<string> {
   if (!(source instanceof Blob)) return digestStream(source(), count)
-  if (source.size > WHOLE || !globalThis.crypto?.subtle) return digestStream(source.stream(), count)
+  if (source.size > MAX_WHOLE_FILE_BYTES || !globalThis.crypto?.subtle)
+    return digestStream(source.stream(), count)
   return digestBytes(new Uint8Array(await source.arrayBuffer()), count)
 }
 

@@ -1,39 +1,43 @@
-/** Where a file's bytes are: in a file of the disk, or in the zip that was opened last, by number. */
+/** The bytes of a file: a file of the disk, or an entry of the current zip by number. */
 export type Source = Blob | number
 
-/** What the page asks of the worker. */
-export type Question =
+/** Requests to the worker. */
+export type WorkerTask =
   | { ask: 'list'; zip: Blob }
   | { ask: 'inflate'; entry: number }
   | { ask: 'digest'; sources: Source[] }
 
 export interface ZipListing {
-  /** As the zip has it; hostile until it is checked. */
+  /** As in the zip; untrusted until it is checked. */
   path: string
-  /** As the zip has it; reading stops there. */
+  /** As in the zip; reading stops there. */
   size: number
   /** Why it cannot be published. */
   problem?: string
 }
 
-/** What was read: the SHA-256 of each source in hex, and the bytes of those that are small, as far as they are kept. */
+/** The SHA-256 of each source in hex, and the bytes of small ones where they are kept. */
 export interface Digest {
   hashes: string[]
   bytes: (Uint8Array<ArrayBuffer> | undefined)[]
 }
 
-/** How far a digest is. */
+/** Progress of a digest. */
 export interface Digested {
   files: number
   bytes: number
 }
 
-/** What went wrong; `missing` says that the reader itself is not there. `at` is the source that it is about, where it is about one. */
+/** An error; `missing`: the reader itself could not be loaded. `at` is the source concerned, if any. */
 export interface Fault {
   kind: 'zip' | 'unreadable' | 'missing'
   why: string
   at?: number
 }
 
-export type Asked = { id: number } & Question
-export type Told = { id: number } & ({ progress: Digested } | { answer: unknown } | { fault: Fault })
+export type WorkerRequest = { id: number } & WorkerTask
+export type WorkerResponse = { id: number } & (
+  | { progress: Digested }
+  | { answer: unknown }
+  | { fault: Fault }
+)

@@ -1,31 +1,31 @@
-import { digestAll, Unreadable } from './digest.ts'
-import type { Asked, Digest, Fault, Question, Told } from './messages.ts'
-import type { Zip } from './zip.ts'
+import { digestAll, UnreadableSourceError } from './digest.ts'
+import type { Digest, Fault, WorkerRequest, WorkerResponse, WorkerTask } from './messages.ts'
+import type { ZipArchive } from './zip.ts'
 
-// Reads files beside the page, so that the page stays quick whatever the files are.
+// Reads files in a worker, so that the page stays responsive.
 
-let zip: Zip | undefined
+let zip: ZipArchive | undefined
 
-addEventListener('message', ({ data }: MessageEvent<Asked>) => void answer(data))
+addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => void handle(data))
 
-async function answer(asked: Asked): Promise<void> {
+async function handle(asked: WorkerRequest): Promise<void> {
   const { id } = asked
-  const tell = (told: Told) => postMessage(told)
+  const tell = (told: WorkerResponse) => postMessage(told)
   try {
     const answer = await work(asked, (progress) => tell({ id, progress }))
-    // Bytes are handed over, not copied.
+    // Bytes are transferred, not copied.
     const read = asked.ask === 'digest' ? (answer as Digest).bytes : []
     const handed = [...new Set(read.flatMap((bytes) => bytes?.buffer ?? []))]
-    postMessage({ id, answer } satisfies Told, { transfer: handed })
+    postMessage({ id, answer } satisfies WorkerResponse, { transfer: handed })
   } catch (error) {
-    tell({ id, fault: faultOf(error, asked) })
+    tell({ id, fault: toFault(error, asked) })
   }
 }
 
-async function work(question: Question, tell: Parameters<typeof digestAll>[1]): Promise<unknown> {
+async function work(question: WorkerTask, tell: Parameters<typeof digestAll>[1]): Promise<unknown> {
   switch (question.ask) {
     case 'list':
-      zip = await (await import('./zip.ts')).Zip.open(question.zip)
+      zip = await (await import('./zip.ts')).ZipArchive.open(question.zip)
       return zip.listing
     case 'inflate':
       return zip!.blob(question.entry)
@@ -37,8 +37,8 @@ async function work(question: Question, tell: Parameters<typeof digestAll>[1]): 
   }
 }
 
-function faultOf(error: unknown, { ask }: Question): Fault {
+function toFault(error: unknown, { ask }: WorkerTask): Fault {
   const why = error instanceof Error ? error.message : String(error)
-  if (error instanceof Unreadable) return { kind: 'unreadable', why, at: error.at }
+  if (error instanceof UnreadableSourceError) return { kind: 'unreadable', why, at: error.at }
   return { kind: ask === 'list' ? 'zip' : 'unreadable', why }
 }

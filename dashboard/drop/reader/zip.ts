@@ -1,49 +1,49 @@
 import { type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
-import { figure } from '../../../client/words.ts'
+import { formatNumber } from '../../../client/words.ts'
 import type { ZipListing } from './messages.ts'
 
-/** Entries that are looked at; a site has far fewer. */
-const MOST_ENTRIES = 20_000
-/** Bytes that are read at once: more than any honest directory of so many entries takes. */
-const MOST_AT_ONCE = 16 * 2 ** 20
+/** Maximum number of entries; a site has far fewer. */
+const MAX_ENTRIES = 20_000
+/** Maximum bytes of one read: more than the directory of the maximum number of entries takes. */
+const MAX_READ_BYTES = 16 * 2 ** 20
 
 const FILE_TYPE = 0o170000
 const SYMBOLIC_LINK = 0o120000
 const STORED = 0
 const DEFLATED = 8
 
-/** A zip that is read where it lies: its directory at once, each file when it is asked for. */
-export class Zip {
+/** Random access to a zip: its directory at once, each file on demand. */
+export class ZipArchive {
   readonly listing: ZipListing[]
   readonly #entries: FileEntry[]
 
   private constructor(entries: FileEntry[]) {
     this.#entries = entries
-    this.listing = entries.map(listed)
+    this.listing = entries.map(toListing)
   }
 
-  /** Rejects for what is no zip, broken, or beyond every limit. */
-  static async open(file: Blob): Promise<Zip> {
+  /** Rejects files that are no zip, damaged, or beyond the limits. */
+  static async open(file: Blob): Promise<ZipArchive> {
     const reader = new ZipReader(boundedReader(file), { filenameValidation: 'tolerant' })
     const entries: FileEntry[] = []
     let seen = 0
     for await (const entry of reader.getEntriesGenerator()) {
-      if (++seen > MOST_ENTRIES) throw new Error(`it has more than ${figure(MOST_ENTRIES)} entries`)
+      if (++seen > MAX_ENTRIES) throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
       if (!entry.directory) entries.push(entry)
     }
-    return new Zip(entries)
+    return new ZipArchive(entries)
   }
 
-  /** The bytes of an entry. Breaks where there are more than the directory says, or others than its checksum. */
+  /** The bytes of an entry. Fails when they exceed the declared size or do not match the checksum. */
   stream(at: number): ReadableStream<Uint8Array> {
     const entry = this.#entries[at]!
-    const { readable, writable } = limited(entry.uncompressedSize)
+    const { readable, writable } = limitBytes(entry.uncompressedSize)
     const options = { useWebWorkers: false, useCompressionStream: true, checkSignature: true }
     entry.getData(writable, options).catch((error: unknown) => writable.abort(error).catch(() => {}))
     return readable
   }
 
-  /** The same as a whole, which the browser keeps where it likes. */
+  /** The same as a Blob, which the browser stores where it likes. */
   blob(at: number): Promise<Blob> {
     return new Response(this.stream(at)).blob()
   }
@@ -53,7 +53,7 @@ function boundedReader(file: Blob) {
   return {
     size: file.size,
     async readUint8Array(offset: number, length: number): Promise<Uint8Array> {
-      if (length > MOST_AT_ONCE) throw new Error('its directory is too large')
+      if (length > MAX_READ_BYTES) throw new Error('its directory is too large')
       return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer())
     },
     createReadable: ({ offset, size }: { offset: number; size: number }) =>
@@ -61,7 +61,7 @@ function boundedReader(file: Blob) {
   } as unknown as ConstructorParameters<typeof ZipReader>[0]
 }
 
-function limited(most: number): TransformStream<Uint8Array, Uint8Array> {
+function limitBytes(most: number): TransformStream<Uint8Array, Uint8Array> {
   let left = most
   return new TransformStream({
     transform(chunk, controller) {
@@ -75,13 +75,13 @@ function limited(most: number): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-function listed(entry: FileEntry): ZipListing {
-  const problem = unfit(entry)
-  return { path: nameOf(entry), size: entry.uncompressedSize, ...(problem && { problem }) }
+function toListing(entry: FileEntry): ZipListing {
+  const problem = unsupportedReason(entry)
+  return { path: decodeName(entry), size: entry.uncompressedSize, ...(problem && { problem }) }
 }
 
-/** UTF-8 when it can be, whatever the flag says, because many archivers forget it. */
-function nameOf({ rawFilename, filename }: FileEntry): string {
+/** UTF-8 if valid, whatever the flag, because many archivers omit it. */
+function decodeName({ rawFilename, filename }: FileEntry): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(rawFilename)
   } catch {
@@ -89,7 +89,7 @@ function nameOf({ rawFilename, filename }: FileEntry): string {
   }
 }
 
-function unfit(entry: FileEntry): string | undefined {
+function unsupportedReason(entry: FileEntry): string | undefined {
   if (entry.encrypted) return 'is encrypted'
   if (((entry.externalFileAttributes >>> 16) & FILE_TYPE) === SYMBOLIC_LINK) return 'is a symbolic link'
   if (![STORED, DEFLATED].includes(entry.compressionMethod))

@@ -1,13 +1,13 @@
-import { list, object, text, whole } from './schema.ts'
+import { integer, list, object, text } from './schema.ts'
 
-/** Many files in one request. */
+/** Batch uploads. */
 
 export const bundleTarget = object(
   {
     method: text('PUT'),
     url: text('Where to send it'),
     headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
-    maxBytes: whole('Most bytes of one request'),
+    maxBytes: integer('Most bytes of one request'),
   },
   {},
   { description: 'Takes any of the uploads together, as a tar of them; absent when nothing is to upload' },
@@ -20,7 +20,7 @@ export const bundleQuery = object(
 
 export const bundleReceipt = object({
   files: list(
-    object({ path: text('The file'), size: whole('Bytes'), hash: text('SHA-256 in hex') }),
+    object({ path: text('The file'), size: integer('Bytes'), hash: text('SHA-256 in hex') }),
     'What arrived, in the order of the tar',
   ),
 })

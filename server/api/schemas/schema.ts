@@ -1,6 +1,7 @@
 /**
- * The API's shapes as JSON Schema 2020-12: they validate requests, serialise answers and make the OpenAPI
- * document. What they cannot say (limits of a plan, paths that collide) is in `file.ts` and `viewer.ts`.
+ * The API's shapes as JSON Schema 2020-12: they validate requests, serialize responses and generate the
+ * OpenAPI document. Rules that schemas cannot express (limits of a plan, colliding paths) are in `file.ts`
+ * and `viewer.ts`.
  */
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -9,22 +10,22 @@ export const text = (description: string, more: Schema = {}): Schema => ({
   description,
   ...more,
 })
-export const whole = (description: string, more: Schema = {}): Schema => ({
+export const integer = (description: string, more: Schema = {}): Schema => ({
   type: 'integer',
   description,
   ...more,
 })
-export const flag = (description: string): Schema => ({ type: 'boolean', description })
+export const bool = (description: string): Schema => ({ type: 'boolean', description })
 export const list = (items: Schema, description: string, more: Schema = {}): Schema => ({
   type: 'array',
   description,
   items,
   ...more,
 })
-export const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
+export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
 export const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
 
-/** An object whose first fields are required and whose others are not. Unknown fields are ignored. */
+/** An object with required fields, then optional ones. Unknown fields are ignored. */
 export function object(
   required: Record<string, Schema>,
   optional: Record<string, Schema> = {},

@@ -1,7 +1,7 @@
-import { MOST_PATH_CHARACTERS, MOST_TYPE_CHARACTERS } from '../../file.ts'
-import { object, text, whole } from './schema.ts'
+import { MAX_PATH_LENGTH, MAX_TYPE_LENGTH } from '../../sites/manifest.ts'
+import { integer, object, text } from './schema.ts'
 
-// What is said of a site in more than one answer.
+// Fields of a site that several responses share.
 
 export const slug = text('The site’s name, for example amber-harbor-k7x3m2')
 export const siteUrl = text('Where the site is served')
@@ -9,9 +9,9 @@ export const versionId = text('Identifier of a version')
 
 export const fileEntry = object(
   {
-    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: MOST_PATH_CHARACTERS }),
-    size: whole('Bytes', { minimum: 1 }),
-    contentType: text('MIME type', { maxLength: MOST_TYPE_CHARACTERS }),
+    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: MAX_PATH_LENGTH }),
+    size: integer('Bytes', { minimum: 1 }),
+    contentType: text('MIME type', { maxLength: MAX_TYPE_LENGTH }),
   },
   {
     hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),

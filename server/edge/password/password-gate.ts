@@ -1,124 +1,135 @@
 import type { IncomingMessage } from 'node:http'
-import { Signer } from '../../key.ts'
-import { Turns } from '../../limits/turns.ts'
-import { PASSWORD_COOKIE as COOKIE, isPassword } from '../../password.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import { Signer } from '../../lib/tokens.ts'
+import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { Store } from '../../store/store.ts'
-import type { Answer } from '../answer.ts'
-import type { Site } from '../memory/places.ts'
-import { PASSWORD_PATH, passwordPage, refusedForm } from '../pages/pages.ts'
-import { samePlace, type Target } from '../target.ts'
+import type { Site } from '../resolve/site-resolver.ts'
+import { type RequestTarget, safeRedirectTarget } from '../resolve/target.ts'
+import { formError, PASSWORD_PATH, passwordPage } from '../respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../response.ts'
+import { AttemptLimiter } from './attempt-limiter.ts'
 import { readForm } from './form.ts'
-import { Guesses } from './guesses.ts'
 
 interface PasswordGateOptions {
   store: Store
   clock: () => number
   secret: string
-  /** Whether sites are reached by HTTPS, whatever a request looks like here: then the cookie may only travel there. */
+  /** Whether sites use HTTPS, even behind a proxy: the cookie is then `Secure`. */
   secure: boolean
-  /** The address that a guess is counted for. */
-  addressOf: (request: IncomingMessage) => string
+  /** The address that an attempt is counted for. */
+  clientIp: (request: IncomingMessage) => string
 }
 
-const COOKIE_SECONDS = 30 * 86_400
+const COOKIE_TTL_SECONDS = 30 * 86_400
 
-/** Cookies of that name that are looked at: a neighbour's script could set some for the whole domain. */
-const MOST_COOKIES = 8
+/** An attempt takes 19 MiB and a thread for some tens of milliseconds. */
+const HASHING_LIMITS = { running: 4, waiting: 64 }
 
-/** A guess takes 19 MiB and a thread for some tens of milliseconds. */
-const WORK = { running: 4, waiting: 64 }
+/** Until when it is valid, in milliseconds since 1970, and the signature. */
+const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
 
-/** Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 wants one. */
-const CHALLENGE = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${COOKIE}"`
-
-/** Stands before sites with a password (contract, "Serving", 7). */
+/** Protects sites with a password (contract, "Serving", 7). */
 export class PasswordGate {
   readonly #options: PasswordGateOptions
   readonly #signer: Signer
-  readonly #guesses: Guesses
-  readonly #turns = new Turns(WORK)
+  readonly #attempts: AttemptLimiter
+  readonly #semaphore = new Semaphore(HASHING_LIMITS)
 
   constructor(options: PasswordGateOptions) {
     this.#options = options
     this.#signer = new Signer(options.secret, 'site passwords')
-    this.#guesses = new Guesses(options)
+    this.#attempts = new AttemptLimiter(options)
   }
 
-  /** Whether a visitor with these cookies may see the site: it has no password, or the visitor gave the present one. */
-  admits({ slug, passwordHash }: Site, cookies: string | undefined): boolean {
+  /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
+  isAuthorized({ slug, passwordHash }: Site, cookies: string | undefined): boolean {
     if (passwordHash === null) return true
     const now = this.#options.clock()
-    return valuesOf(cookies).some((value) => {
-      const [, until, signature] = /^(\d+)\.([\w-]+)$/.exec(value) ?? []
+    return readCookies(cookies).some((value) => {
+      const [, until, signature] = COOKIE_VALUE.exec(value) ?? []
       if (!until || !signature || now >= Number(until)) return false
       return this.#signer.verify([slug, passwordHash, until], signature)
     })
   }
 
-  /** The form, in place of anything of the site. */
-  ask({ path, query }: Target): Answer {
-    const next = path === PASSWORD_PATH ? '/' : samePlace(path + query)
-    return this.#form(401, 'Whoever published it can tell you which.', next)
+  /** The form in place of any content of the site. */
+  showForm({ path, query }: RequestTarget, secure: boolean): EdgeResponse {
+    const next = path === PASSWORD_PATH ? '/' : safeRedirectTarget(path + query)
+    return this.#form('Whoever published it can tell you which.', { next, secure })
   }
 
-  /** A posted form: a cookie and the way to where the visitor wanted to go, or the form again. */
-  async guess(request: IncomingMessage, site: Site, secure: boolean): Promise<Answer> {
+  /** Handles a posted form: a cookie and a redirect to the requested page, or the form again. */
+  async submit(request: IncomingMessage, site: Site, secure: boolean): Promise<EdgeResponse> {
     const form = await readForm(request)
-    if (form === 413) return refusedForm(form, 'It is longer than a password and an address can be.')
-    if (form === 415) return refusedForm(form, 'It has to be sent as application/x-www-form-urlencoded.')
-    const next = samePlace(form.get('next'))
+    if (form === 413) return formError(form, 'It is longer than a password and an address can be.')
+    if (form === 415) return formError(form, 'It has to be sent as application/x-www-form-urlencoded.')
+    const next = safeRedirectTarget(form.get('next'))
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
-    if (!password) return this.#form(401, 'Please enter the password.', next)
-    return this.#turns.take(() => this.#check(request, site, site.passwordHash!, { password, next, secure }))
+    if (!password) return this.#form('Please enter the password.', { next, secure })
+    return this.#semaphore.run(() =>
+      this.#verify(request, site, site.passwordHash!, { password, next, secure }),
+    )
   }
 
-  async #check(
+  async #verify(
     request: IncomingMessage,
     { slug }: Site,
     passwordHash: string,
     { password, next, secure }: { password: string; next: string; secure: boolean },
-  ): Promise<Answer> {
-    const guess = await this.#guesses.begin(this.#options.addressOf(request), slug)
-    if ('retryAfterSeconds' in guess) return this.#refused(guess.retryAfterSeconds, next)
-    if (!(await isPassword(password, passwordHash))) {
-      return this.#form(401, 'That is not the password. Please try again.', next)
+  ): Promise<EdgeResponse> {
+    const guess = await this.#attempts.begin(this.#options.clientIp(request), slug)
+    if ('retryAfterSeconds' in guess) return this.#tooManyAttempts(guess.retryAfterSeconds, next)
+    if (!(await verifyPassword(password, passwordHash))) {
+      return this.#form('That is not the password. Please try again.', { next, secure })
     }
-    await this.#guesses.right(guess)
+    await this.#attempts.reset(guess)
     return seeOther(next, ['Set-Cookie', this.#cookie(slug, passwordHash, secure)])
   }
 
-  #form(status: 401, text: string, next: string): Answer {
-    return passwordPage({ status, text, next, headers: ['WWW-Authenticate', CHALLENGE] })
+  #form(text: string, { next, secure }: { next: string; secure: boolean }): EdgeResponse {
+    // Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 wants one.
+    const challenge = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${this.#cookieName(secure)}"`
+    return passwordPage({ status: 401, text, next, headers: ['WWW-Authenticate', challenge] })
   }
 
-  #refused(seconds: number, next: string): Answer {
+  #cookieName(secure: boolean): string {
+    return secure || this.#options.secure ? SECURE_PASSWORD_COOKIE : PASSWORD_COOKIE
+  }
+
+  #tooManyAttempts(seconds: number, next: string): EdgeResponse {
     const wait = seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`
     const text = `There were too many wrong passwords. Please try again in ${wait}.`
     return passwordPage({ status: 429, text, next, headers: ['Retry-After', `${seconds}`] })
   }
 
-  /** For this host only, and worth nothing at another site or once the password changed. */
+  /** Valid for this host only, and invalid at another site or once the password changes. */
   #cookie(slug: string, passwordHash: string, secure: boolean): string {
-    const until = `${this.#options.clock() + COOKIE_SECONDS * 1000}`
+    const until = `${this.#options.clock() + COOKIE_TTL_SECONDS * 1000}`
     const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
-    return `${COOKIE}=${value}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure || this.#options.secure ? '; Secure' : ''}`
+    const name = this.#cookieName(secure)
+    const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`
+    return `${name}=${value}; ${attributes}${name === SECURE_PASSWORD_COOKIE ? '; Secure' : ''}`
   }
 }
 
-function seeOther(next: string, headers: readonly string[] = []): Answer {
+function seeOther(next: string, headers: readonly string[] = []): EdgeResponse {
   return {
     status: 303,
     headers: ['Location', next, 'Content-Length', '0', 'Cache-Control', 'no-store', ...headers],
   }
 }
 
-function valuesOf(cookies = ''): string[] {
+/**
+ * All of both names: a sibling site's script can set any number of the plain name for the whole domain, which must not hide
+ * the right one. The plain name also counts over HTTPS, for visitors who were admitted before there was another.
+ */
+function readCookies(cookies = ''): string[] {
   const values: string[] = []
   for (const cookie of cookies.split(';')) {
     const at = cookie.indexOf('=')
-    if (at > 0 && cookie.slice(0, at).trim() === COOKIE) values.push(cookie.slice(at + 1).trim())
-    if (values.length === MOST_COOKIES) break
+    const name = cookie.slice(0, Math.max(at, 0)).trim()
+    if (name === SECURE_PASSWORD_COOKIE || name === PASSWORD_COOKIE) values.push(cookie.slice(at + 1).trim())
   }
   return values
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Every table of the first release. */
+/** All tables of the first release. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { schema } = db
   await schema

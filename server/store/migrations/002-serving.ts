@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What finalize and the work after it find out about a version, so that serving it has nothing left to find out. */
+/** What finalize and the following work compute for a version, so that serving it needs no computation. */
 export async function up({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('versions').addColumn('rules', 'text').execute()
   await schema.alterTable('versions').addColumn('warnings', 'text').execute()

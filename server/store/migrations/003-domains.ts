@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Proofs of domains, their certificates, and what every node has to know to get and to renew these. */
+/**
+ * Verification tokens of domains, their certificates, and the state that every node needs to request and
+ * renew them.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await domains(db)
   await certificates(db)
@@ -34,7 +37,9 @@ async function domains(db: Kysely<unknown>): Promise<void> {
   await schema.createIndex('held_domains_by_account').on('held_domains').column('account_id').execute()
 }
 
-/** Before, every domain was pending, and nobody looked: they are looked up as if they had waited for an hour. */
+/**
+ * Before this release pending domains were not checked: they are checked as if they had waited for an hour.
+ */
 async function lookUpWaiting(db: Kysely<unknown>): Promise<void> {
   const since = Date.now() - 3_600_000
   await sql`update domains set pending_since = ${since}, next_check_at = ${since}`.execute(db)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What the dashboard shows beside what publishing needs: who made a version, browsers that are signed in, visits. */
+/** State of the dashboard: the author of a version, signed-in browsers, visits. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { schema } = db
   for (const column of ['published_by', 'published_with', 'look'])

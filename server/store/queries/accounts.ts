@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely'
 import type { AccountRow, Schema } from '../schema.ts'
 
-export type Accounts = ReturnType<typeof accountsOver>
+export type AccountQueries = ReturnType<typeof accountQueries>
 
-export function accountsOver(db: Kysely<Schema>) {
+export function accountQueries(db: Kysely<Schema>) {
   const all = () => db.selectFrom('accounts').selectAll()
   return {
     byId: (id: string) => all().where('id', '=', id).executeTakeFirst(),
 
-    /** Those that are there. */
+    /** Accounts that exist. */
     byIds: (ids: readonly string[]): Promise<AccountRow[]> =>
       ids.length === 0
         ? Promise.resolve([])
@@ -32,8 +32,8 @@ export function accountsOver(db: Kysely<Schema>) {
       await db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
     },
 
-    /** Takes its key from an account that is being deleted; the time when that began stays. */
-    async leave(id: string, now: number): Promise<void> {
+    /** Removes the key of an account that is being deleted; keeps an earlier start time. */
+    async markBeingDeleted(id: string, now: number): Promise<void> {
       await db
         .updateTable('accounts')
         .set({ key_hash: null, leaving_since: now })
@@ -43,7 +43,7 @@ export function accountsOver(db: Kysely<Schema>) {
     },
 
     /** Accounts that are being deleted, the longest waiting first. */
-    leaving: (limit: number) =>
+    beingDeleted: (limit: number) =>
       all().where('leaving_since', 'is not', null).orderBy('leaving_since').limit(limit).execute(),
 
     async remove(id: string): Promise<void> {

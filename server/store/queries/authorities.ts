@@ -1,19 +1,22 @@
 import type { Kysely } from 'kysely'
 import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, Schema } from '../schema.ts'
 
-export type Authorities = ReturnType<typeof authoritiesOver>
+export type AcmeQueries = ReturnType<typeof acmeQueries>
 
 /** What counts against limits; both indexes begin with the kind. */
-const COUNTED: AcmeRequestRow['kind'][] = ['order', 'renewal', 'certificate', 'failure']
+const RATE_LIMITED_KINDS: AcmeRequestRow['kind'][] = ['order', 'renewal', 'certificate', 'failure']
 
-/** What the service keeps of its dealings with certificate authorities. */
-export function authoritiesOver(db: Kysely<Schema>) {
+/** On whose behalf an order is made. */
+type Share = Pick<AcmeRequestRow, 'account_id' | 'root'>
+
+/** State of the ACME client. */
+export function acmeQueries(db: Kysely<Schema>) {
   return {
     account: (directory: string) =>
       db.selectFrom('acme_accounts').selectAll().where('directory', '=', directory).executeTakeFirst(),
 
-    /** Keeps the account unless there is one; whoever comes second has to read it. */
-    async keepAccount(row: AcmeAccountRow): Promise<void> {
+    /** Stores the account unless there is one; the caller must then read it. */
+    async putAccount(row: AcmeAccountRow): Promise<void> {
       await db
         .insertInto('acme_accounts')
         .values(row)
@@ -25,7 +28,7 @@ export function authoritiesOver(db: Kysely<Schema>) {
       await db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
     },
 
-    async keepChallenge(row: AcmeChallengeRow): Promise<void> {
+    async putChallenge(row: AcmeChallengeRow): Promise<void> {
       await db
         .insertInto('acme_challenges')
         .values(row)
@@ -48,17 +51,17 @@ export function authoritiesOver(db: Kysely<Schema>) {
         .orderBy('expires_at', 'desc')
         .execute(),
 
-    async dropChallenges(name: string): Promise<void> {
+    async deleteChallenges(name: string): Promise<void> {
       await db.deleteFrom('acme_challenges').where('name', '=', name).execute()
     },
 
-    async dropExpiredChallenges(now: number): Promise<number> {
+    async deleteExpiredChallenges(now: number): Promise<number> {
       const gone = await db.deleteFrom('acme_challenges').where('expires_at', '<=', now).executeTakeFirst()
       return Number(gone.numDeletedRows)
     },
 
-    /** Counts a request; the same one again does not count again. */
-    async countRequest(row: AcmeRequestRow): Promise<void> {
+    /** Counts a request; repeating it changes nothing. */
+    async countRequest(row: Omit<AcmeRequestRow, keyof Share> & Partial<Share>): Promise<void> {
       await db
         .insertInto('acme_requests')
         .values(row)
@@ -68,10 +71,10 @@ export function authoritiesOver(db: Kysely<Schema>) {
 
     /**
      * When the last but `count` of the requests of a kind was made that were made after `since`, from 1: undefined when there
-     * are fewer. With `names` only those for just these names.
+     * are fewer. With `names` only those for just these names, with `account_id` or `root` only those on their behalf.
      */
-    async requestBefore(
-      { kind, names }: Pick<AcmeRequestRow, 'kind'> & { names?: string },
+    async nthLatestRequest(
+      { kind, ...about }: Pick<AcmeRequestRow, 'kind'> & { names?: string } & Partial<Share>,
       count: number,
       since: number,
     ): Promise<number | undefined> {
@@ -80,7 +83,7 @@ export function authoritiesOver(db: Kysely<Schema>) {
         .select('at')
         .where('kind', '=', kind)
         .where('at', '>', since)
-        .$if(names !== undefined, (query) => query.where('names', '=', names!))
+        .where((e) => e.and(about))
         .orderBy('at', 'desc')
         .offset(count - 1)
         .limit(1)
@@ -88,8 +91,8 @@ export function authoritiesOver(db: Kysely<Schema>) {
       return row?.at
     },
 
-    /** Takes requests that seem to be made in the future for ones made now, and forgets what the CA is said to want then. */
-    async pullRequests(now: number, pausesBeyond: number): Promise<void> {
+    /** Moves requests that lie in the future to now, and deletes pauses that lie in the future. */
+    async clampRequests(now: number, pausesBeyond: number): Promise<void> {
       await db
         .deleteFrom('acme_requests')
         .where('kind', '=', 'pause')
@@ -98,15 +101,15 @@ export function authoritiesOver(db: Kysely<Schema>) {
       await db
         .updateTable('acme_requests')
         .set({ at: now })
-        .where('kind', 'in', COUNTED)
+        .where('kind', 'in', RATE_LIMITED_KINDS)
         .where('at', '>', now)
         .execute()
     },
 
-    async dropRequests(before: number): Promise<number> {
+    async deleteRequests(before: number): Promise<number> {
       const gone = await db
         .deleteFrom('acme_requests')
-        .where('kind', 'in', [...COUNTED, 'pause'])
+        .where('kind', 'in', [...RATE_LIMITED_KINDS, 'pause'])
         .where('at', '<', before)
         .executeTakeFirst()
       return Number(gone.numDeletedRows)

@@ -1,19 +1,19 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 
-export type BlobNames = ReturnType<typeof blobNamesOver>
+export type BlobReferenceQueries = ReturnType<typeof blobReferenceQueries>
 
-const ROWS_AT_ONCE = 500
+const ROWS_PER_STATEMENT = 500
 
-export function blobNamesOver(db: Kysely<Schema>) {
+export function blobReferenceQueries(db: Kysely<Schema>) {
   const pieces = (hashes: readonly string[]) =>
-    Array.from({ length: Math.ceil(hashes.length / ROWS_AT_ONCE) }, (_, index) =>
-      hashes.slice(index * ROWS_AT_ONCE, (index + 1) * ROWS_AT_ONCE),
+    Array.from({ length: Math.ceil(hashes.length / ROWS_PER_STATEMENT) }, (_, index) =>
+      hashes.slice(index * ROWS_PER_STATEMENT, (index + 1) * ROWS_PER_STATEMENT),
     )
 
   return {
-    /** The site names these blobs from here on; naming one twice changes nothing. */
-    async name(slug: string, hashes: Iterable<string>): Promise<void> {
+    /** The site references these blobs; repeating it changes nothing. */
+    async addReferences(slug: string, hashes: Iterable<string>): Promise<void> {
       for (const piece of pieces([...new Set(hashes)])) {
         await db
           .insertInto('blob_names')
@@ -23,23 +23,25 @@ export function blobNamesOver(db: Kysely<Schema>) {
       }
     },
 
-    async of(slug: string): Promise<string[]> {
+    async hashesOf(slug: string): Promise<string[]> {
       const rows = await db.selectFrom('blob_names').select('hash').where('slug', '=', slug).execute()
       return rows.map((row) => row.hash)
     },
 
-    /** The site no longer names these; those that nobody else names are condemned, with their grace time anew. */
-    async unname(slug: string, hashes: readonly string[], now: number): Promise<void> {
+    /**
+     * Removes references of a site; blobs without references are marked for deletion with a new grace period.
+     */
+    async removeReferences(slug: string, hashes: readonly string[], now: number): Promise<void> {
       for (const piece of pieces(hashes)) {
         await db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', piece).execute()
       }
-      const unnamed = await this.unnamedAmong(hashes)
-      await this.pardon(unnamed)
-      await this.condemn(unnamed, now)
+      const unnamed = await this.findUnreferenced(hashes)
+      await this.unmark(unnamed)
+      await this.markForDeletion(unnamed, now)
     },
 
-    /** Which of these hashes no site names, and no pending version waits to name. */
-    async unnamedAmong(hashes: readonly string[]): Promise<string[]> {
+    /** The hashes among these that no site references and no pending version has received. */
+    async findUnreferenced(hashes: readonly string[]): Promise<string[]> {
       const unnamed: string[] = []
       for (const piece of pieces(hashes)) {
         const names = await db
@@ -60,8 +62,8 @@ export function blobNamesOver(db: Kysely<Schema>) {
       return unnamed
     },
 
-    /** Marks blobs for deletion from `now` on; the first mark stays. Answers how many had none yet. */
-    async condemn(hashes: readonly string[], now: number): Promise<number> {
+    /** Marks blobs for deletion at `now`; an earlier mark stays. Returns how many were marked. */
+    async markForDeletion(hashes: readonly string[], now: number): Promise<number> {
       let marked = 0
       for (const piece of pieces(hashes)) {
         const { numInsertedOrUpdatedRows } = await db
@@ -74,8 +76,8 @@ export function blobNamesOver(db: Kysely<Schema>) {
       return marked
     },
 
-    /** Blobs condemned before `before`, oldest first. */
-    async condemned(before: number, limit: number): Promise<string[]> {
+    /** Blobs marked before `before`, the oldest first. */
+    async markedForDeletion(before: number, limit: number): Promise<string[]> {
       const rows = await db
         .selectFrom('condemned_blobs')
         .select('hash')
@@ -86,7 +88,7 @@ export function blobNamesOver(db: Kysely<Schema>) {
       return rows.map((row) => row.hash)
     },
 
-    async pardon(hashes: readonly string[]): Promise<void> {
+    async unmark(hashes: readonly string[]): Promise<void> {
       for (const piece of pieces(hashes)) {
         await db.deleteFrom('condemned_blobs').where('hash', 'in', piece).execute()
       }

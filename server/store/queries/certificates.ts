@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { CertificateRow, Schema } from '../schema.ts'
 
-export type Certificates = ReturnType<typeof certificatesOver>
+export type CertificateQueries = ReturnType<typeof certificateQueries>
 
 const SUMMARY = [
   'name',
@@ -19,10 +19,10 @@ const SUMMARY = [
   'unused_since',
 ] as const
 
-/** What is known of a certificate, without its chain and keys. */
+/** A certificate without its chain and keys. */
 export type CertificateSummary = Pick<CertificateRow, (typeof SUMMARY)[number]>
 
-export function certificatesOver(db: Kysely<Schema>) {
+export function certificateQueries(db: Kysely<Schema>) {
   const all = () => db.selectFrom('certificates').selectAll()
   const summaries = () => db.selectFrom('certificates').select(SUMMARY)
   return {
@@ -31,7 +31,7 @@ export function certificatesOver(db: Kysely<Schema>) {
     summary: (name: string): Promise<CertificateSummary | undefined> =>
       summaries().where('name', '=', name).executeTakeFirst(),
 
-    /** Of those of the names that are known. */
+    /** Those of the names that exist. */
     summaries: (names: readonly string[]): Promise<CertificateSummary[]> =>
       names.length === 0
         ? Promise.resolve([])
@@ -39,13 +39,13 @@ export function certificatesOver(db: Kysely<Schema>) {
             .where('name', 'in', [...names])
             .execute(),
 
-    /** All that are wanted, those that end first before the others. */
+    /** All requested certificates by their expiry. */
     wanted: (): Promise<CertificateSummary[]> =>
       summaries().where('unused_since', 'is', null).orderBy('not_after').orderBy('name').execute(),
 
     /**
-     * Those for which something is to be done by `now`: the ones without a certificate first, then those whose certificates end
-     * first. With `ordered: false` only those for which there is no more to be done than to ask about their certificates.
+     * Certificates that are due at `now`: those without a chain first, then by expiry. With `ordered: false`
+     * only those whose next step is a request for renewal information.
      */
     due(now: number, limit: number, { ordered }: { ordered: boolean }): Promise<CertificateSummary[]> {
       return summaries()
@@ -66,7 +66,10 @@ export function certificatesOver(db: Kysely<Schema>) {
       await db.updateTable('certificates').set(change).where('name', '=', name).execute()
     },
 
-    /** Changes the plans for a certificate, unless it has been replaced, is being replaced, or is wanted no more. */
+    /**
+     * Changes the schedule of a certificate unless it was replaced, is being replaced, or is no longer
+     * requested.
+     */
     async plan(
       name: string,
       certificateId: string | null,
@@ -83,10 +86,10 @@ export function certificatesOver(db: Kysely<Schema>) {
     },
 
     /**
-     * Makes everything due now that waits for a later time. With `beyond` only what no clock that was right can have planned:
-     * tries after that time, and all about certificates that were issued in the future.
+     * Makes everything due now. With `beyond` only what no correct clock can have planned: attempts after
+     * that time, and certificates issued in the future.
      */
-    async planAnew(now: number, beyond?: number): Promise<void> {
+    async replan(now: number, beyond?: number): Promise<void> {
       await db
         .updateTable('certificates')
         .set({ due_at: now })
@@ -102,7 +105,7 @@ export function certificatesOver(db: Kysely<Schema>) {
         .execute()
     },
 
-    /** Active domains that no certificate is planned for. */
+    /** Active domains without a scheduled certificate. */
     async missing(limit: number): Promise<string[]> {
       const rows = await db
         .selectFrom('domains')
@@ -123,8 +126,8 @@ export function certificatesOver(db: Kysely<Schema>) {
       return rows.map((row) => row.domain)
     },
 
-    /** Names with a certificate that are no active domains and not among `others`. */
-    async needless(others: readonly string[], limit: number): Promise<string[]> {
+    /** Names with a certificate that are neither active domains nor among `others`. */
+    async unneeded(others: readonly string[], limit: number): Promise<string[]> {
       const rows = await db
         .selectFrom('certificates')
         .select('name')
@@ -145,8 +148,8 @@ export function certificatesOver(db: Kysely<Schema>) {
       return rows.map((row) => row.name)
     },
 
-    /** Drops certificates that nobody has wanted since before that time. */
-    async dropUnused(before: number): Promise<number> {
+    /** Deletes certificates that have not been requested since that time. */
+    async deleteUnused(before: number): Promise<number> {
       const gone = await db.deleteFrom('certificates').where('unused_since', '<', before).executeTakeFirst()
       return Number(gone.numDeletedRows)
     },

@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 
-export type Counters = ReturnType<typeof countersOver>
+export type CounterQueries = ReturnType<typeof counterQueries>
 
-export function countersOver(db: Kysely<Schema>) {
+export function counterQueries(db: Kysely<Schema>) {
   return {
-    /** Adds one to a caller's window and answers how many that makes. Exact over all processes. */
+    /** Adds one to a caller's window and returns the count. Exact over all processes. */
     async add(caller: string, windowStart: number): Promise<number> {
       const row = await db
         .insertInto('counters')
@@ -20,8 +20,8 @@ export function countersOver(db: Kysely<Schema>) {
       return row.requests
     },
 
-    /** One that was added does not count after all. */
-    async takeBack(caller: string, windowStart: number): Promise<void> {
+    /** Reverts one `add`. */
+    async decrement(caller: string, windowStart: number): Promise<void> {
       await db
         .updateTable('counters')
         .set((e) => ({ requests: e('requests', '-', 1) }))
@@ -40,12 +40,12 @@ export function countersOver(db: Kysely<Schema>) {
       return row?.requests ?? 0
     },
 
-    /** Forgets every window of a caller. */
-    async drop(caller: string): Promise<void> {
+    /** Deletes every window of a caller. */
+    async delete(caller: string): Promise<void> {
       await db.deleteFrom('counters').where('caller', '=', caller).execute()
     },
 
-    async dropBefore(windowStart: number): Promise<number> {
+    async deleteBefore(windowStart: number): Promise<number> {
       const gone = await db.deleteFrom('counters').where('window_start', '<', windowStart).executeTakeFirst()
       return Number(gone.numDeletedRows)
     },

@@ -1,15 +1,15 @@
 import type { Kysely } from 'kysely'
 import type { DomainRow, HeldDomainRow, Schema } from '../schema.ts'
 
-export type Domains = ReturnType<typeof domainsOver>
+export type DomainQueries = ReturnType<typeof domainQueries>
 
-export function domainsOver(db: Kysely<Schema>) {
+export function domainQueries(db: Kysely<Schema>) {
   const all = () => db.selectFrom('domains').selectAll()
   return {
     byAccount: (accountId: string) =>
       all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
 
-    /** Those of several accounts, each account's in the order of `byAccount`. */
+    /** Domains of several accounts, each account's in the order of `byAccount`. */
     byAccounts: (accountIds: readonly string[]): Promise<DomainRow[]> =>
       accountIds.length === 0
         ? Promise.resolve([])
@@ -25,15 +25,15 @@ export function domainsOver(db: Kysely<Schema>) {
     find: (accountId: string, domain: string) =>
       all().where('account_id', '=', accountId).where('domain', '=', domain).executeTakeFirst(),
 
-    /** The row of the one account that has the name; its `primary_domain` may be active or not. */
+    /** The row of the account that has the name; its `primary_domain` may be active or not. */
     active: (domain: string) =>
       all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
 
-    /** The account's name that shows what `primary` shows, if there is one. */
+    /** The account's name that redirects to `primary`, if there is one. */
     secondary: (accountId: string, primary: string) =>
       all().where('account_id', '=', accountId).where('primary_domain', '=', primary).executeTakeFirst(),
 
-    /** Those to be looked up by `now`, the longest due first; and those planned `beyond` what a clock that was right plans. */
+    /** Names due at `now`, the longest due first, and those planned `beyond` what a correct clock plans. */
     due: (now: number, { limit, beyond, slow }: { limit: number; beyond: number; slow: boolean }) =>
       all()
         .where('slow', '=', slow ? 1 : 0)
@@ -43,7 +43,7 @@ export function domainsOver(db: Kysely<Schema>) {
         .limit(limit)
         .execute(),
 
-    /** How many of its plan's domains an account uses: a pair of root and `www` is one. */
+    /** Number of domains counted against the plan: a root domain and its `www` are one. */
     async count(accountId: string): Promise<number> {
       const row = await db
         .selectFrom('domains')
@@ -83,8 +83,8 @@ export function domainsOver(db: Kysely<Schema>) {
       await db.deleteFrom('domains').where('slug', '=', slug).execute()
     },
 
-    /** For whom a deleted name is kept at `now`. */
-    held: (domain: string, now: number) =>
+    /** The account for which a deleted name is reserved at `now`. */
+    reservation: (domain: string, now: number) =>
       db
         .selectFrom('held_domains')
         .selectAll()
@@ -92,7 +92,7 @@ export function domainsOver(db: Kysely<Schema>) {
         .where('until', '>', now)
         .executeTakeFirst(),
 
-    async heldBy(accountId: string, now: number): Promise<number> {
+    async countReservations(accountId: string, now: number): Promise<number> {
       const row = await db
         .selectFrom('held_domains')
         .select((e) => e.fn.countAll<number>().as('domains'))
@@ -102,8 +102,8 @@ export function domainsOver(db: Kysely<Schema>) {
       return Number(row.domains)
     },
 
-    /** Holds a name in place of whatever held it before. */
-    async hold(row: HeldDomainRow): Promise<void> {
+    /** Reserves a name and replaces an earlier reservation. */
+    async reserve(row: HeldDomainRow): Promise<void> {
       const { domain: _, ...rest } = row
       await db
         .insertInto('held_domains')
@@ -112,16 +112,16 @@ export function domainsOver(db: Kysely<Schema>) {
         .execute()
     },
 
-    async letGo(domain: string): Promise<void> {
+    async releaseReservation(domain: string): Promise<void> {
       await db.deleteFrom('held_domains').where('domain', '=', domain).execute()
     },
 
-    /** Keeps no name for that account any longer. */
-    async letGoOf(accountId: string): Promise<void> {
+    /** Deletes all reservations of an account. */
+    async releaseReservations(accountId: string): Promise<void> {
       await db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
     },
 
-    async dropHeld(now: number): Promise<number> {
+    async deleteExpiredReservations(now: number): Promise<number> {
       const gone = await db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
       return Number(gone.numDeletedRows)
     },

@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { EncodingRow, Schema } from '../schema.ts'
 
-export type Encodings = ReturnType<typeof encodingsOver>
+export type EncodingQueries = ReturnType<typeof encodingQueries>
 
-const ROWS_AT_ONCE = 500
+const ROWS_PER_STATEMENT = 500
 
-export function encodingsOver(db: Kysely<Schema>) {
+export function encodingQueries(db: Kysely<Schema>) {
   return {
-    /** What is known of the encodings of the blobs that a site names. */
+    /** The encodings of the blobs that a site references. */
     ofSite: (slug: string): Promise<EncodingRow[]> =>
       db
         .selectFrom('encodings')
@@ -16,23 +16,23 @@ export function encodingsOver(db: Kysely<Schema>) {
         .where('blob_names.slug', '=', slug)
         .execute(),
 
-    /** These encodings are kept beside their blobs from here on; what was recorded before stays. */
+    /** Records stored encodings; an existing row stays. */
     async record(rows: readonly EncodingRow[]): Promise<void> {
-      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
         await db
           .insertInto('encodings')
-          .values(rows.slice(at, at + ROWS_AT_ONCE))
+          .values(rows.slice(at, at + ROWS_PER_STATEMENT))
           .onConflict((c) => c.doNothing())
           .execute()
       }
     },
 
-    /** The encodings of these blobs go with them. */
-    async forget(hashes: readonly string[]): Promise<void> {
-      for (let at = 0; at < hashes.length; at += ROWS_AT_ONCE) {
+    /** Deletes the rows of these blobs. */
+    async delete(hashes: readonly string[]): Promise<void> {
+      for (let at = 0; at < hashes.length; at += ROWS_PER_STATEMENT) {
         await db
           .deleteFrom('encodings')
-          .where('hash', 'in', hashes.slice(at, at + ROWS_AT_ONCE))
+          .where('hash', 'in', hashes.slice(at, at + ROWS_PER_STATEMENT))
           .execute()
       }
     },

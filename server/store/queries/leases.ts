@@ -1,15 +1,15 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 
-export type Leases = ReturnType<typeof leasesOver>
+export type LeaseQueries = ReturnType<typeof leaseQueries>
 
-export function leasesOver(db: Kysely<Schema>) {
+export function leaseQueries(db: Kysely<Schema>) {
   return {
     /**
-     * Takes the lease of that name until `until` when it is free, over, or the holder's own. Answers the fencing
-     * number, which grows with every new holder, or undefined when somebody else holds it.
+     * Takes the lease until `until` when it is free, expired, or the holder's own. Returns the fencing token,
+     * which grows with every new holder, or undefined when another process holds it.
      */
-    async take(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
+    async acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
       const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
       if (!held) {
         await db.insertInto('leases').values({ name, holder, fence: 1, until }).execute()
@@ -21,18 +21,21 @@ export function leasesOver(db: Kysely<Schema>) {
       return fence
     },
 
-    /** Gives a lease up for good; somebody else's stays. */
-    async drop(name: string, holder: string): Promise<void> {
+    /** Releases a lease; another holder's stays. */
+    async release(name: string, holder: string): Promise<void> {
       await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
     },
 
-    /** Gives up leases whose names begin so and that would last longer than until then: a clock that was ahead took them. */
-    async dropBeyond(prefix: string, until: number): Promise<void> {
+    /**
+     * Releases leases with this prefix that would last beyond that time: they were taken by a clock that was
+     * ahead.
+     */
+    async deleteBeyond(prefix: string, until: number): Promise<void> {
       await db.deleteFrom('leases').where('name', 'like', `${prefix}%`).where('until', '>', until).execute()
     },
 
-    /** Whether the holder of that fencing number still has the lease. */
-    async holds(name: string, holder: string, fence: number): Promise<boolean> {
+    /** Whether the holder of that fencing token still has the lease. */
+    async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
       const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
       return held?.holder === holder && held.fence === fence
     },

@@ -1,17 +1,17 @@
 import type { Kysely, Updateable } from 'kysely'
 import type { Schema, SiteRow } from '../schema.ts'
 
-export type Sites = ReturnType<typeof sitesOver>
+export type SiteQueries = ReturnType<typeof siteQueries>
 
-/** Where a page of a listing ended. */
+/** The end of a page of a listing. */
 export interface SiteCursor {
   createdAt: number
   slug: string
 }
 
-export function sitesOver(db: Kysely<Schema>) {
+export function siteQueries(db: Kysely<Schema>) {
   const all = () => db.selectFrom('sites').selectAll()
-  /** Sites created before `before` of which nothing was ever finalized, nor staged since then. */
+  /** Sites created before `before` without a finalized version and without a newer pending one. */
   const abandoned = (before: number) =>
     all()
       .where('gone_at', 'is', null)
@@ -29,7 +29,7 @@ export function sitesOver(db: Kysely<Schema>) {
       )
 
   return {
-    /** Gone sites too, until the end of time: their slugs are retired. */
+    /** Also finds deleted sites: their slugs are retired forever. */
     bySlug: (slug: string) => all().where('slug', '=', slug).executeTakeFirst(),
 
     async insert(row: SiteRow): Promise<void> {
@@ -40,7 +40,7 @@ export function sitesOver(db: Kysely<Schema>) {
       await db.updateTable('sites').set(change).where('slug', '=', slug).execute()
     },
 
-    /** An account's sites, newest first, from after the cursor. */
+    /** An account's sites after the cursor, newest first. */
     byOwner(ownerId: string, limit: number, after?: SiteCursor) {
       let query = all()
         .where('owner_id', '=', ownerId)
@@ -59,7 +59,7 @@ export function sitesOver(db: Kysely<Schema>) {
       return query.execute()
     },
 
-    /** How many sites an account has and what their live versions weigh, in bytes. */
+    /** Number of sites of an account and bytes of their live versions. */
     async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
       const row = await db
         .selectFrom('sites')
@@ -74,7 +74,7 @@ export function sitesOver(db: Kysely<Schema>) {
       return { sites: Number(row.sites), totalBytes: Number(row.bytes ?? 0) }
     },
 
-    /** Sites whose time is over and that are not gone yet. */
+    /** Sites that have expired but are not deleted yet. */
     expired: (now: number, limit: number) =>
       all()
         .where('gone_at', 'is', null)

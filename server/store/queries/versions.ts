@@ -1,12 +1,12 @@
 import { type Kysely, sql, type Updateable } from 'kysely'
 import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
 
-export type Versions = ReturnType<typeof versionsOver>
+export type VersionQueries = ReturnType<typeof versionQueries>
 
-/** A version without what is only needed to serve it. */
-export type VersionHead = Omit<VersionRow, 'files' | 'rules' | 'warnings' | 'front'>
+/** A version without the columns that only serving needs. */
+export type VersionSummaryRow = Omit<VersionRow, 'files' | 'rules' | 'warnings' | 'front'>
 
-const head = [
+const SUMMARY_COLUMNS = [
   'id',
   'slug',
   'state',
@@ -22,17 +22,17 @@ const head = [
   'look',
 ] as const
 
-/** Rows a statement may insert at once: under every engine's limit of parameters. */
-const ROWS_AT_ONCE = 500
+/** Rows of one INSERT: below every engine's limit of parameters. */
+const ROWS_PER_STATEMENT = 500
 
-export function versionsOver(db: Kysely<Schema>) {
-  const heads = () => db.selectFrom('versions').select(head)
+export function versionQueries(db: Kysely<Schema>) {
+  const heads = () => db.selectFrom('versions').select(SUMMARY_COLUMNS)
   return {
     byId: (id: string) => db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
 
-    head: (id: string) => heads().where('id', '=', id).executeTakeFirst(),
+    summary: (id: string) => heads().where('id', '=', id).executeTakeFirst(),
 
-    /** Several heads at once, in no order. */
+    /** Several versions, in no order. */
     heads: (ids: readonly string[]) =>
       ids.length === 0 ? Promise.resolve([]) : heads().where('id', 'in', ids).execute(),
 
@@ -49,7 +49,7 @@ export function versionsOver(db: Kysely<Schema>) {
       await db.deleteFrom('versions').where('id', '=', id).execute()
     },
 
-    /** Every version of a site, pending ones too, newest first. */
+    /** All versions of a site, pending ones too, newest first. */
     bySlug: (slug: string) => heads().where('slug', '=', slug).orderBy('id', 'desc').execute(),
 
     /** The files of a version, as JSON of `StoredFile[]`. */
@@ -58,8 +58,8 @@ export function versionsOver(db: Kysely<Schema>) {
       return row?.files
     },
 
-    /** The newest finalized version of a site that was made before this one. */
-    before: (slug: string, id: string) =>
+    /** The newest finalized version of a site that is older than this one. */
+    previousOf: (slug: string, id: string) =>
       heads()
         .where('slug', '=', slug)
         .where('id', '<', id)
@@ -67,7 +67,7 @@ export function versionsOver(db: Kysely<Schema>) {
         .orderBy('id', 'desc')
         .executeTakeFirst(),
 
-    /** The manifests of every version of a site, and the fronts. */
+    /** The manifests and rendered index pages of all versions of a site. */
     manifestsOf: (slug: string) =>
       db.selectFrom('versions').select(['id', 'files', 'front']).where('slug', '=', slug).execute(),
 
@@ -81,7 +81,7 @@ export function versionsOver(db: Kysely<Schema>) {
         .executeTakeFirst(),
 
     /** The newest pending version of each of these sites. */
-    async pendingOf(slugs: readonly string[]): Promise<VersionHead[]> {
+    async pendingOf(slugs: readonly string[]): Promise<VersionSummaryRow[]> {
       if (slugs.length === 0) return []
       const newest = db
         .selectFrom('versions')
@@ -92,7 +92,7 @@ export function versionsOver(db: Kysely<Schema>) {
       return heads().where('id', 'in', newest).execute()
     },
 
-    /** Versions left pending since before `before`. */
+    /** Versions pending since before `previousOf`. */
     abandoned: (before: number, limit: number) =>
       heads()
         .where('state', '=', 'pending')
@@ -101,17 +101,17 @@ export function versionsOver(db: Kysely<Schema>) {
         .limit(limit)
         .execute(),
 
-    /** Finalized versions whose encodings are not all prepared, newest first. */
-    unencoded: (limit: number) =>
+    /** Finalized versions whose encodings are incomplete, newest first. */
+    notPrecompressed: (limit: number) =>
       heads()
-        // In these words, since an index covers just them.
+        // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'ready' and encoded = 0`)
         .orderBy('created_at', 'desc')
         .limit(limit)
         .execute(),
 
-    /** Slugs of sites changed since `since` that have more than `kept` finalized versions. */
-    async crowded(kept: number, since: number, limit: number): Promise<string[]> {
+    /** Slugs of sites changed since `since` with more than `kept` finalized versions. */
+    async overVersionLimit(kept: number, since: number, limit: number): Promise<string[]> {
       const rows = await db
         .selectFrom('sites')
         .innerJoin('versions', 'versions.slug', 'sites.slug')
@@ -125,7 +125,7 @@ export function versionsOver(db: Kysely<Schema>) {
       return rows.map((row) => row.slug)
     },
 
-    /** Which of these versions are still pending. */
+    /** The versions among these that are still pending. */
     async pendingAmong(ids: readonly string[]): Promise<Set<string>> {
       const rows = await db
         .selectFrom('versions')
@@ -136,12 +136,12 @@ export function versionsOver(db: Kysely<Schema>) {
       return new Set(rows.map((row) => row.id))
     },
 
-    /** Bytes of a file have come; a later arrival of the same file replaces it. */
-    async arrive(rows: readonly ArrivalRow[]): Promise<void> {
-      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    /** Records received files; a later upload of the same file replaces an earlier one. */
+    async recordArrivals(rows: readonly ArrivalRow[]): Promise<void> {
+      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
         await db
           .insertInto('arrivals')
-          .values(rows.slice(at, at + ROWS_AT_ONCE))
+          .values(rows.slice(at, at + ROWS_PER_STATEMENT))
           .onConflict((c) =>
             c.columns(['version_id', 'file_number']).doUpdateSet({
               hash: sql`excluded.hash`,
@@ -154,7 +154,7 @@ export function versionsOver(db: Kysely<Schema>) {
 
     arrivalsOf: (id: string) => db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
 
-    /** What has come for these files of a version. */
+    /** The received files of a version with these numbers. */
     arrivalsAmong: (id: string, fileNumbers: readonly number[]) =>
       db
         .selectFrom('arrivals')
@@ -163,7 +163,7 @@ export function versionsOver(db: Kysely<Schema>) {
         .where('file_number', 'in', fileNumbers)
         .execute(),
 
-    /** What has come for the pending versions of a site. */
+    /** Hashes of the received files of a site's pending versions. */
     async arrivedHashes(slug: string): Promise<string[]> {
       const rows = await db
         .selectFrom('arrivals')
@@ -174,8 +174,8 @@ export function versionsOver(db: Kysely<Schema>) {
       return rows.map((row) => row.hash)
     },
 
-    /** The bytes of these are not there after all; what came for the same files since then stays. */
-    async forgetArrivals(
+    /** Deletes rows whose bytes are lost; later uploads of the same files stay. */
+    async deleteArrivals(
       id: string,
       lost: readonly Pick<ArrivalRow, 'file_number' | 'hash'>[],
     ): Promise<void> {
@@ -195,8 +195,8 @@ export function versionsOver(db: Kysely<Schema>) {
         .execute()
     },
 
-    /** Forgets what came for ids from before `id` that no version has; answers for how many files. */
-    async forgetStrayArrivals(id: string): Promise<number> {
+    /** Deletes received files with ids before `id` that belong to no version; returns their number. */
+    async deleteStrayArrivals(id: string): Promise<number> {
       const { numDeletedRows } = await db
         .deleteFrom('arrivals')
         .where('version_id', '<', id)

@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Schema, VisitHourRow, VisitNameRow } from '../schema.ts'
 
-export type Visits = ReturnType<typeof visitsOver>
+export type VisitQueries = ReturnType<typeof visitQueries>
 
-/** What is added to the visits of a site. */
+/** Counts to be added to a site. */
 export interface SiteVisits {
   slug: string
   requests: number
@@ -13,39 +13,42 @@ export interface SiteVisits {
   names: readonly Pick<VisitNameRow, 'kind' | 'name' | 'requests'>[]
 }
 
-export type Counted = Pick<VisitHourRow, 'requests' | 'bytes' | 'visitors'>
+export type VisitCounts = Pick<VisitHourRow, 'requests' | 'bytes' | 'visitors'>
 
-const DAY = 86_400_000
+const DAY_MS = 86_400_000
 
 const KINDS = ['path', 'missing', 'referrer'] as const
 
-/** Names of a kind that a day of a site may have while it runs, and those that are left when they become more. */
-const MOST_NAMES = 1000
-const NAMES_LEFT = 500
+/** Names of a kind on the current day of a site, and after truncation. */
+const MAX_NAMES_PER_DAY = 1000
+const NAMES_AFTER_TRUNCATION = 500
 
-/** So many names of a kind in one write make sure that those of the day are counted; fewer do it as often as they are many. */
-const WORTH_A_LOOK = 250
+/**
+ * A write with this many names of a kind always checks the number of the day's names; smaller writes check
+ * proportionally less often.
+ */
+const NAME_CHECK_THRESHOLD = 250
 
-/** Visitors that a site can have on a day. */
-const MOST_VISITORS = 250_000
+/** Visitors of a site on a day. */
+const MAX_VISITORS_PER_DAY = 250_000
 
-/** With fewer in one write a site is not on its way there. */
-const MANY_VISITORS = 50
+/** A smaller write is not checked against it. */
+const VISITOR_CHECK_THRESHOLD = 50
 
-/** Rows of one statement: few enough for its text to be remembered. */
-const ROWS_AT_ONCE = 50
+/** Rows of one statement: few enough for the statement to be cached. */
+const ROWS_PER_STATEMENT = 50
 
-/** Rows that are dropped in one go. */
-const DROPPED_AT_ONCE = 1000
+/** Rows deleted at once. */
+const ROWS_PER_DELETE = 1000
 
-export function visitsOver(db: Kysely<Schema>) {
-  /** Drops rows by their keys, as many as one go takes; answers how many. */
+export function visitQueries(db: Kysely<Schema>) {
+  /** Deletes up to `DROPPED_AT_ONCE` rows by their keys; returns their number. */
   const drop = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(db)).numAffectedRows ?? 0)
 
-  const livingAmong = async (slugs: readonly string[]): Promise<Set<string>> => {
+  const existingAmong = async (slugs: readonly string[]): Promise<Set<string>> => {
     const living = new Set<string>()
-    for (const piece of pieces(slugs, 500)) {
+    for (const piece of toBatches(slugs, 500)) {
       const rows = await db
         .selectFrom('sites')
         .select('slug')
@@ -57,27 +60,31 @@ export function visitsOver(db: Kysely<Schema>) {
     return living
   }
 
-  /** By its hours: they are few, and visitors may be many. */
-  const visitorsOn = async (slug: string, day: number): Promise<number> => {
+  /** Sums the hours: they are few, and visitors may be many. */
+  const countVisitors = async (slug: string, day: number): Promise<number> => {
     const row = await db
       .selectFrom('visit_hours')
       .select((e) => e.fn.sum<number | null>('visitors').as('visitors'))
       .where('slug', '=', slug)
       .where('hour', '>=', day)
-      .where('hour', '<', day + DAY)
+      .where('hour', '<', day + DAY_MS)
       .executeTakeFirstOrThrow()
     return Number(row.visitors)
   }
 
-  /** Writes down who came, and answers how many of each site's came for the first time on that day. */
-  const meet = async (sites: readonly SiteVisits[], day: number): Promise<Map<string, number>> => {
+  /** Records visitors and returns how many of each site's were new on that day. */
+  const insertVisitors = async (sites: readonly SiteVisits[], day: number): Promise<Map<string, number>> => {
     const rows: RawBuilder<unknown>[] = []
     for (const { slug, visitors } of sites) {
-      if (visitors.length >= MANY_VISITORS && (await visitorsOn(slug, day)) >= MOST_VISITORS) continue
+      if (
+        visitors.length >= VISITOR_CHECK_THRESHOLD &&
+        (await countVisitors(slug, day)) >= MAX_VISITORS_PER_DAY
+      )
+        continue
       for (const visitor of visitors) rows.push(sql`(${slug}, ${day}, ${visitor})`)
     }
     const firsts = new Map<string, number>()
-    for (const piece of pieces(rows, ROWS_AT_ONCE)) {
+    for (const piece of toBatches(rows, ROWS_PER_STATEMENT)) {
       const found = await sql<{ slug: string }>`
         insert into visitors (slug, day, visitor) values ${sql.join(piece)} on conflict do nothing returning slug
       `.execute(db)
@@ -90,7 +97,7 @@ export function visitsOver(db: Kysely<Schema>) {
     const rows = sites.map(
       ({ slug, requests, bytes }) => sql`(${slug}, ${hour}, ${requests}, ${bytes}, ${firsts.get(slug) ?? 0})`,
     )
-    for (const piece of pieces(rows, ROWS_AT_ONCE))
+    for (const piece of toBatches(rows, ROWS_PER_STATEMENT))
       await sql`
         insert into visit_hours (slug, hour, requests, bytes, visitors) values ${sql.join(piece)}
         on conflict (slug, hour) do update set requests = visit_hours.requests + excluded.requests,
@@ -102,7 +109,7 @@ export function visitsOver(db: Kysely<Schema>) {
     const rows = sites.flatMap(({ slug, names }) =>
       names.map(({ kind, name, requests }) => sql`(${slug}, ${day}, ${kind}, ${name}, ${requests})`),
     )
-    for (const piece of pieces(rows, ROWS_AT_ONCE))
+    for (const piece of toBatches(rows, ROWS_PER_STATEMENT))
       await sql`
         insert into visit_names (slug, day, kind, name, requests) values ${sql.join(piece)}
         on conflict (slug, day, kind, name) do update set requests = visit_names.requests + excluded.requests
@@ -120,8 +127,8 @@ export function visitsOver(db: Kysely<Schema>) {
     return Number(row.names)
   }
 
-  /** Keeps those names of a day that were asked for most. */
-  const fold = async (slug: string, day: number, kind: VisitNameRow['kind'], kept: number) => {
+  /** Keeps the most requested names of a day. */
+  const truncateKind = async (slug: string, day: number, kind: VisitNameRow['kind'], kept: number) => {
     const gone = await db
       .deleteFrom('visit_names')
       .where('slug', '=', slug)
@@ -136,30 +143,34 @@ export function visitsOver(db: Kysely<Schema>) {
 
   return {
     /**
-     * Adds to the visits of an hour (its start) on a day (its start). A site that is gone is passed over; visitors count once a
-     * day. A day of a site has a bounded number of names: the most requested stay. Answers how many visitors were new.
+     * Adds to the visits of an hour (its start) on a day (its start). Deleted sites are skipped; a visitor
+     * counts once a day. The number of names of a day is bounded; the most requested stay. Returns the number
+     * of new visitors.
      */
     async add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<number> {
-      const living = await livingAmong(sites.map(({ slug }) => slug))
+      const living = await existingAmong(sites.map(({ slug }) => slug))
       const counted = sites.filter(({ slug }) => living.has(slug))
-      const firsts = await meet(counted, day)
+      const firsts = await insertVisitors(counted, day)
       await addHours(hour, counted, firsts)
       await addNames(day, counted)
       for (const { slug, names } of counted) {
         for (const kind of KINDS) {
           const { length } = names.filter((one) => one.kind === kind)
-          if (Math.random() < length / WORTH_A_LOOK && (await countNames(slug, day, kind)) > MOST_NAMES)
-            await fold(slug, day, kind, NAMES_LEFT)
+          if (
+            Math.random() < length / NAME_CHECK_THRESHOLD &&
+            (await countNames(slug, day, kind)) > MAX_NAMES_PER_DAY
+          )
+            await truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
         }
       }
       return firsts.values().reduce((sum, count) => sum + count, 0)
     },
 
-    /** What was counted in intervals of `interval` milliseconds that have visits, by their start. */
+    /** Counts in intervals of `interval` milliseconds, by their start; empty intervals are omitted. */
     async series(
       slug: string,
       { from, to, interval }: { from: number; to: number; interval: number },
-    ): Promise<(Counted & { at: number })[]> {
+    ): Promise<(VisitCounts & { at: number })[]> {
       const at = sql<number>`hour - hour % ${sql.lit(interval)}`
       const rows = await db
         .selectFrom('visit_hours')
@@ -182,7 +193,7 @@ export function visitsOver(db: Kysely<Schema>) {
       }))
     },
 
-    /** The names of a kind that were asked for most, over the days from `from` up to `to`. */
+    /** The most requested names of a kind over the days from `from` up to `to`. */
     async top(
       slug: string,
       kind: VisitNameRow['kind'],
@@ -208,8 +219,8 @@ export function visitsOver(db: Kysely<Schema>) {
       return row?.salt
     },
 
-    /** The day's salt: this one, unless there is one already. */
-    async agreeOnSalt(day: number, salt: string): Promise<string> {
+    /** Returns the day's salt; stores this one if there is none. */
+    async getOrCreateSalt(day: number, salt: string): Promise<string> {
       await db
         .insertInto('visit_salts')
         .values({ day, salt })
@@ -218,27 +229,27 @@ export function visitsOver(db: Kysely<Schema>) {
       return (await this.salt(day)) ?? salt
     },
 
-    /** Drops the salts of days before that one: from then on nobody can tell whom a hash stands for. */
-    async dropSalts(day: number): Promise<number> {
+    /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
+    async deleteSalts(day: number): Promise<number> {
       const gone = await db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
       return Number(gone.numDeletedRows)
     },
 
-    /** Some of the visitors of days before that one; 0 once there are none. */
-    dropVisitors: (day: number): Promise<number> =>
+    /** Deletes some visitors of earlier days; returns 0 when there are none left. */
+    deleteVisitors: (day: number): Promise<number> =>
       drop(sql`delete from visitors where (slug, day, visitor) in
-        (select slug, day, visitor from visitors where day < ${day} limit ${DROPPED_AT_ONCE})`),
+        (select slug, day, visitor from visitors where day < ${day} limit ${ROWS_PER_DELETE})`),
 
-    /** Some of what was counted before that time; 0 once there is nothing. */
-    async dropBefore(time: number): Promise<number> {
+    /** Deletes some counts from before that time; returns 0 when there are none left. */
+    async deleteBefore(time: number): Promise<number> {
       const hours = await drop(sql`delete from visit_hours where (slug, hour) in
-        (select slug, hour from visit_hours where hour < ${time} limit ${DROPPED_AT_ONCE})`)
+        (select slug, hour from visit_hours where hour < ${time} limit ${ROWS_PER_DELETE})`)
       const names = await drop(sql`delete from visit_names where (slug, day, kind, name) in
-        (select slug, day, kind, name from visit_names where day < ${time} limit ${DROPPED_AT_ONCE})`)
+        (select slug, day, kind, name from visit_names where day < ${time} limit ${ROWS_PER_DELETE})`)
       return hours + names
     },
 
-    /** Sites that were visited on a day, in the order of their slugs, after that one. */
+    /** Sites visited on a day, ordered by slug, after that one. */
     async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
       const rows = await db
         .selectFrom('visit_names')
@@ -252,8 +263,8 @@ export function visitsOver(db: Kysely<Schema>) {
       return rows.map(({ slug }) => slug)
     },
 
-    /** Those of these sites that have more than `most` names of a kind on a day. */
-    async crowded(slugs: readonly string[], day: number, most: number): Promise<string[]> {
+    /** The sites among these with more than `most` names of a kind on a day. */
+    async sitesOverNameLimit(slugs: readonly string[], day: number, most: number): Promise<string[]> {
       const rows = await db
         .selectFrom('visit_names')
         .select('slug')
@@ -265,16 +276,16 @@ export function visitsOver(db: Kysely<Schema>) {
       return [...new Set(rows.map(({ slug }) => slug))]
     },
 
-    /** Keeps the names of a day that were asked for most, `kept` of each kind; answers how many went. */
-    async foldNames(slug: string, day: number, kept: number): Promise<number> {
+    /** Keeps the `kept` most requested names of each kind of a day; returns the number deleted. */
+    async truncateNames(slug: string, day: number, kept: number): Promise<number> {
       let gone = 0
       for (const kind of KINDS)
-        if ((await countNames(slug, day, kind)) > kept) gone += await fold(slug, day, kind, kept)
+        if ((await countNames(slug, day, kind)) > kept) gone += await truncateKind(slug, day, kind, kept)
       return gone
     },
 
-    /** Sites of which something was counted, in the order of their slugs, after that one; each costs one look. */
-    async counted(after: string, limit: number): Promise<string[]> {
+    /** Sites with counts, ordered by slug, after that one; each costs one index lookup. */
+    async sitesWithVisits(after: string, limit: number): Promise<string[]> {
       const { rows } = await sql<{ slug: string | null }>`
         with recursive found (slug, number) as (
           select min(slug), 1 from visit_hours where slug > ${after}
@@ -287,25 +298,25 @@ export function visitsOver(db: Kysely<Schema>) {
       return rows.map(({ slug }) => slug!)
     },
 
-    /** Those of these that are no sites, or not any more. */
-    async goneAmong(slugs: readonly string[]): Promise<string[]> {
-      const living = await livingAmong(slugs)
+    /** Those of these that do not exist or are deleted. */
+    async deletedAmong(slugs: readonly string[]): Promise<string[]> {
+      const living = await existingAmong(slugs)
       return slugs.filter((slug) => !living.has(slug))
     },
 
-    /** Drops some of what was counted of a site; 0 once there is nothing. */
-    async dropSite(slug: string): Promise<number> {
+    /** Deletes some counts of a site; returns 0 when there are none left. */
+    async deleteSite(slug: string): Promise<number> {
       const names = await drop(sql`delete from visit_names where (slug, day, kind, name) in
-        (select slug, day, kind, name from visit_names where slug = ${slug} limit ${DROPPED_AT_ONCE})`)
+        (select slug, day, kind, name from visit_names where slug = ${slug} limit ${ROWS_PER_DELETE})`)
       const visitors = await drop(sql`delete from visitors where (slug, day, visitor) in
-        (select slug, day, visitor from visitors where slug = ${slug} limit ${DROPPED_AT_ONCE})`)
+        (select slug, day, visitor from visitors where slug = ${slug} limit ${ROWS_PER_DELETE})`)
       if (names + visitors > 0) return names + visitors
       return drop(sql`delete from visit_hours where slug = ${slug}`)
     },
   }
 }
 
-function pieces<T>(all: readonly T[], size: number): T[][] {
+function toBatches<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
     all.slice(index * size, (index + 1) * size),
   )

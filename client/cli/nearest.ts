@@ -1,0 +1,17 @@
+/** The nearest known name within two edits and less than half of its letters. */
+export function findNearest(name: string, known: string[]): string | undefined {
+  return known.find((other) => distance(name, other) <= Math.min(2, (name.length - 1) / 2))
+}
+
+/** The Levenshtein distance of two words. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1]
+    for (const [j, wanted] of [...other].entries()) {
+      next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (letter === wanted ? 0 : 1)))
+    }
+    row = next
+  }
+  return row.at(-1)!
+}

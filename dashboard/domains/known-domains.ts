@@ -1,0 +1,7 @@
+import type { DomainRecord } from '../../client/wire.ts'
+
+/** Changes of the domain pages to their shared list. */
+export interface KnownDomains {
+  put(record: DomainRecord): void
+  drop(domain: string): void
+}

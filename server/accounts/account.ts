@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  Me,
+  NewKeyResponse,
+  Plan,
+  RequestCodeResponse,
+  SessionResponse,
+  VerifyCodeResponse,
+} from '../../client/wire.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import { ApiError } from '../lib/errors.ts'
+import {
+  hashToken,
+  newApiKey,
+  newAttempt,
+  newCode,
+  newSessionToken,
+  parseCode,
+  Signer,
+} from '../lib/tokens.ts'
+import type { Mail } from '../mail/mail.ts'
+import type { AccountRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+import { assertNotBeingDeleted } from './authorization.ts'
+import { readEmail } from './email-address.ts'
+import { codeLetter, lockLetter } from './letters.ts'
+import type { Sessions } from './session.ts'
+import {
+  CODE_SECONDS,
+  issueCode,
+  LOCK_HOURS,
+  type Redeemed,
+  redeemCode,
+  type SignInCaller,
+  takeBackCode,
+} from './sign-in-code.ts'
+import { describeUserAgent } from './user-agent.ts'
+
+/** Letters with codes that are being sent: in all, and those that one network requested. A mail server may be slow. */
+const MAX_LETTERS = { all: 64, each: 16 }
+
+const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
+
+/** The client of a sign-in call. */
+export interface SignInClient {
+  address: string
+  /** Values of cookies that may identify a browser that signed in before. */
+  browserTokens: readonly string[]
+}
+
+/** What a client sends to sign in. */
+export interface SignIn {
+  email: string
+  code: string
+  /** From the answer of `requestCode`; without it the code is looked for among all of the address. */
+  attempt?: string | undefined
+}
+
+interface AccountsOptions {
+  store: Store
+  mail: Mail
+  sessions: Sessions
+  baseUrl: string
+  secret: string
+  clock: () => number
+}
+
+/** Sign-in by mailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
+export class Accounts {
+  readonly #store: Store
+  readonly #mail: Mail
+  readonly #sessions: Sessions
+  readonly #baseUrl: string
+  readonly #codes: Signer
+  readonly #sources: Signer
+  readonly #letters = new ConcurrencyLimiter(MAX_LETTERS)
+  readonly #clock: () => number
+
+  constructor(options: AccountsOptions) {
+    this.#store = options.store
+    this.#mail = options.mail
+    this.#sessions = options.sessions
+    this.#baseUrl = options.baseUrl
+    this.#codes = new Signer(options.secret, 'verification codes')
+    this.#sources = new Signer(options.secret, 'sign-in sources')
+    this.#clock = options.clock
+  }
+
+  /** Spec 4.1: mails a code; the same answer for known and unknown addresses. UNAVAILABLE when too many are being sent. */
+  async requestCode(typed: string, client: SignInClient): Promise<RequestCodeResponse> {
+    const email = readEmail(typed)
+    return this.#letters.run(rateLimitSubnet(client.address), () => this.#mailCode(email, client))
+  }
+
+  /** Spec 4.2: exchanges a code for a new key; the previous key ends. INVALID_CODE for any invalid code. */
+  async verifyCode(signIn: SignIn, client: SignInClient): Promise<VerifyCodeResponse> {
+    const apiKey = newApiKey()
+    const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, account) => {
+      await tx.accounts.setKey(account.id, hashToken(apiKey))
+    })
+    return {
+      message: isNewUser ? 'Welcome to Slipway' : 'Welcome back',
+      apiKey,
+      email: account.email,
+      plan: account.plan,
+      isNewUser,
+      warning: KEY_WARNING,
+    }
+  }
+
+  /**
+   * Signs a browser in with the same kind of code without ending the key; `token` is the value of its cookie.
+   */
+  async openSession(
+    signIn: SignIn,
+    client: SignInClient & { userAgent: string | undefined },
+  ): Promise<SessionResponse & { token: string }> {
+    const token = newSessionToken()
+    const browser = describeUserAgent(client.userAgent)
+    const known = { ...client, browserTokens: [...client.browserTokens, token] }
+    const { account, isNewUser } = await this.#redeem(signIn, known, (tx, account) =>
+      this.#sessions.open(tx, account, { token, browser }),
+    )
+    return { email: account.email, plan: account.plan, isNewUser, token }
+  }
+
+  /** The account of a key, or undefined. */
+  findByKey(key: string): Promise<AccountRow | undefined> {
+    return this.#store.read.accounts.byKeyHash(hashToken(key))
+  }
+
+  /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
+  async renewKey(account: AccountRow): Promise<NewKeyResponse> {
+    const apiKey = newApiKey()
+    await this.#store.write('durable', async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      await tx.accounts.setKey(account.id, hashToken(apiKey))
+    })
+    return { apiKey, warning: KEY_WARNING }
+  }
+
+  /** The usage that `GET /api/v1/me` reports beside the request counter. */
+  async usage(account: AccountRow): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
+    const { read } = this.#store
+    const [sites, domains] = await Promise.all([read.sites.usage(account.id), read.domains.count(account.id)])
+    return { ...sites, domains }
+  }
+
+  /** Sets the plan of an account. NOT_FOUND when no account has that address. */
+  async setPlan(typed: string, plan: Plan): Promise<void> {
+    const email = readEmail(typed)
+    await this.#store.write('durable', async (tx) => {
+      const account = await tx.accounts.byEmail(email)
+      if (!account) throw new ApiError('NOT_FOUND', `Nobody has signed in as ${email} yet`)
+      await tx.accounts.setPlan(account.id, plan)
+    })
+  }
+
+  async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
+    const code = newCode()
+    const attempt = newAttempt()
+    const issued = await this.#store.write('durable', (tx) =>
+      issueCode(
+        tx,
+        {
+          code: { email, code_hash: this.#hashCode(email, code), attempt_hash: hashToken(attempt) },
+          caller: this.#callerOf(client),
+        },
+        this.#clock(),
+      ),
+    )
+    if (issued) {
+      const letter = codeLetter({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      try {
+        await this.#mail.send(letter)
+      } catch (error) {
+        await this.#store.write('durable', (tx) => takeBackCode(tx, issued))
+        throw error
+      }
+    }
+    return {
+      message: 'A code is on its way, if the address can receive mail',
+      email,
+      expiresInSeconds: CODE_SECONDS,
+      attempt,
+    }
+  }
+
+  /** Consumes a code. Wrong codes are counted although the call fails. */
+  async #redeem(
+    { email: typed, code: typedCode, attempt }: SignIn,
+    client: SignInClient,
+    onSuccess: (tx: WriteTransaction, account: AccountRow) => Promise<void>,
+  ): Promise<{ account: AccountRow; isNewUser: boolean }> {
+    const email = readEmail(typed)
+    const code_hash = this.#hashCode(email, parseCode(typedCode) ?? '')
+    const attempt_hash = attempt === undefined ? undefined : hashToken(attempt)
+    const caller = this.#callerOf(client)
+    const outcome = await this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const redeemed = await redeemCode(tx, { given: { email, code_hash, attempt_hash }, caller }, now)
+      if (!redeemed.isRight) return redeemed
+      const known = await tx.accounts.byEmail(email)
+      if (known && known.leaving_since !== null) throw deletionInProgress()
+      const account = known ?? newAccount(email, now)
+      if (!known) await tx.accounts.insert(account)
+      await onSuccess(tx, account)
+      return { account, isNewUser: !known }
+    })
+    if ('account' in outcome) return outcome
+    if (outcome.lock) await this.#mailLock(email, outcome.lock)
+    throw new ApiError('INVALID_CODE', 'The code is wrong, used or no longer valid; request a new one')
+  }
+
+  /** The answer does not tell a letter that could not be sent; the mail engine has logged it. */
+  async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
+    const letter = lockLetter({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
+    await this.#mail.send(letter).catch(() => undefined)
+  }
+
+  /** Hashed with a key of the service, so that the store keeps no addresses. */
+  #callerOf({ address, browserTokens }: SignInClient): SignInCaller {
+    return {
+      network: this.#sources.sign(['network', rateLimitSubnet(address)]),
+      browsers: browserTokens.map((token) => this.#sources.sign(['browser', token])),
+    }
+  }
+
+  #hashCode(email: string, code: string): string {
+    return this.#codes.sign([email, code])
+  }
+}
+
+function newAccount(email: string, now: number): AccountRow {
+  return { id: randomUUID(), email, plan: 'free', key_hash: null, created_at: now, leaving_since: null }
+}
+
+function deletionInProgress(): ApiError {
+  const sentence = 'The account of this address is still being deleted; the same code works again in a minute'
+  return new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+}

@@ -1,0 +1,59 @@
+import type { PublishedWith } from '../../client/wire.ts'
+import { ApiError, siteNotFound } from '../lib/errors.ts'
+import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
+import type { AccountRow, SiteRow } from '../store/schema.ts'
+import type { Queries } from '../store/store.ts'
+
+/**
+ * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
+ */
+export interface Caller {
+  account: AccountRow | undefined
+  address: string
+  /** The credential, or that there is none. */
+  signedInWith: PublishedWith
+}
+
+/** The site when it exists and belongs to the account; NOT_FOUND otherwise, SITE_EXPIRED after its expiry. */
+export function requireOwner(site: SiteRow | undefined, account: AccountRow, now: number): SiteRow {
+  if (!site || site.owner_id !== account.id || site.gone_reason === 'deleted') throw siteNotFound()
+  return requireNotExpired(site, now)
+}
+
+/** The site when it is there, has not expired, and the token is its claim token, whether it was claimed or not. */
+export function requireClaimToken(site: SiteRow | undefined, claimToken: string, now: number): SiteRow {
+  return requireNotExpired(withClaimToken(site, claimToken), now)
+}
+
+/** The same of a site that may have expired. */
+export function withClaimToken(site: SiteRow | undefined, claimToken: string): SiteRow {
+  if (!site || site.gone_reason === 'deleted') throw siteNotFound()
+  if (site.claim_token_hash === null || !constantTimeEqual(hashToken(claimToken), site.claim_token_hash)) {
+    throw new ApiError('INVALID_CLAIM_TOKEN', 'The claim token does not belong to this site')
+  }
+  return site
+}
+
+/** SITE_EXPIRED after the site's expiry. */
+export function requireNotExpired(site: SiteRow, now: number): SiteRow {
+  if (site.gone_at !== null || (site.expires_at !== null && site.expires_at <= now)) {
+    throw new ApiError('SITE_EXPIRED', 'The site has expired')
+  }
+  return site
+}
+
+/**
+ * Within a write that gives an account something new: UNAUTHORIZED when the account was deleted since the
+ * call began.
+ */
+export async function assertNotBeingDeleted(tx: Queries, account: AccountRow): Promise<void> {
+  const current = await tx.accounts.byId(account.id)
+  if (current?.leaving_since === null) return
+  throw new ApiError('UNAUTHORIZED', 'This account was deleted')
+}
+
+/** The account of a call that requires one; UNAUTHORIZED without. */
+export function requireAccount(caller: Caller): AccountRow {
+  if (caller.account) return caller.account
+  throw new ApiError('UNAUTHORIZED', 'This needs an API key: Authorization: Bearer sl_live_...')
+}

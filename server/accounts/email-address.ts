@@ -1,0 +1,44 @@
+import { validationError } from '../lib/errors.ts'
+
+/** Domains whose mailboxes ignore dots in the local part, and the name that they share. */
+const DOTLESS_DOMAINS = new Map([
+  ['gmail.com', 'gmail.com'],
+  ['googlemail.com', 'gmail.com'],
+])
+
+/** Control, format (zero width, text direction), surrogate, private and unassigned characters (Unicode category C). */
+const INVISIBLE = /\p{C}/u
+
+/**
+ * Normalizes an address for storage and comparison: trimmed and lower case. VALIDATION_ERROR when it is not
+ * valid.
+ */
+export function readEmail(typed: string): string {
+  const email = typed.trim().toLowerCase()
+  if (INVISIBLE.test(email)) throw refused('must not contain control, invisible or text direction characters')
+  if (
+    email.length > 254 ||
+    !/^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\]+$/.test(email)
+  ) {
+    throw refused('must be an email address of at most 254 characters')
+  }
+  return email
+}
+
+/**
+ * The mailbox that mail to an address ends up in, as far as its spelling tells: without a `+tag`, and without dots where the
+ * provider ignores them. For limits on mail only; accounts keep the address as it was entered.
+ */
+export function mailboxOf(email: string): string {
+  const at = email.lastIndexOf('@')
+  const [local, domain] = [email.slice(0, at), email.slice(at + 1)]
+  // A leading plus is part of the name.
+  const tag = local.indexOf('+', 1)
+  const name = tag < 0 ? local : local.slice(0, tag)
+  const dotless = DOTLESS_DOMAINS.get(domain)
+  return dotless ? `${name.replaceAll('.', '')}@${dotless}` : `${name}@${domain}`
+}
+
+function refused(message: string) {
+  return validationError([{ field: 'email', message }])
+}

@@ -1,0 +1,111 @@
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import type { Store } from '../store/store.ts'
+import type { Caller } from './authorization.ts'
+
+/** A caller's state in the current window (spec 8.1). */
+export interface RateLimitStatus {
+  limit: number
+  remaining: number
+  /** Unix time in seconds at which the window ends. */
+  reset: number
+  /** Seconds until then, at least 1. */
+  secondsLeft: number
+  /** False when this request exceeds the limit. */
+  admitted: boolean
+}
+
+/**
+ * `api` counts by account or address; `sign-in` is a separate counter by address (contract, "Rate limits").
+ */
+export type LimitKind = 'api' | 'sign-in'
+
+interface LimitsOptions {
+  store: Store
+  clock: () => number
+  /** Requests per hour. */
+  rates: { anonymous: number; free: number; hobby: number; signIn: number }
+}
+
+const HOUR_MS = 3_600_000
+
+/** How long a read counter is cached for callers that are not charged, in milliseconds. */
+const COUNT_TTL_MS = 1000
+
+/** Maximum number of callers cached as exhausted, so that a flood of theirs costs no writes. */
+const MAX_EXHAUSTED_CALLERS = 100_000
+
+/** Spec 8.1: windows of an hour aligned to the hour, exact over all processes of the store. */
+export class RateLimits {
+  readonly #options: LimitsOptions
+  #window = 0
+  readonly #exhausted = new Set<string>()
+  readonly #recentCounts = new Map<string, { count: number; at: number }>()
+
+  constructor(options: LimitsOptions) {
+    this.#options = options
+  }
+
+  /** Charges one request, unless the window is exhausted. A changed plan applies from the next request. */
+  async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
+    const { key, limit, window } = this.#counter(caller, kind)
+    const isExhausted = `${limit} ${key}`
+    if (this.#exhausted.has(isExhausted)) return this.#toStatus(limit, limit + 1, window)
+    const count = await this.#options.store.write('soft', (tx) => tx.counters.add(key, window))
+    this.#remember(key, count)
+    if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.add(isExhausted)
+    return this.#toStatus(limit, count, window)
+  }
+
+  /** A caller's state without charging, at most a second old. */
+  async peek(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
+    const { key, limit, window } = this.#counter(caller, kind)
+    const seen = this.#recentCounts.get(key)
+    if (seen && this.#options.clock() - seen.at < COUNT_TTL_MS)
+      return this.#toStatus(limit, seen.count, window)
+    const count = await this.#options.store.read.counters.value(key, window)
+    this.#remember(key, count)
+    return this.#toStatus(limit, count, window)
+  }
+
+  /** The state while the store has not responded: the limit and its reset. */
+  withoutStore(caller: Caller, kind: LimitKind): RateLimitStatus {
+    const { limit, window } = this.#counter(caller, kind)
+    return this.#toStatus(limit, 0, window)
+  }
+
+  #remember(key: string, count: number): void {
+    if (this.#recentCounts.size >= MAX_EXHAUSTED_CALLERS) this.#recentCounts.clear()
+    this.#recentCounts.set(key, { count, at: this.#options.clock() })
+  }
+
+  #toStatus(limit: number, count: number, window: number): RateLimitStatus {
+    const end = window + HOUR_MS
+    return {
+      limit,
+      remaining: Math.max(0, limit - count),
+      reset: end / 1000,
+      secondsLeft: Math.max(1, Math.ceil((end - this.#options.clock()) / 1000)),
+      admitted: count <= limit,
+    }
+  }
+
+  #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
+    const { rates, clock } = this.#options
+    const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
+    if (window !== this.#window) {
+      this.#window = window
+      this.#exhausted.clear()
+      this.#recentCounts.clear()
+    }
+    if (kind === 'sign-in')
+      return { key: `sign-in:${rateLimitSubnet(caller.address)}`, limit: rates.signIn, window }
+    if (caller.account)
+      return { key: accountKey(caller.account.id), limit: rates[caller.account.plan], window }
+    return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous, window }
+  }
+}
+
+/** The counter key of an account. */
+export function accountKey(accountId: string): string {
+  return `account:${accountId}`
+}

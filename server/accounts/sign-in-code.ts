@@ -1,0 +1,185 @@
+import { ApiError } from '../lib/errors.ts'
+import { formatUtc } from '../lib/time.ts'
+import { constantTimeEqual } from '../lib/tokens.ts'
+import type { SignInCodeRow } from '../store/schema.ts'
+import type { WriteTransaction } from '../store/store.ts'
+import { mailboxOf } from './email-address.ts'
+
+// The limits of signing in by mailed code, and why a stranger cannot use them against the owner of an address:
+// docs/decisions/017-sign-in-attempts.md.
+
+/** Spec 2.6. */
+export const CODE_SECONDS = 600
+
+/** Hours for which sign-in is locked after too many wrong codes. */
+export const LOCK_HOURS = 24
+
+const HOUR_MS = 3_600_000
+
+/** Codes an hour for a mailbox, and for each network and browser that signed in to it before. */
+const MAX_CODES_AN_HOUR = 5
+
+/** Wrong tries that end a code. */
+const MAX_TRIES_A_CODE = 5
+
+/** Wrong tries in a row that lock sign-in to an address for one network or browser. */
+const MAX_TRIES_A_SOURCE = 100
+
+/** Wrong tries in a row that lock it for all networks and browsers that never signed in to the address. */
+const MAX_TRIES_OF_STRANGERS = 300
+
+/** Networks and browsers that are remembered for an address. */
+const MAX_KNOWN_SOURCES = 50
+
+/** The source that stands for all that never signed in to an address. */
+const STRANGERS = ''
+
+/** A caller of the sign-in calls; all parts are keyed hashes. */
+export interface SignInCaller {
+  network: string
+  /** Cookies that may identify a browser. */
+  browsers: readonly string[]
+}
+
+/** A code to be mailed. */
+export interface NewCode {
+  email: string
+  attempt_hash: string
+  code_hash: string
+}
+
+/** A code that was issued, and the counter that it was charged to. */
+export interface IssuedCode {
+  attempt_hash: string
+  counter: string
+  window: number
+}
+
+/** A try to sign in. */
+export interface CodeTry {
+  email: string
+  code_hash: string
+  attempt_hash: string | undefined
+}
+
+/** `lock`: this wrong try locked sign-in, and the owner is to be notified: for the caller only, or for all strangers. */
+export type Redeemed = { isRight: boolean; lock?: 'caller' | 'strangers' | undefined }
+
+/** Issues a code within its limits. RATE_LIMITED beyond them; undefined when sign-in is locked for the caller. */
+export async function issueCode(
+  tx: WriteTransaction,
+  { code, caller }: { code: NewCode; caller: SignInCaller },
+  now: number,
+): Promise<IssuedCode | undefined> {
+  const { source, isKnown, isLocked } = await standingOf(tx, code.email, caller, now)
+  const window = Math.floor(now / HOUR_MS) * HOUR_MS
+  const mailbox = mailboxOf(code.email)
+  const counter = isKnown ? `codes:${mailbox}:${source}` : `codes:${mailbox}`
+  if ((await tx.counters.add(counter, window)) > MAX_CODES_AN_HOUR) throw tooManyCodes(window + HOUR_MS, now)
+  if (isLocked) return undefined
+  const row = { ...code, network: caller.network, attempt_tries: 0, open_tries: 0 }
+  await tx.signIns.addCode({ ...row, expires_at: now + CODE_SECONDS * 1000 })
+  return { attempt_hash: code.attempt_hash, counter, window }
+}
+
+/** Undoes an issue whose mail could not be sent. */
+export async function takeBackCode(
+  tx: WriteTransaction,
+  { attempt_hash, counter, window }: IssuedCode,
+): Promise<void> {
+  await tx.counters.decrement(counter, window)
+  await tx.signIns.deleteCode(attempt_hash)
+}
+
+/**
+ * Compares a typed code with the valid ones of the address, and uses it up when it is right. The code of the attempt that
+ * was sent may be tried until five such tries were wrong, whatever others do; the other codes of the address as long as
+ * sign-in is not locked for the caller.
+ */
+export async function redeemCode(
+  tx: WriteTransaction,
+  { given, caller }: { given: CodeTry; caller: SignInCaller },
+  now: number,
+): Promise<Redeemed> {
+  const { email, code_hash, attempt_hash } = given
+  const unexpired = (await tx.signIns.codes(email)).filter((row) => row.expires_at > now)
+  const standing = await standingOf(tx, email, caller, now)
+  const tryable = unexpired.filter((row) => row.attempt_tries < MAX_TRIES_A_CODE)
+  const named = tryable.find((row) => row.attempt_hash === attempt_hash)
+  const open = standing.isLocked ? [] : tryable.filter((row) => row.open_tries < MAX_TRIES_A_CODE)
+  const right = findCode(named ? [named, ...open] : open, code_hash)
+  if (right) {
+    await tx.signIns.deleteCode(right.attempt_hash)
+    await knowCaller(tx, email, caller)
+    return { isRight: true }
+  }
+  if (named) await tx.signIns.countAttemptTry(named.attempt_hash)
+  else await tx.signIns.countOpenTry(email, caller.network)
+  // Without a code there is nothing to guess, and an address that never requested one cannot be locked.
+  if (unexpired.length === 0 || standing.isLocked) return { isRight: false }
+  return { isRight: false, lock: await countFailure(tx, email, standing, now) }
+
+  async function knowCaller(
+    tx: WriteTransaction,
+    email: string,
+    { network, browsers }: SignInCaller,
+  ): Promise<void> {
+    if (!standing.strangersLocked) await tx.signIns.clearFailures(email, STRANGERS)
+    await tx.signIns.knowSources(email, [network, ...browsers], { now, most: MAX_KNOWN_SOURCES })
+  }
+}
+
+/** What the limits of one caller are charged to. */
+interface Standing {
+  /** The first of the caller's browsers that signed in to the address before, else the network. */
+  source: string
+  /** Whether the source signed in to the address before. */
+  isKnown: boolean
+  isLocked: boolean
+  strangersLocked: boolean
+}
+
+async function standingOf(
+  tx: WriteTransaction,
+  email: string,
+  { network, browsers }: SignInCaller,
+  now: number,
+): Promise<Standing> {
+  const rows = await tx.signIns.sources(email, [STRANGERS, network, ...browsers])
+  const known = new Set(rows.filter((row) => row.signed_in_at !== null).map((row) => row.source))
+  const locked = new Set(rows.filter((row) => (row.locked_until ?? 0) > now).map((row) => row.source))
+  const source = browsers.find((browser) => known.has(browser)) ?? network
+  const isKnown = known.has(source)
+  const strangersLocked = locked.has(STRANGERS)
+  return { source, isKnown, isLocked: locked.has(source) || (!isKnown && strangersLocked), strangersLocked }
+}
+
+/** Compares all of them, in a time that does not depend on which one it is. */
+function findCode(rows: readonly SignInCodeRow[], codeHash: string): SignInCodeRow | undefined {
+  return rows.filter((row) => constantTimeEqual(codeHash, row.code_hash))[0]
+}
+
+async function countFailure(
+  tx: WriteTransaction,
+  email: string,
+  { source, isKnown }: Standing,
+  now: number,
+): Promise<Redeemed['lock']> {
+  const bySource = await tx.signIns.countFailure(email, source, now)
+  const byStrangers = isKnown ? 0 : await tx.signIns.countFailure(email, STRANGERS, now)
+  const until = now + LOCK_HOURS * HOUR_MS
+  const isSourceLocked = bySource >= MAX_TRIES_A_SOURCE
+  const areStrangersLocked = byStrangers >= MAX_TRIES_OF_STRANGERS
+  if (isSourceLocked) await tx.signIns.lockSource(email, source, until)
+  if (areStrangersLocked) await tx.signIns.lockSource(email, STRANGERS, until)
+  if (!isSourceLocked && !areStrangersLocked) return undefined
+  // One such letter an hour for a mailbox: many networks that are locked must not fill it.
+  const window = Math.floor(now / HOUR_MS) * HOUR_MS
+  if ((await tx.counters.add(`lock letters:${mailboxOf(email)}`, window)) > 1) return undefined
+  return areStrangersLocked ? 'strangers' : 'caller'
+}
+
+function tooManyCodes(resetsAt: number, now: number): ApiError {
+  const sentence = `At most ${MAX_CODES_AN_HOUR} codes an hour are mailed to one address; try again at ${formatUtc(resetsAt)}`
+  return new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: Math.ceil((resetsAt - now) / 1000) })
+}

@@ -1,0 +1,78 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import type { Store } from '../store/store.ts'
+import { DAY_MS } from './stats-buffer.ts'
+import { SALT_GRACE_MS } from './visit-recorder.ts'
+
+/** Days that can be queried, plus the current one. */
+const RETENTION_DAYS = 91
+
+/** Names of each kind that are kept of a past day. */
+const MAX_NAMES_PER_PAST_DAY = 100
+
+/** Sites per batch. */
+const SITES_PER_BATCH = 20
+
+interface VisitSweepOptions {
+  store: Store
+  /** Milliseconds since 1970. */
+  clock: () => number
+}
+
+/**
+ * Deletes a day's salt as soon as no node can have anything to write for that day, and with it the visitors;
+ * counts after 91 days; and all counts of deleted sites. Truncates the names of past days.
+ */
+export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
+  const { store, clock } = options
+  const now = clock()
+  const today = Math.floor(now / DAY_MS) * DAY_MS
+  const open = Math.floor((now - SALT_GRACE_MS) / DAY_MS) * DAY_MS
+  const salts = await store.write('soft', (tx) => tx.visits.deleteSalts(open))
+  const visitors = await repeatUntilNone(() => store.write('soft', (tx) => tx.visits.deleteVisitors(open)))
+  const before = today - (RETENTION_DAYS - 1) * DAY_MS
+  const old = await repeatUntilNone(() => store.write('soft', (tx) => tx.visits.deleteBefore(before)))
+  return (
+    salts +
+    visitors +
+    old +
+    (await truncateYesterday(options, today - DAY_MS)) +
+    (await deleteVisitsOfDeletedSites(options))
+  )
+}
+
+async function truncateYesterday({ store }: VisitSweepOptions, day: number): Promise<number> {
+  let folded = 0
+  for (let after = ''; ; ) {
+    const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_BATCH)
+    const last = slugs.at(-1)
+    if (last === undefined) return folded
+    after = last
+    for (const slug of await store.read.visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
+      folded += await store.write('soft', (tx) => tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY))
+    await turnOfTheLoop()
+  }
+}
+
+async function deleteVisitsOfDeletedSites({ store }: VisitSweepOptions): Promise<number> {
+  let dropped = 0
+  for (let after = ''; ; ) {
+    const slugs = await store.read.visits.sitesWithVisits(after, SITES_PER_BATCH)
+    const last = slugs.at(-1)
+    if (last === undefined) return dropped
+    after = last
+    for (const slug of await store.read.visits.deletedAmong(slugs))
+      dropped += await repeatUntilNone(() => store.write('soft', (tx) => tx.visits.deleteSite(slug)))
+    await turnOfTheLoop()
+  }
+}
+
+/** In small writes, between which other work continues. */
+async function repeatUntilNone(some: () => Promise<number>): Promise<number> {
+  let all = 0
+  for (;;) {
+    const count = await some()
+    if (count === 0) return all
+    all += count
+    await turnOfTheLoop()
+  }
+}

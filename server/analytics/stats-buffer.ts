@@ -1,0 +1,238 @@
+/** Kinds of counted names. */
+export type NameKind = (typeof KINDS)[number]
+
+const KINDS = ['path', 'missing', 'referrer'] as const
+
+/** A counter of a name. */
+export interface NamedCount {
+  requests: number
+}
+
+/** Bounds of one batch; beyond them visits are only counted in totals, or only reported as lost. */
+export const BUFFER_LIMITS = {
+  sites: 20_000,
+  /** Over all sites, and of one kind at one site. */
+  names: 20_000,
+  namesOfSite: 500,
+  visitors: 20_000,
+  visitorsOfSite: 2000,
+  tallies: 20_000,
+  /** Characters of a name. */
+  name: 512,
+} as const
+
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+
+/** The visits of one site in one batch. */
+export class SiteStats {
+  readonly buffer: StatsBuffer
+  readonly slug: string
+  requests = 0
+  /** Bytes of bodies. */
+  bytes = 0
+  /** Fingerprints of visitors: hashed before they are written, then dropped. */
+  readonly visitors = new Set<string>()
+  readonly #names: Partial<Record<NameKind, Map<string, NamedCount>>> = {}
+
+  constructor(batch: StatsBuffer, slug: string) {
+    this.buffer = batch
+    this.slug = slug
+  }
+
+  /** The counter of a name; undefined when there is no room for another one. */
+  name(kind: NameKind, name: string): NamedCount | undefined {
+    this.#names[kind] ??= new Map()
+    const names = this.#names[kind]
+    const known = names.get(name)
+    if (known) return known
+    if (
+      name.length > BUFFER_LIMITS.name ||
+      names.size >= BUFFER_LIMITS.namesOfSite ||
+      !this.buffer.admitsName()
+    ) {
+      this.buffer.droppedNames++
+      return undefined
+    }
+    const made = { requests: 0 }
+    names.set(name, made)
+    return made
+  }
+
+  /** Adds a visitor; repeating it changes nothing. */
+  addVisitor(visitor: string): void {
+    const { visitors } = this
+    if (visitors.has(visitor)) return
+    if (visitors.size < BUFFER_LIMITS.visitorsOfSite && this.buffer.admitsVisitor()) visitors.add(visitor)
+    else this.buffer.droppedVisitors++
+  }
+
+  *names(): Generator<StatsChunk['names'][number]> {
+    for (const kind of KINDS)
+      for (const [name, { requests }] of this.#names[kind] ?? []) yield { kind, name, requests }
+  }
+
+  /** A part that takes at most `most` rows to write, one for the totals among them. */
+  takeChunk(most: number): StatsChunk {
+    const visitors = [...this.visitors.values().take(most - 1)]
+    const names = [...this.names().take(most - 1 - visitors.length)]
+    return { site: this, requests: this.requests, bytes: this.bytes, visitors, names }
+  }
+
+  /** Removes a part that was written; returns whether nothing is left. */
+  drop({ requests, bytes, visitors, names }: StatsChunk): boolean {
+    this.requests -= requests
+    this.bytes -= bytes
+    for (const visitor of visitors) this.visitors.delete(visitor)
+    for (const { kind, name } of names) this.#names[kind]!.delete(name)
+    return this.visitors.size === 0 && KINDS.every((kind) => !this.#names[kind]?.size)
+  }
+}
+
+/** A part of a site's visits that is written at once. */
+export interface StatsChunk {
+  site: SiteStats
+  requests: number
+  bytes: number
+  visitors: string[]
+  names: { kind: NameKind; name: string; requests: number }[]
+}
+
+/**
+ * The visit counter of a response while it stays the same: a repeated response at the same path increments a
+ * number. `flush` adds it to the site's counts.
+ */
+export class ResponseCounter {
+  site: SiteStats
+  /** As requested. */
+  path: string
+  name: NamedCount | undefined
+  /** Of the body of each response. */
+  bytes: number
+  /** Whether it is a page, for which visitors are counted. */
+  isPage: boolean
+  requests = 0
+  /** The batch that settles it at its end. */
+  buffer: StatsBuffer | undefined
+
+  constructor(of: CounterTarget) {
+    this.site = of.site
+    this.path = of.path
+    this.name = of.name
+    this.bytes = of.bytes
+    this.isPage = of.isPage
+  }
+
+  /** Counts something else from now on. */
+  rebind({ site, path, name, bytes, isPage }: CounterTarget): void {
+    this.flush()
+    this.site = site
+    this.path = path
+    this.name = name
+    this.bytes = bytes
+    this.isPage = isPage
+  }
+
+  /** Counts nothing until it is pointed again: a cached response must hold no batch and no path. */
+  close(): void {
+    this.flush()
+    this.buffer = undefined
+    this.site = NO_SITE_STATS
+    this.name = undefined
+    this.path = ''
+  }
+
+  flush(): void {
+    const { site, name, requests, bytes } = this
+    if (requests === 0) return
+    this.requests = 0
+    site.requests += requests
+    site.bytes += requests * bytes
+    if (name) name.requests += requests
+  }
+}
+
+export type CounterTarget = Pick<ResponseCounter, 'site' | 'path' | 'name' | 'bytes' | 'isPage'>
+
+/** The counts between two writes, all in one hour; bounded. */
+export class StatsBuffer {
+  /** Its start, milliseconds since 1970. */
+  readonly hour: number
+  readonly sites = new Map<string, SiteStats>()
+  /** Requests for sites beyond the bound. */
+  dropped = 0
+  /** Names and visitors beyond the bound. */
+  droppedNames = 0
+  droppedVisitors = 0
+  #names = 0
+  #visitors = 0
+  readonly #counters: ResponseCounter[] = []
+
+  constructor(now: number) {
+    this.hour = Math.floor(now / HOUR_MS) * HOUR_MS
+  }
+
+  get day(): number {
+    return Math.floor(this.hour / DAY_MS) * DAY_MS
+  }
+
+  /** Whether `now` is in its hour. */
+  includes(now: number): boolean {
+    return now >= this.hour && now < this.hour + HOUR_MS
+  }
+
+  /** The counter of a site; undefined, and counted as lost, when there is no room for another one. */
+  site(slug: string): SiteStats | undefined {
+    const known = this.sites.get(slug)
+    if (known) return known
+    if (this.sites.size >= BUFFER_LIMITS.sites) {
+      this.dropped++
+      return undefined
+    }
+    const made = new SiteStats(this, slug)
+    this.sites.set(slug, made)
+    return made
+  }
+
+  /** Whether a tally is settled at the end of this batch. */
+  register(tally: ResponseCounter): boolean {
+    if (tally.buffer === this) return true
+    if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
+    tally.buffer = this
+    this.#counters.push(tally)
+    return true
+  }
+
+  admitsName(): boolean {
+    if (this.#names >= BUFFER_LIMITS.names) return false
+    this.#names++
+    return true
+  }
+
+  admitsVisitor(): boolean {
+    if (this.#visitors >= BUFFER_LIMITS.visitors) return false
+    this.#visitors++
+    return true
+  }
+
+  /** Ends the batch and settles all tallies. */
+  end(): void {
+    for (const tally of this.#counters) tally.close()
+    this.#counters.length = 0
+  }
+
+  get requests(): number {
+    let sum = 0
+    for (const { requests } of this.sites.values()) sum += requests
+    return sum
+  }
+
+  /** Drops everything: the last visitor may hold the batch as long as its connection lasts. */
+  drop(): void {
+    for (const counts of this.sites.values()) counts.drop(counts.takeChunk(Number.MAX_SAFE_INTEGER))
+    this.sites.clear()
+  }
+}
+
+/** Target of tallies without a batch. */
+const NO_SITE_STATS = new SiteStats(new StatsBuffer(0), '')

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import type { Log } from '../lib/log.ts'
+import { toIso } from '../lib/time.ts'
+import { macOf } from '../lib/tokens.ts'
+import type { Store } from '../store/store.ts'
+import {
+  BUFFER_LIMITS,
+  DAY_MS,
+  HOUR_MS,
+  type SiteStats,
+  StatsBuffer,
+  type StatsChunk,
+} from './stats-buffer.ts'
+
+interface VisitRecorderOptions {
+  store: Store
+  /** Milliseconds since 1970. */
+  clock: () => number
+  log: Log
+  /** Visitors written per day by this process, at about 80 bytes each: a flood must not fill the disk. */
+  maxVisitorsPerDay?: number
+}
+
+const MAX_VISITORS_PER_DAY = 2_000_000
+
+/** Milliseconds between two writes. */
+const FLUSH_INTERVAL_MS = 10_000
+
+/** Rows of one write: a few milliseconds, so that publishing does not wait for it. */
+const ROWS_PER_WRITE = 500
+
+/** A batch with this many sites is written at once. */
+const FLUSH_SITE_THRESHOLD = BUFFER_LIMITS.sites / 2
+
+/** Batches that wait for an unreachable store, one per hour; beyond that the oldest is dropped. */
+const MAX_PENDING_BUFFERS = 6
+
+/** How long after a day its salt may still be needed: every node has written its counts by the end of it. */
+export const SALT_GRACE_MS = HOUR_MS
+
+/** Bytes of a visitor's hash. */
+const VISITOR_BYTES = 12
+
+/**
+ * Collects visits in memory and writes them every ten seconds. Writes are additive, so their order does not
+ * matter. A failed write is retried with the next one; a crash loses ten seconds.
+ */
+export class VisitRecorder implements AsyncDisposable {
+  /** The current batch. */
+  buffer: StatsBuffer
+  readonly #store: Store
+  readonly #clock: () => number
+  readonly #log: Log
+  readonly #timer: NodeJS.Timeout
+  readonly #waiting: StatsBuffer[] = []
+  readonly #maxVisitorsPerDay: number
+  #writing: Promise<void> = Promise.resolve()
+  /** A write that has not begun. */
+  #next: Promise<void> | undefined
+  #salt: { day: number; salt: string } | undefined
+  /** New visitors written on the current day. */
+  #newVisitors = { day: 0, visitors: 0 }
+
+  constructor({ store, clock, log, maxVisitorsPerDay = MAX_VISITORS_PER_DAY }: VisitRecorderOptions) {
+    this.#store = store
+    this.#clock = clock
+    this.#log = log
+    this.#maxVisitorsPerDay = maxVisitorsPerDay
+    this.buffer = new StatsBuffer(clock())
+    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /** Switches to the hour of `now`. */
+  rotateIfDue(now: number): void {
+    if (!this.buffer.includes(now)) this.#rotate(now)
+  }
+
+  /** The counter of a site; undefined, and counted as lost, beyond the bound. */
+  site(slug: string): SiteStats | undefined {
+    const { sites } = this.buffer
+    const before = sites.size
+    const counts = this.buffer.site(slug)
+    if (before < FLUSH_SITE_THRESHOLD && sites.size === FLUSH_SITE_THRESHOLD) void this.flush()
+    return counts
+  }
+
+  /** Writes the counts so far. Resolves when that is done, or failed and logged; never rejects. */
+  flush(): Promise<void> {
+    this.#next ??= this.#writing.then(() => {
+      this.#next = undefined
+      return this.#write()
+    })
+    this.#writing = this.#next
+    return this.#writing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  /** Rotates the batch. */
+  #rotate(now: number): void {
+    const { buffer } = this
+    buffer.end()
+    this.buffer = new StatsBuffer(now)
+    const { dropped, droppedNames, droppedVisitors } = buffer
+    if (dropped + droppedNames + droppedVisitors > 0)
+      this.#log.warn('visit limits exceeded; counting totals only', {
+        lost: dropped,
+        unnamed: droppedNames,
+        unmet: droppedVisitors,
+      })
+    if (buffer.sites.size === 0) return
+    this.#waiting.push(buffer)
+    if (this.#waiting.length <= MAX_PENDING_BUFFERS) return
+    const oldest = this.#waiting.shift()!
+    const { requests } = oldest
+    oldest.drop()
+    this.#log.error('visits lost: the store was unreachable for too long', { requests })
+  }
+
+  /**
+   * While the store is unreachable the batch continues until the end of its hour, so that retries lose
+   * nothing.
+   */
+  async #write(): Promise<void> {
+    if (this.#salt && isClosedDay(this.#salt.day, this.#clock())) this.#salt = undefined
+    try {
+      await this.#writeWaiting()
+      this.#rotate(this.#clock())
+      await this.#writeWaiting()
+    } catch (error) {
+      this.#log.warn('writing visits failed; will retry', { error })
+    }
+  }
+
+  async #writeWaiting(): Promise<void> {
+    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
+      await this.#writeBuffer(batch)
+      if (this.#waiting[0] === batch) this.#waiting.shift()
+    }
+  }
+
+  /** Writes part by part and removes what was written, so that a failed part can be retried by itself. */
+  async #writeBuffer(batch: StatsBuffer): Promise<void> {
+    const { hour, day } = batch
+    const salt = await this.#getSalt(day)
+    while (batch.sites.size > 0) {
+      const piece = takeChunks(batch)
+      const tracksVisitors = this.#canTrackVisitors(day) ? salt : undefined
+      const rows = piece.map(({ site: { slug }, requests, bytes, visitors, names }) => {
+        const hashes =
+          tracksVisitors === undefined
+            ? []
+            : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
+        return { slug, requests, bytes, visitors: hashes, names }
+      })
+      const news = await this.#store.write('soft', (tx) => tx.visits.add(hour, day, rows))
+      for (const part of piece) if (part.site.drop(part)) batch.sites.delete(part.site.slug)
+      this.#countNewVisitors(news)
+      await turnOfTheLoop()
+    }
+  }
+
+  /** Whether there is room for visitors on that day. */
+  #canTrackVisitors(day: number): boolean {
+    if (this.#newVisitors.day !== day) this.#newVisitors = { day, visitors: 0 }
+    return this.#newVisitors.visitors < this.#maxVisitorsPerDay
+  }
+
+  #countNewVisitors(news: number): void {
+    const { day, visitors } = this.#newVisitors
+    this.#newVisitors.visitors += news
+    if (visitors < this.#maxVisitorsPerDay && visitors + news >= this.#maxVisitorsPerDay)
+      this.#log.warn('daily limit of counted visitors reached', {
+        day: toIso(day),
+        visitors: visitors + news,
+      })
+  }
+
+  /** The salt of a day, shared by all nodes; undefined when the day has ended for good. */
+  async #getSalt(day: number): Promise<string | undefined> {
+    if (isClosedDay(day, this.#clock())) return undefined
+    if (this.#salt?.day === day) return this.#salt.salt
+    const fresh = randomBytes(32).toString('base64url')
+    const salt =
+      (await this.#store.read.visits.salt(day)) ??
+      (await this.#store.write('soft', (tx) => tx.visits.getOrCreateSalt(day, fresh)))
+    this.#salt = { day, salt }
+    return salt
+  }
+}
+
+/** Whether no node can have anything left to write for that day. */
+function isClosedDay(day: number, now: number): boolean {
+  return now >= day + DAY_MS + SALT_GRACE_MS
+}
+
+/** What is written at once; a site may have more. */
+function takeChunks({ sites }: StatsBuffer): StatsChunk[] {
+  const piece: StatsChunk[] = []
+  let room = ROWS_PER_WRITE
+  for (const counts of sites.values()) {
+    const part = counts.takeChunk(room)
+    piece.push(part)
+    room -= 1 + part.visitors.length + part.names.length
+    if (room === 0) break
+  }
+  return piece
+}
+
+/** Different for every site and day; without a salt the hash is random. */
+function hashVisitor(salt: string, slug: string, visitor: string): string {
+  return macOf(salt, [slug, visitor]).toString('base64url', 0, VISITOR_BYTES)
+}

@@ -1,0 +1,149 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Accounts } from '../accounts/account.ts'
+import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
+import type { Sessions } from '../accounts/session.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { AccountRow } from '../store/schema.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+    /** The session cookie's value when the caller signed in with it. */
+    sessionToken: string | undefined
+  }
+  interface FastifyContextConfig {
+    /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
+    charge?: LimitKind | 'none' | 'handler'
+    /** Whether a key or session is required, optional, or ignored. Default `required`. */
+    auth?: 'required' | 'optional' | 'none'
+  }
+}
+
+interface AdmissionOptions {
+  accounts: Accounts
+  sessions: Sessions
+  limits: RateLimits
+  baseUrl: string
+  clientIp: (request: IncomingMessage) => string
+}
+
+export const SESSION_COOKIE = '__Host-slipway'
+
+/**
+ * Authenticates the caller and charges the rate limit before the body is read. Every response under /api/
+ * carries the three headers of spec 8.1.
+ */
+export function admit(app: FastifyInstance, options: AdmissionOptions): void {
+  const { accounts, sessions, limits, clientIp } = options
+  const origin = new URL(options.baseUrl).origin
+  app.decorateRequest('caller')
+  app.decorateRequest('sessionToken')
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
+    const { charge = 'api', auth = 'required' } = request.routeOptions.config
+    const caller: Caller = {
+      account: undefined,
+      address: clientIp(request.raw),
+      signedInWith: 'anonymous',
+    }
+    request.caller = caller
+    request.sessionToken = undefined
+    const kind = charge === 'sign-in' ? charge : 'api'
+    setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
+    const credential = auth === 'none' ? undefined : readCredential(request, origin)
+    const refused = () => credential?.kind === 'key' && !caller.account
+    try {
+      if (credential?.kind === 'key') caller.account = await accounts.findByKey(credential.value)
+      if (credential?.kind === 'session') {
+        caller.account = await sessions.account(credential.value)
+        request.sessionToken = caller.account && credential.value
+      }
+      if (credential && caller.account) caller.signedInWith = credential.kind === 'key' ? 'key' : 'dashboard'
+    } finally {
+      const free = charge === 'none' || (charge === 'handler' && !refused())
+      if (free) setRateLimitHeaders(reply, await limits.peek(caller, kind))
+      else await applyCharge(reply, limits.charge(caller, kind), caller)
+    }
+    if (refused()) throw new ApiError('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
+    if (auth === 'required') requireAccount(caller)
+  })
+}
+
+/** Charges a request whose route has `charge: 'handler'`. RATE_LIMITED beyond the limit. */
+export async function charge(
+  limits: RateLimits,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  await applyCharge(reply, limits.charge(request.caller, 'api'), request.caller)
+}
+
+/** The account of a route that requires one. */
+export function requireCallerAccount(request: FastifyRequest): AccountRow {
+  return requireAccount(request.caller)
+}
+
+const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After'
+
+function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, reset }: RateLimitStatus): void {
+  reply
+    .header('X-RateLimit-Limit', limit)
+    .header('X-RateLimit-Remaining', remaining)
+    .header('X-RateLimit-Reset', reset)
+}
+
+async function applyCharge(
+  reply: FastifyReply,
+  charging: Promise<RateLimitStatus>,
+  { account }: Caller,
+): Promise<void> {
+  const standing = await charging
+  setRateLimitHeaders(reply, standing)
+  const { limit, reset, secondsLeft, admitted } = standing
+  if (admitted) return
+  const at = new Date(reset * 1000).toISOString()
+  throw new ApiError(
+    'RATE_LIMITED',
+    `The limit of ${limit} requests an hour is reached; it starts again at ${at}`,
+    {
+      retryAfterSeconds: secondsLeft,
+      details: { countedBy: account ? 'account' : 'address' },
+    },
+  )
+}
+
+type Credential = { kind: 'key' | 'session'; value: string }
+
+/** A bearer key from any origin, or the dashboard's cookie from its own origin. */
+function readCredential(request: FastifyRequest, origin: string): Credential | undefined {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    return { kind: 'key', value: /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '' }
+  }
+  const value = readCookie(request, SESSION_COOKIE)
+  return value && isSameOrigin(request, origin) ? { kind: 'session', value } : undefined
+}
+
+/** The value of a cookie of the service, if it has the form of one. Only the host itself can set a `__Host-` cookie. */
+export function readCookie({ headers }: FastifyRequest, name: string): string | undefined {
+  for (const pair of headers.cookie?.split(';') ?? []) {
+    const at = pair.indexOf('=')
+    const value = pair.slice(at + 1)
+    if (pair.slice(0, at).trim() === name && /^[\w-]{1,100}$/.test(value)) return value
+  }
+  return undefined
+}
+
+/**
+ * Rejects cross-site requests by `Sec-Fetch-Site` and `Origin`; a request that changes something must come
+ * from the service's own pages.
+ */
+export function isSameOrigin({ method, headers }: FastifyRequest, origin: string): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
+  if (headers.origin === undefined) return method === 'GET' || method === 'HEAD'
+  return headers.origin === origin
+}

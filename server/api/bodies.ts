@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ClientMemory, MemoryReservation } from '../lib/client-memory.ts'
+import { ApiError } from '../lib/errors.ts'
+import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import { overloaded } from '../lib/semaphore.ts'
+import type { TransferRates } from '../lib/transfer-rates.ts'
+import type { RequestMessage } from '../net/request-message.ts'
+import { checkJsonStructure } from './json-body.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Memory that the body takes, until the response is sent. Present when the request has a body. */
+    bodyMemory: MemoryReservation | undefined
+  }
+}
+
+interface BodiesOptions {
+  clientMemory: ClientMemory
+  transferRates: TransferRates
+  clientIp: (request: IncomingMessage) => string
+}
+
+/** Heap that a parsed value takes, from measurements with one-letter objects and keys (the worst cases). */
+const JSON_VALUE_BYTES = 64
+
+/** Heap for a byte of JSON: the text and its strings, with two bytes for each character. */
+const JSON_TEXT_FACTOR = 3
+
+/**
+ * Accounts for the memory of each request body of `app` and enforces the minimum rate, from before the body is parsed until
+ * the response is sent. A body that is too slow is answered REQUEST_TIMEOUT and its connection closed.
+ */
+export function accountBodies(app: FastifyInstance, options: BodiesOptions): void {
+  const { clientMemory, transferRates, clientIp } = options
+  app.decorateRequest('bodyMemory')
+  app.addHook('preParsing', async (request, reply) => {
+    if (!hasBody(request)) return
+    const memory = clientMemory.reserve(clientIp(request.raw))
+    request.bodyMemory = memory
+    // The client may have gone away before, while the hooks of the request waited for the store.
+    if (reply.raw.closed) memory[Symbol.dispose]()
+    else reply.raw.once('close', () => memory[Symbol.dispose]())
+    transferRates.watch(request.raw as RequestMessage, () => {
+      if (!reply.sent) reply.header('Connection', 'close').send(tooSlow())
+    })
+  })
+}
+
+/** Reserves memory for a body that its handler reads as a stream. UNAVAILABLE when there is none. */
+export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void {
+  if (bodyMemory && !bodyMemory.resize(bytes)) throw overloaded()
+}
+
+/**
+ * Reads a whole body of at most the route's `bodyLimit` into one buffer that grows as the body arrives. PAYLOAD_TOO_LARGE
+ * beyond the limit, UNAVAILABLE when clients hold too much memory.
+ */
+export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
+  const limit = request.routeOptions.bodyLimit!
+  if (Number(request.headers['content-length']) > limit) throw tooLarge(limit)
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const buffer = new GrowingBuffer()
+  const append = (chunk: Buffer) => {
+    if (buffer.length + chunk.length > limit) return reject(tooLarge(limit))
+    if (request.bodyMemory?.resize(buffer.capacityFor(chunk.length)) === false) return reject(overloaded())
+    buffer.append(chunk)
+  }
+  const end = () => resolve(buffer.take())
+  const cutOff = () => reject(new ApiError('SIZE_MISMATCH', 'The body ended before its announced length'))
+  payload.on('data', append).once('end', end).once('error', cutOff).once('close', cutOff)
+  try {
+    return await promise
+  } finally {
+    // What still arrives is dropped. The listener for errors stays: an error that nothing handles ends the process.
+    payload.off('data', append).off('end', end).off('close', cutOff)
+  }
+}
+
+/**
+ * The value of a JSON body; undefined for an empty one. INVALID_JSON when it cannot be parsed, VALIDATION_ERROR when its
+ * structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
+ */
+export async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const bytes = await readBody(request, payload)
+  if (bytes.length === 0) return undefined
+  const textBytes = JSON_TEXT_FACTOR * bytes.length
+  reserveBody(request, textBytes)
+  const text = bytes.toString()
+  reserveBody(request, textBytes + JSON_VALUE_BYTES * checkJsonStructure(text))
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ApiError('INVALID_JSON', 'The body is not valid JSON')
+  }
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `A JSON body may have at most ${limit} bytes`)
+}
+
+function tooSlow(): ApiError {
+  return new ApiError(
+    'REQUEST_TIMEOUT',
+    'The body arrived too slowly: at least 1 KiB a second is expected, on average over a minute',
+  )
+}

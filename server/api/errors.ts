@@ -1,0 +1,110 @@
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  ApiError,
+  errorBody,
+  type FieldError,
+  STATUS,
+  toStorageError,
+  validationError,
+} from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { linger } from './linger.ts'
+
+/**
+ * Translates everything a handler throws into an error response of the contract; internal details are only
+ * logged.
+ */
+export function handleErrors(app: FastifyInstance, log: Log): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const failure = toApiError(error, request)
+    const status = STATUS[failure.code]
+    if (status >= 500)
+      log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
+    if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {
+      reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
+    }
+    linger(request.raw, reply.raw)
+    reply.code(status).send(errorBody(failure))
+  })
+}
+
+/** Schema violations of a request as field errors of the contract. */
+export function toFieldErrors(error: FastifyError | Error | undefined): FieldError[] {
+  const found = (error as FastifyError | undefined)?.validation ?? []
+  const where = (error as FastifyError | undefined)?.validationContext ?? 'body'
+  return found.map((problem) => {
+    const path = fieldName(problem.instancePath)
+    const params = problem.params as Record<string, unknown>
+    const { parentSchema } = problem as { parentSchema?: { description?: string } }
+    if (problem.keyword === 'required') {
+      return {
+        field: [path, String(params.missingProperty)].filter(Boolean).join('.'),
+        message: 'is required',
+      }
+    }
+    const fallback = parentSchema?.description && `must be ${parentSchema.description}`
+    return { field: path || where, message: sentence(problem.keyword, params, fallback) }
+  })
+}
+
+function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error
+  if (error.validation) return validationError(toFieldErrors(error))
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ApiError(
+        'UNSUPPORTED_MEDIA_TYPE',
+        `This does not take a body of ${request.headers['content-type']}`,
+      )
+    case 'ECONNRESET':
+      return new ApiError('SIZE_MISMATCH', 'The body ended before its announced length')
+  }
+  // The framework refuses what a client sent. It is never a fault of the service.
+  if (error.code?.startsWith('FST_ERR_') && error.statusCode !== undefined && error.statusCode < 500) {
+    return new ApiError('VALIDATION_ERROR', error.message)
+  }
+  const full = toStorageError(error)
+  if (full) return full
+  return new ApiError('INTERNAL', `Something went wrong here; it is logged as request ${request.id}`, {
+    cause: error,
+  })
+}
+
+/** `/files/3/path` as `files[3].path`. */
+function fieldName(pointer: string): string {
+  return pointer
+    .slice(1)
+    .replaceAll(/(^|\/)(\d+)(?=\/|$)/g, '[$2]')
+    .replaceAll('/', '.')
+}
+
+function sentence(keyword: string, params: Record<string, unknown>, fallback = 'is not valid'): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${[params.type].flat().map(typeName).join(' or ')}`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must be at most ${params.limit}`
+    case 'enum':
+      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+    default:
+      return fallback
+  }
+}
+
+function typeName(type: unknown): string {
+  const names: Record<string, string> = {
+    string: 'a string',
+    integer: 'a whole number',
+    boolean: 'true or false',
+    object: 'an object',
+    array: 'an array',
+    null: 'null',
+  }
+  return names[String(type)] ?? String(type)
+}

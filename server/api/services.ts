@@ -1,0 +1,32 @@
+import type { Accounts } from '../accounts/account.ts'
+import type { RateLimits } from '../accounts/rate-limits.ts'
+import type { Sessions } from '../accounts/session.ts'
+import type { VisitReports } from '../analytics/report.ts'
+import type { DomainService } from '../domains/domain.ts'
+import type { AccountDeletion } from '../jobs/account-deletion.ts'
+import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { ArchivePublisher } from '../publish/archive-upload.ts'
+import type { Finalizer } from '../publish/finalize.ts'
+import type { PublishService } from '../publish/publish.ts'
+import type { PendingVersionStore } from '../publish/stage.ts'
+import type { Sites } from '../sites/site.ts'
+import type { Versions } from '../sites/version.ts'
+
+/** Services that the route table passes to handlers; a handler takes the one or two it uses. */
+export interface ApiServices {
+  baseUrl: string
+  accounts: Accounts
+  sessions: Sessions
+  accountDeletion: AccountDeletion
+  pendingVersions: PendingVersionStore
+  publishService: PublishService
+  finalizer: Finalizer
+  archivePublisher: ArchivePublisher
+  sites: Sites
+  versions: Versions
+  domains: DomainService
+  visits: VisitReports
+  limits: RateLimits
+  /** Limits concurrent uploads and archives. */
+  uploadLimiter: ConcurrencyLimiter
+}

@@ -1,0 +1,431 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PageSettings } from '../client/wire/page-settings.ts'
+import { Accounts } from './accounts/account.ts'
+import { RateLimits } from './accounts/rate-limits.ts'
+import { Sessions } from './accounts/session.ts'
+import { VisitReports } from './analytics/report.ts'
+import { VisitRecorder } from './analytics/visit-recorder.ts'
+import { buildApi } from './api/app.ts'
+import type { Blobs } from './blobs/blobs.ts'
+import { diskBlobs } from './blobs/disk.ts'
+import { DiskReserve } from './blobs/disk-reserve.ts'
+import type { CertificateManager } from './certificates/certificates.ts'
+import type { IssuingDeps } from './certificates/deps.ts'
+import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
+import { type Config, ConfigError } from './config/settings.ts'
+import { resolverDns } from './domains/dns/resolver.ts'
+import { DomainService } from './domains/domain.ts'
+import { isChallenge } from './edge/acme-http-challenge.ts'
+import { Edge } from './edge/edge.ts'
+import { AccountDeletion } from './jobs/account-deletion.ts'
+import { type SweepOptions, sweeps } from './jobs/jobs.ts'
+import { Scheduler } from './jobs/scheduler.ts'
+import { clientIp } from './lib/client-ip.ts'
+import { ClientMemory } from './lib/client-memory.ts'
+import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
+import { Connections } from './lib/connections.ts'
+import type { Log } from './lib/log.ts'
+import { MemoryBudget } from './lib/lru-cache.ts'
+import { SecretBox } from './lib/secret-box.ts'
+import { TransferRates } from './lib/transfer-rates.ts'
+import { folderMail } from './mail/folder.ts'
+import type { Mail } from './mail/mail.ts'
+import { smtpMail } from './mail/smtp.ts'
+import { Http1FastPath } from './net/http1/fast-path.ts'
+import { handleSiteRequest } from './net/http1/node-handler.ts'
+import { redirectToHttps } from './net/https-redirect.ts'
+import { Listener } from './net/listener.ts'
+import { OnDemandTlsServer } from './net/on-demand-tls.ts'
+import type { Https, HttpsOptions } from './net/tls/https.ts'
+import { rejectAmbiguous } from './net/validate-request.ts'
+import { Precompressor } from './precompress/precompressor.ts'
+import { ArchivePublisher } from './publish/archive-upload.ts'
+import { Finalizer } from './publish/finalize.ts'
+import { PublishService } from './publish/publish.ts'
+import { SignedUploadUrls } from './publish/signed-uploads.ts'
+import { PendingVersionStore } from './publish/stage.ts'
+import { MAX_FILES } from './sites/manifest.ts'
+import { IndexRenderer } from './sites/page-metadata/document-renderer.ts'
+import { Sites } from './sites/site.ts'
+import { UrlBuilder } from './sites/urls.ts'
+import { Versions } from './sites/version.ts'
+import { sqliteStore } from './store/sqlite.ts'
+import type { Store } from './store/store.ts'
+
+/** Start options beside the settings. */
+export interface StartOptions {
+  log: Log
+  version: string
+  /** Milliseconds since 1970. */
+  clock?: () => number
+  /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
+  bootId?: string
+  /**
+   * Notifies the other processes of this machine of changed sites and domains; resolves when they have
+   * invalidated their caches.
+   */
+  broadcastInvalidation?: (names: readonly string[]) => Promise<void>
+}
+
+/** The services without the servers: for the commands of the operator. */
+export interface OperatorContext {
+  store: Store
+  blobs: Blobs
+  accounts: Accounts
+  sweepOptions: SweepOptions
+}
+
+export interface Service extends AsyncDisposable {
+  port: number
+  /** The HTTPS port, if enabled. */
+  httpsPort: number | undefined
+  /** The port for proxies on this machine, if enabled. */
+  internalPort: number | undefined
+  baseUrl: string
+  /** Background precompression. */
+  precompressor: Precompressor
+  /** Invalidates caches of these sites and domains after a change of another process. */
+  invalidate(names: readonly string[]): Promise<void> | undefined
+}
+
+interface Backends {
+  folder: DataFolder
+  store: Store
+  blobs: Blobs
+  mail: Mail
+  seal: SecretBox
+  certificates: CertificateManager | undefined
+}
+
+/**
+ * Runs the whole service in this process until it is disposed: disposal stops it in order and lets work in
+ * progress finish within `drainSeconds`.
+ */
+export async function startService(config: Config, startOptions: StartOptions): Promise<Service> {
+  await using stack = new AsyncDisposableStack()
+  const shared = startOptions.broadcastInvalidation !== undefined
+  const clock = startOptions.clock ?? Date.now
+  const { log } = startOptions
+  const clientMemory = new ClientMemory({
+    totalBytes: config.clientMemoryBytes,
+    perNetworkBytes: Math.ceil(config.clientMemoryBytes / 4),
+  })
+  // The peers of a service behind proxies are those proxies.
+  const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
+  const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
+  const listener = await Listener.open(config.host, config.port, { shared, connections })
+  stack.defer(() => listener.drain(config.drainSeconds))
+  const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
+
+  const backends = await openBackends(config, baseUrl, startOptions)
+  stack.use(backends.store)
+  const { store, blobs } = backends
+  const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
+  if (visitRecorder) stack.use(visitRecorder)
+  const services = createServices(config, baseUrl, backends, startOptions)
+  stack.use(services.finalizer)
+  stack.use(new Scheduler(services.sweepOptions, sweeps))
+  // Disposed before the jobs, which wait for them.
+  stack.use(services.precompressor)
+  stack.use(services.domains)
+  if (services.certificates) stack.use(services.certificates)
+
+  const getClientIp = clientIp(config.trustedProxies)
+  const budget = new MemoryBudget(config.cacheBytes)
+  const { secret } = backends.folder
+  const parts = { shared, connections, baseUrl, store, secretBox: services.seal, clock, log }
+  const https = await openHttps(config, parts)
+  if (https) stack.use(https)
+  const edge = new Edge({
+    store,
+    blobs,
+    addresses: services.addresses,
+    clock,
+    log,
+    secret,
+    budget,
+    clientIp: getClientIp,
+    https,
+    recorder: visitRecorder,
+  })
+  const invalidate = (names: readonly string[] | undefined) => {
+    edge.invalidate(names)
+    return https?.invalidate(names)
+  }
+  store.onChange(async (names, own) => {
+    const known = invalidate(names)
+    if (own && names) await startOptions.broadcastInvalidation?.(names)
+    await known
+  })
+  const api = await buildApi({
+    ...services,
+    visits: new VisitReports({ store, recorder: visitRecorder, clock }),
+    baseUrl,
+    version: startOptions.version,
+    manifestBytes: config.manifestBytes,
+    page: pageSettings(config, baseUrl),
+    sitesAddress: services.addresses.site('*').slice(0, -1),
+    clock,
+    uploadLimiter: new ConcurrencyLimiter({
+      all: config.uploadsAtOnce,
+      each: Math.ceil(config.uploadsAtOnce / 4),
+    }),
+    clientIp: getClientIp,
+    clientMemory,
+    // A test that sets the time sets it here as well; a service needs a clock that never jumps.
+    transferRates: new TransferRates({ clock: startOptions.clock ?? (() => performance.now()) }),
+    log,
+    healthy: async () => {
+      await store.check()
+      await blobs.check()
+    },
+  })
+  stack.defer(() => api.close())
+
+  listener.serve({
+    request: (request: IncomingMessage, response: ServerResponse) => {
+      if (rejectAmbiguous(request, response)) return
+      if (edge.servesHost(request.headers.host) || isChallenge(request.url ?? ''))
+        handleSiteRequest(edge, request, response)
+      else if (!https || !redirectToHttps(https, baseUrl, request, response)) api.routing(request, response)
+    },
+    fastPath: config.fastLane === 'on' ? new Http1FastPath({ edge, clock, budget }) : undefined,
+  })
+  https?.serve({ edge, listener, budget, clientMemory })
+  const onDemandTls = await openOnDemandTls(config.internalPort, {
+    shared,
+    isAllowed: (name) => edge.mayHaveCertificate(name),
+    log,
+  })
+  if (onDemandTls) stack.use(onDemandTls)
+  const opened = stack.move()
+  return {
+    port: listener.port,
+    httpsPort: https?.listeningPort,
+    internalPort: onDemandTls?.port,
+    baseUrl,
+    precompressor: services.precompressor,
+    invalidate,
+    [Symbol.asyncDispose]: async () => {
+      const { drainSeconds } = config
+      // Watchers would delay draining.
+      const ended = services.domains.endWatching()
+      await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
+      await opened.disposeAsync()
+    },
+  }
+}
+
+/** Opens the services for a command of the operator, beside a running service or without one. */
+export async function openForOperator(
+  config: Config,
+  startOptions: StartOptions,
+): Promise<OperatorContext & AsyncDisposable> {
+  const baseUrl = config.baseUrl || `http://localhost:${config.port}`
+  const backends = await openBackends(config, baseUrl, startOptions)
+  const services = createServices(config, baseUrl, backends, startOptions)
+  const { accounts, precompressor, sweepOptions } = services
+  const { store, blobs } = backends
+  const stack = new AsyncDisposableStack()
+  stack.use(store)
+  stack.use(precompressor)
+  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** Settings embedded into pages. */
+function pageSettings(config: Config, baseUrl: string): PageSettings {
+  return {
+    baseUrl,
+    siteDomain: `.${config.siteDomain}`,
+    ...publishLimits(config),
+    anonymousLifetime: config.anonymousLifetime,
+    visits: config.visits === 'on',
+  }
+}
+
+/** Publishing limits with and without an account. */
+function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+  const { anonymousFileBytes, anonymousSiteBytes, ownedFileBytes, ownedSiteBytes } = config
+  return {
+    anonymous: { files: MAX_FILES, fileBytes: anonymousFileBytes, siteBytes: anonymousSiteBytes },
+    owned: { files: MAX_FILES, fileBytes: ownedFileBytes, siteBytes: ownedSiteBytes },
+  }
+}
+
+async function openOnDemandTls(
+  port: number | undefined,
+  options: Omit<Parameters<typeof OnDemandTlsServer.open>[0], 'port'>,
+): Promise<OnDemandTlsServer | undefined> {
+  return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
+}
+
+/** The only place that selects engines. */
+async function openBackends(config: Config, baseUrl: string, startOptions: StartOptions): Promise<Backends> {
+  const { log, version, clock = Date.now, bootId = randomBytes(8).toString('hex') } = startOptions
+  const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  const store = await sqliteStore({ file: folder.database, clock })
+  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
+  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
+  await warnBelowReserve(reserve, log)
+  const mail = config.smtpUrl
+    ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
+    : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
+  const seal = new SecretBox(folder.secret)
+  const certificates = await openCertificates(config, { store, seal, clock, log, version, baseUrl })
+  return { folder, store, blobs, mail, seal, certificates }
+}
+
+async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
+  await reserve.assertSpace().catch(async () => {
+    const space = await reserve.measure()
+    log.warn('the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused', { ...space })
+  })
+}
+
+function inDataFolder<T>({ data }: Config, prepare: () => T): T {
+  try {
+    return prepare()
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_DATA=${JSON.stringify(data)} is not allowed: it must be a folder that can be written (${(error as Error).message})`,
+    )
+  }
+}
+
+/** Builds every service over its engines. */
+function createServices(
+  config: Config,
+  baseUrl: string,
+  backends: Backends,
+  { clock = Date.now, log }: StartOptions,
+) {
+  const { store, blobs, mail, folder, seal, certificates } = backends
+  const { secret } = folder
+  const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
+  const pendingVersions = new PendingVersionStore({
+    store,
+    addresses,
+    clock,
+    anonymousLifetime: config.anonymousLifetime,
+    limits: publishLimits(config),
+  })
+  const precompressor = new Precompressor({ store, blobs, clock, log })
+  const targets = new SignedUploadUrls({ baseUrl, secret, clock })
+  const indexRenderer = new IndexRenderer({ store, blobs, addresses, precompressor, clock })
+  const versions = new Versions({
+    store,
+    blobs,
+    addresses,
+    indexRenderer,
+    clock,
+    maxVersions: config.versionsKept,
+  })
+  const finalizer = new Finalizer({
+    store,
+    blobs,
+    versions,
+    precompressor,
+    addresses,
+    indexRenderer,
+    clock,
+    log,
+  })
+  const domains = new DomainService({
+    store,
+    certificates,
+    dns: resolverDns({ servers: config.dnsServers }),
+    clock,
+    log,
+    proxyHost: config.proxyHost,
+    siteDomain: config.siteDomain,
+    baseUrl,
+  })
+  const sessions = new Sessions({ store, clock })
+  const accountDeletion = new AccountDeletion({ store, blobs, clock, certificates })
+  const rates = {
+    anonymous: config.rateAnonymous,
+    free: config.rateFree,
+    hobby: config.rateHobby,
+    signIn: config.rateSignIn,
+  }
+  return {
+    addresses,
+    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    sessions,
+    accountDeletion,
+    versions,
+    pendingVersions,
+    publishService: new PublishService({
+      store,
+      blobs,
+      pendingVersions: pendingVersions,
+      targets,
+      addresses,
+      clock,
+    }),
+    finalizer,
+    precompressor,
+    archivePublisher: new ArchivePublisher({
+      store,
+      blobs,
+      pendingVersions: pendingVersions,
+      finalizer: finalizer,
+      spoolFolder: folder.spool,
+      clock,
+    }),
+    sites: new Sites({ store, blobs, addresses, indexRenderer, clock, certificates }),
+    domains,
+    seal,
+    certificates,
+    limits: new RateLimits({ store, clock, rates }),
+    sweepOptions: {
+      store,
+      blobs,
+      versions,
+      precompressor,
+      domains,
+      accountDeletion: accountDeletion,
+      certificates,
+      clock,
+      log,
+      pendingLifetime: config.pendingLifetime,
+      blobGrace: config.blobGrace,
+    },
+  }
+}
+
+/**
+ * Requests and renews certificates; undefined without HTTPS. Modules that only HTTPS needs are loaded only
+ * then: they would take a third of the start time.
+ */
+async function openCertificates(
+  config: Config,
+  parts: Pick<IssuingDeps, 'store' | 'seal' | 'clock' | 'log'> & { version: string; baseUrl: string },
+): Promise<CertificateManager | undefined> {
+  if (config.httpsPort === undefined) return undefined
+  const { acmeClient } = await import('./certificates/acme/client.ts')
+  const { dnsHook } = await import('./certificates/dns-hook.ts')
+  const { CertificateManager } = await import('./certificates/certificates.ts')
+  const { getOwnNames: ownNames } = await import('./net/tls/https.ts')
+  const acme = acmeClient({
+    ...parts,
+    directory: config.acmeUrl,
+    email: config.acmeEmail,
+    caFile: config.acmeCaFile || undefined,
+    profile: config.acmeProfile,
+    eab: config.acmeEabKeyId ? { keyId: config.acmeEabKeyId, hmacKey: config.acmeEabHmacKey } : undefined,
+    pause,
+  })
+  const hook = config.dnsHook
+    ? dnsHook({ program: config.dnsHook, environment: config.dnsHookEnvironment, log: parts.log })
+    : undefined
+  return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl) })
+}
+
+async function openHttps(config: Config, parts: Omit<HttpsOptions, 'config'>): Promise<Https | undefined> {
+  if (config.httpsPort === undefined) return undefined
+  const { Https } = await import('./net/tls/https.ts')
+  return Https.open({ ...parts, config }, config.httpsPort)
+}

@@ -1,0 +1,26 @@
+import { ApiError } from '../lib/errors.ts'
+import type { PutConstraints, StoredBlob } from './blobs.ts'
+
+/** Refuses bytes beyond what is expected, and all once the sender was stopped. */
+export function refuseLonger(size: number, { size: declared, limit, signal }: PutConstraints): void {
+  if (signal?.aborted) throw signal.reason
+  if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
+  if (limit !== undefined && size > limit) {
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A file may have at most ${limit} bytes`)
+  }
+}
+
+/** Refuses whole bodies that are not what is expected. */
+export function refuseOther(received: StoredBlob, { size, hash }: PutConstraints): void {
+  if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
+  if (hash !== undefined && received.hash !== hash) {
+    throw new ApiError(
+      'HASH_MISMATCH',
+      `The manifest says SHA-256 ${hash}, the bytes that came have ${received.hash}`,
+    )
+  }
+}
+
+function wrongSize(declared: number, came: string): ApiError {
+  return new ApiError('SIZE_MISMATCH', `The manifest says ${declared} bytes, but ${came} came`)
+}

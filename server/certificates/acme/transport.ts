@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Agent, type RequestOptions, request } from 'node:https'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import { AcmeError } from './acme.ts'
+import type { Deadline } from './deadline.ts'
+
+export interface AcmeTransportOptions {
+  /** PEM of additional trusted roots. */
+  caFile?: string | undefined
+  /** For the User-Agent (RFC 8555, 6.1). */
+  version: string
+  /** Time-out of one request in milliseconds. */
+  requestTimeoutMs: number
+}
+
+export interface HttpRequest {
+  method: 'GET' | 'HEAD' | 'POST'
+  url: string
+  body?: string
+}
+
+export interface HttpResponse {
+  url: string
+  status: number
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+const MAX_RESPONSE_LENGTH = 1024 * 1024
+const MAX_URL_LENGTH = 2048
+const MAX_CONNECTIONS = 8
+
+/** Idle time-out in milliseconds, shorter than that of most servers. */
+const IDLE_TIMEOUT_MS = 4000
+
+/** HTTPS to a CA: verified, bounded in bytes and time; redirects are returned like any response. */
+export class AcmeTransport implements Disposable {
+  readonly #agent: Agent
+  readonly #headers: Record<string, string>
+  readonly #requestTimeoutMs: number
+
+  /** Throws when the file of roots cannot be read. */
+  constructor({ caFile, version, requestTimeoutMs }: AcmeTransportOptions) {
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxSockets: MAX_CONNECTIONS,
+      timeout: IDLE_TIMEOUT_MS,
+      ...trustOptions(caFile),
+    })
+    this.#headers = { 'user-agent': `slipway/${version}`, 'accept-language': 'en' }
+    this.#requestTimeoutMs = requestTimeoutMs
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+
+  /** Returns any response; throws `AcmeError` when there is none. */
+  async request(question: HttpRequest, deadline: Deadline): Promise<HttpResponse> {
+    const url = parseHttpsUrl(question.url)
+    const time = deadline.atMost(this.#requestTimeoutMs)
+    const signal = AbortSignal.timeout(time)
+    try {
+      return await this.#once(question, url, signal)
+    } catch (error) {
+      if (signal.aborted)
+        throw unreachable(`does not answer within ${Math.round(time / 1000)} seconds`, error)
+      if (!(error instanceof StaleConnectionError)) throw toAcmeError(error)
+    }
+    return this.#once(question, url, signal).catch((error) => Promise.reject(toAcmeError(error)))
+  }
+
+  async #once({ method, body }: HttpRequest, url: URL, signal: AbortSignal): Promise<HttpResponse> {
+    const headers = { ...this.#headers, ...(body === undefined ? {} : bodyHeaders(body)) }
+    const options: RequestOptions = { method, headers, agent: this.#agent, signal }
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const asking = request(url, options, resolve).on('error', (error: NodeJS.ErrnoException) => {
+      const unread = asking.reusedSocket && error.code === 'ECONNRESET' && method !== 'POST'
+      reject(unread ? new StaleConnectionError() : error)
+    })
+    // An upgrade response closes the request without an error.
+    asking.on('close', () => reject(new Error('the connection is closed')))
+    asking.end(body)
+    const answer = await promise
+    const { statusCode, headers: answered } = answer
+    return { url: url.href, status: statusCode!, headers: answered, body: await readBody(answer) }
+  }
+}
+
+/** The server closed a kept-alive connection. It may have received the request, which is safe to repeat. */
+class StaleConnectionError extends Error {}
+
+function trustOptions(caFile: string | undefined): object {
+  if (!caFile) return {}
+  const ca = [...getCACertificates('default'), readFileSync(caFile, 'utf8')]
+  return { secureContext: createSecureContext({ ca }) }
+}
+
+function parseHttpsUrl(address: string): URL {
+  const url = URL.parse(address)
+  if (url?.protocol !== 'https:' || address.length > MAX_URL_LENGTH) {
+    throw unreachable('gave an address that is none of HTTPS')
+  }
+  return url
+}
+
+function bodyHeaders(body: string): Record<string, string | number> {
+  return { 'content-type': 'application/jose+json', 'content-length': Buffer.byteLength(body) }
+}
+
+async function readBody(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > MAX_RESPONSE_LENGTH) throw unreachable('answered with more than a megabyte')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function toAcmeError(error: unknown): AcmeError {
+  if (error instanceof AcmeError) return error
+  const code = (error as NodeJS.ErrnoException).code ?? 'no reason given'
+  if (/CERT|SIGNED|ISSUER|SIGNATURE|ALTNAME/.test(code))
+    return unreachable(`shows a certificate that is not trusted (${code}; see SLIPWAY_ACME_CA_FILE)`, error)
+  return unreachable(`cannot be reached (${code})`, error)
+}
+
+/** `what` completes the sentence "The CA …". */
+export function unreachable(what: string, cause?: unknown): AcmeError {
+  return new AcmeError('away', `The certificate authority ${what}`, { cause })
+}
+
+/** The `Location` of a created resource; throws `AcmeError` when it is missing. */
+export function requireLocation(reply: HttpResponse, what: string): string {
+  const url = URL.parse(reply.headers.location ?? '', reply.url)
+  if (reply.headers.location === undefined || url === null) throw unreachable(`did not say where ${what} is`)
+  return url.href
+}

@@ -1,0 +1,194 @@
+import type { DomainCertificate } from '../../client/wire.ts'
+import { forEachConcurrent } from '../lib/concurrency.ts'
+import { toIsoOrNull } from '../lib/time.ts'
+import type { CertificateSummary } from '../store/queries/certificates.ts'
+import type { WriteTransaction } from '../store/store.ts'
+import { refreshRenewalInfo } from './ari.ts'
+import type { IssuingDeps } from './deps.ts'
+import { Issuance, needsOrder } from './issuance.ts'
+import {
+  maintain,
+  releaseCertificate,
+  requestCertificate,
+  rescheduleAfterClockChange,
+} from './maintenance.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+
+/** Maximum number of names per run, and of concurrent names. */
+const NAMES_PER_BATCH = 100
+const MAX_CONCURRENT_NAMES = 10
+
+/** A run starts no further names after this time: more urgent names may have become due. */
+const BATCH_WINDOW_MS = 30 * SECOND_MS
+
+const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
+
+/** How far a clock may be set back without all plans being checked again. */
+const MAX_CLOCK_STEP_BACK_MS = MINUTE_MS
+
+/** Initial and maximum pause after the CA was unreachable. */
+const MIN_BACKOFF_MS = 10 * SECOND_MS
+const MAX_BACKOFF_MS = 5 * MINUTE_MS
+
+const NO_CERTIFICATE_STATUS: DomainCertificate = {
+  status: 'none',
+  issuedAt: null,
+  expiresAt: null,
+  renewsAt: null,
+  problem: null,
+}
+
+/**
+ * Requests and renews certificates for active domains and the service's own names. The row in the store holds
+ * the complete state of a certificate, so that any node can continue. A certificate is served until it
+ * expires or is replaced.
+ */
+export class CertificateManager implements AsyncDisposable {
+  readonly #deps: IssuingDeps
+  readonly #issuance: Issuance
+  readonly #stopping = Promise.withResolvers<void>()
+  #stopped = false
+  #lastNow = Number.NEGATIVE_INFINITY
+  #maintenanceAt = Number.NEGATIVE_INFINITY
+  /** Consecutive failures to reach the CA, and the end of the current pause. */
+  #breaker = { times: 0, until: Number.NEGATIVE_INFINITY }
+
+  constructor(parts: IssuingDeps) {
+    this.#deps = parts
+    this.#issuance = new Issuance(parts)
+  }
+
+  /** Called in the transaction that activates a name: requests a certificate unless a valid one exists. */
+  request(tx: WriteTransaction, name: string): Promise<void> {
+    return requestCertificate(tx, name, this.#deps.clock())
+  }
+
+  /** Called in the transaction that removes a name: stops requests and renewals. */
+  release(tx: WriteTransaction, name: string): Promise<void> {
+    return releaseCertificate(tx, name, this.#deps.clock())
+  }
+
+  /** Retries a certificate after too many failures; the CA's limits still apply. */
+  async retry(name: string): Promise<void> {
+    const { store, clock } = this.#deps
+    const isGivenUp = (row: CertificateSummary | undefined) =>
+      row?.due_at === null && row.unused_since === null
+    if (!isGivenUp(await store.read.certificates.summary(name))) return
+    await store.write('soft', async (tx) => {
+      if (isGivenUp(await tx.certificates.summary(name)))
+        await tx.certificates.update(name, { due_at: clock() })
+    })
+  }
+
+  /** Certificate states by name. */
+  async statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>> {
+    const { store, clock } = this.#deps
+    const records = new Map(names.map((name) => [name, NO_CERTIFICATE_STATUS]))
+    for (const row of await store.read.certificates.summaries(names)) {
+      if (row.unused_since === null) records.set(row.name, toStatus(row, clock()))
+    }
+    return records
+  }
+
+  /**
+   * Processes due certificates, a bounded number at a time, and returns the number issued. Called every few
+   * seconds; costs one indexed query when nothing is due. Safe to run on several nodes.
+   */
+  async runDue(): Promise<number> {
+    if (this.#stopped) return 0
+    const turn = this.#runBatch()
+    return (await Promise.race([turn, this.#stopping.promise])) ?? 0
+  }
+
+  /** Ends at once: another process resumes pending orders. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    this.#stopping.resolve()
+    await this.#issuance.stop()
+  }
+
+  async #runBatch(): Promise<number> {
+    const { store, clock } = this.#deps
+    await this.#maintain()
+    const now = clock()
+    if (now < this.#breaker.until) return 0
+    let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: true })
+    if (due.length === 0) return 0
+    const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
+    if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: false })
+    const { ordered = [], asked = [] } = Object.groupBy(due, (row) =>
+      needsOrder(row, now) ? 'ordered' : 'asked',
+    )
+    const [issued] = await Promise.all([this.#processAll(ordered), refreshRenewalInfo(this.#deps, asked)])
+    return issued
+  }
+
+  /** Periodic maintenance, and after the clock was set back. */
+  async #maintain(): Promise<void> {
+    const now = this.#deps.clock()
+    const setBack = now < this.#lastNow - MAX_CLOCK_STEP_BACK_MS
+    this.#lastNow = now
+    if (setBack) {
+      this.#breaker = { times: 0, until: now }
+      this.#maintenanceAt = now
+      this.#deps.log.warn('clock was set back; checking all certificates')
+      await rescheduleAfterClockChange(this.#deps)
+    }
+    if (now < this.#maintenanceAt) return
+    await maintain(this.#deps)
+    this.#maintenanceAt = now + MAINTENANCE_INTERVAL_MS
+  }
+
+  /**
+   * Processes one name first when the CA was unreachable, then ten at a time; stops when the CA is
+   * unreachable or limits requests.
+   */
+  async #processAll(rows: readonly CertificateSummary[]): Promise<number> {
+    const { clock } = this.#deps
+    const began = clock()
+    let issued = 0
+    let continues = true
+    const visit = async ({ name }: CertificateSummary) => {
+      if (!continues || this.#stopped || clock() - began > BATCH_WINDOW_MS) return
+      const outcome = await this.#process(name)
+      if (outcome === 'issued') issued++
+      if (outcome === 'away' || outcome === 'paused') continues = false
+    }
+    const alone = this.#breaker.times > 0 ? 1 : 0
+    for (const row of rows.slice(0, alone)) await visit(row)
+    await forEachConcurrent(MAX_CONCURRENT_NAMES, rows.slice(alone), visit)
+    return issued
+  }
+
+  async #process(name: string) {
+    try {
+      const outcome = await this.#issuance.process(name, { caIsThere: this.#breaker.times === 0 })
+      if (outcome === 'away') this.#openBreaker()
+      else if (outcome !== 'waits') this.#breaker.times = 0
+      return outcome
+    } catch (error) {
+      if (!this.#stopped) this.#deps.log.error('processing a certificate failed', { name, error })
+      return 'failed'
+    }
+  }
+
+  #openBreaker(): void {
+    const now = this.#deps.clock()
+    if (now < this.#breaker.until) return
+    const patience = Math.min(MIN_BACKOFF_MS * 2 ** this.#breaker.times, MAX_BACKOFF_MS)
+    this.#breaker = { times: this.#breaker.times + 1, until: now + patience }
+  }
+}
+
+function toStatus(row: CertificateSummary, now: number): DomainCertificate {
+  const active = row.not_after !== null && row.not_after > now
+  return {
+    status: active ? 'active' : 'pending',
+    issuedAt: toIsoOrNull(row.issued_at),
+    expiresAt: toIsoOrNull(row.not_after),
+    renewsAt: toIsoOrNull(active && row.problem === null ? row.renew_at : row.due_at),
+    problem: row.problem,
+  }
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import type { Log } from '../lib/log.ts'
+import type { Store } from '../store/store.ts'
+import type { ChallengeResponse, ChallengeSolver, ChallengeType } from './acme/acme.ts'
+import type { DnsHook } from './dns-hook.ts'
+
+export interface ChallengeSolverOptions {
+  store: Store
+  clock: () => number
+  log: Log
+  hook?: DnsHook | undefined
+}
+
+/** A challenge that cannot be presented; the message is for the owner of the name. */
+export class ChallengeError extends Error {
+  override name = 'ProofFailure'
+}
+
+/** How long a challenge is answered, in milliseconds: longer than any CA takes to validate. */
+const CHALLENGE_TTL_MS = 3_600_000
+
+/** Presents the challenges of a name on every node; `shown` receives the chosen type. */
+export function createChallengeSolver(
+  { store, clock, log, hook }: ChallengeSolverOptions,
+  { types, shown }: { types: readonly ChallengeType[]; shown: (type: ChallengeType) => void },
+): ChallengeSolver {
+  return {
+    types: () => types,
+
+    async present(proof) {
+      shown(proof.type)
+      if (proof.type === 'dns-01') return presentDns(hook, proof)
+      const { type, name, token, keyAuthorization: key_authorization } = proof
+      const expires_at = clock() + CHALLENGE_TTL_MS
+      await store.write('durable', (tx) =>
+        tx.acme.putChallenge({ type, name, token, key_authorization, expires_at }),
+      )
+    },
+
+    async remove(proof) {
+      try {
+        if (proof.type === 'dns-01') await hook?.cleanup(txtRecordName(proof), dnsDigest(proof))
+        else await store.write('soft', (tx) => tx.acme.deleteChallenges(proof.name))
+      } catch (error) {
+        log.warn('removing an ACME challenge failed', { name: proof.name, type: proof.type, error })
+      }
+    },
+  }
+}
+
+/** Challenge types for a name; `first` is tried first, then the others in order. */
+export function challengeTypesFor(
+  name: string,
+  { byDns, first }: { byDns: boolean; first: ChallengeType | null },
+): ChallengeType[] {
+  if (name.startsWith('*.')) return ['dns-01']
+  const types: ChallengeType[] = byDns ? ['dns-01', 'http-01', 'tls-alpn-01'] : ['http-01', 'tls-alpn-01']
+  const at = first === null ? 0 : Math.max(0, types.indexOf(first))
+  return [...types.slice(at), ...types.slice(0, at)]
+}
+
+async function presentDns(hook: DnsHook | undefined, proof: ChallengeResponse): Promise<void> {
+  if (!hook) throw new ChallengeError(`${proof.name} can only be proven in DNS, and no hook for that is set`)
+  try {
+    await hook.present(txtRecordName(proof), dnsDigest(proof))
+  } catch (error) {
+    const message = `The TXT record ${txtRecordName(proof)} could not be entered: ${(error as Error).message}`
+    throw new ChallengeError(message, { cause: error })
+  }
+}
+
+function txtRecordName({ name }: ChallengeResponse): string {
+  return `_acme-challenge.${name}`
+}
+
+/** RFC 8555, 8.4. */
+function dnsDigest({ keyAuthorization }: ChallengeResponse): string {
+  return createHash('sha256').update(keyAuthorization).digest('base64url')
+}

@@ -1,0 +1,55 @@
+import type { Log } from '../lib/log.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import type { Store } from '../store/store.ts'
+import type { Acme } from './acme/acme.ts'
+import { certificateId } from './acme/certificate-id.ts'
+import { certificateRequest, newKey } from './acme/certificate-request.ts'
+import { type ChainExpectation, type CheckedChain, checkChain } from './acme/chain.ts'
+import type { DnsHook } from './dns-hook.ts'
+
+/** Dependencies of issuance. */
+export interface IssuingDeps {
+  store: Store
+  acme: Acme
+  /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */
+  seal: SecretBox
+  /** Milliseconds since 1970. */
+  clock: () => number
+  log: Log
+  /** For names that can only be proven by DNS. */
+  hook?: DnsHook | undefined
+  /**
+   * The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`.
+   */
+  own: readonly string[]
+  /** Certificate format; default X.509 (RFC 5280). */
+  codec?: CertificateCodec
+}
+
+/** Creates and reads keys, requests and chains in PEM. */
+export interface CertificateCodec {
+  newKey(): string
+  request(names: readonly string[], key: string): Promise<{ csr: Uint8Array }>
+  check(chain: string, expected: ChainExpectation): CheckedChain
+  id(chain: string): Promise<string | undefined>
+}
+
+export const x509Codec: CertificateCodec = {
+  newKey,
+  request: certificateRequest,
+  check: checkChain,
+  id: certificateId,
+}
+
+/** Prefix of the lease names. */
+export const LEASE_PREFIX = 'certificate '
+
+/**
+ * Lease duration in milliseconds, longer than processing a name takes. After a crash another process
+ * continues when it expires.
+ */
+export const LEASE_DURATION_MS = 10 * 60_000
+
+export function leaseName(name: string): string {
+  return `${LEASE_PREFIX}${name}`
+}

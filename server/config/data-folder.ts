@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Paths of the embedded engines. */
+export interface DataFolder {
+  database: string
+  blobs: string
+  mail: string
+  /** For archives that are too large for memory. */
+  spool: string
+  /** The service's secret, created once. */
+  secret: string
+}
+
+/** What earlier versions may have created readable by all users. */
+const PRIVATE = ['slipway.db', 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'mail', 'spool']
+
+/** Creates the folder. Safe when two processes do it concurrently. */
+export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
+  const spool = join(folder, 'spool')
+  mkdirSync(spool, { recursive: true, mode: 0o700 })
+  for (const name of PRIVATE) closeToOthers(join(folder, name))
+  return {
+    database: join(folder, 'slipway.db'),
+    blobs: join(folder, 'blobs'),
+    mail: join(folder, 'mail'),
+    spool,
+    secret: givenSecret || readOrCreateSecret(folder),
+  }
+}
+
+/** Takes the access of users outside the group away, where there is any. */
+function closeToOthers(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o007) === 0) return
+  try {
+    chmodSync(path, mode & 0o770)
+  } catch (error) {
+    // Only the owner may; another user's files are that user's decision.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
+}
+
+/**
+ * The secret in its file; linking a complete file into place lets only one of several processes create it.
+ */
+function readOrCreateSecret(folder: string): string {
+  const file = join(folder, 'secret')
+  const known = readIfExists(file)
+  if (known !== undefined) return known
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
+  }
+  return readIfExists(file)!
+}
+
+function readIfExists(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,262 @@
+import { X509Certificate } from 'node:crypto'
+import { Resolver } from 'node:dns'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import type { ReserveSize } from '../blobs/disk-reserve.ts'
+
+const MAX_RESERVE_BYTES = 2 ** 44
+const MAX_RESERVE_PERCENT = 90
+
+/** One row of the table of settings. `read` parses a value or throws a description of the allowed values. */
+export interface Setting<T> {
+  name: string
+  fallback: T
+  /** Shown in the list of settings in place of a default. */
+  without?: string
+  read(text: string): T
+  secret?: true
+  means: string
+}
+
+export function text(name: string, fallback: string, means: string): Setting<string> {
+  return { name, fallback, means, read: (given) => given }
+}
+
+export function integer(
+  name: string,
+  fallback: number,
+  [least, most]: [number, number],
+  means: string,
+): Setting<number> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+      if (!(value >= least && value <= most))
+        throw new Error(`it must be a whole number from ${least} to ${most}`)
+      return value
+    },
+  }
+}
+
+/** A string setting that is empty by default. */
+function optionalText(name: string, means: string, read: (given: string) => string): Setting<string> {
+  return { name, fallback: '', means, read }
+}
+
+/** A setting that is undefined by default. */
+export function optional<T>(
+  { fallback: _, ...setting }: Setting<T>,
+  without: string,
+): Setting<T | undefined> {
+  return { ...setting, fallback: undefined, without }
+}
+
+/**
+ * Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the
+ * system.
+ */
+export function dnsServers(name: string, means: string): Setting<readonly string[]> {
+  return {
+    name,
+    fallback: [],
+    means,
+    read(given) {
+      const servers = given.split(',').map((one) => one.trim())
+      const resolver = new Resolver()
+      try {
+        if (servers.some((server) => /:0+$/.test(server))) throw new Error('nobody listens there')
+        resolver.setServers(servers)
+      } catch {
+        throw new Error(
+          'it must be addresses with or without a port: 192.0.2.1,127.0.0.1:5353,[2001:db8::1]:53',
+        )
+      }
+      return servers
+    },
+  }
+}
+
+/** Bytes, or percent of a disk. */
+export function bytesOrPercent(name: string, means: string): Setting<ReserveSize> {
+  return {
+    name,
+    fallback: { bytes: 0 },
+    means,
+    read(given) {
+      if (/^\d{1,15}$/.test(given) && Number(given) <= MAX_RESERVE_BYTES) return { bytes: Number(given) }
+      const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
+      if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
+      throw new Error(
+        `it must be bytes from 0 to ${MAX_RESERVE_BYTES}, or percent from 0% to ${MAX_RESERVE_PERCENT}%`,
+      )
+    },
+  }
+}
+
+export function mailAddress(name: string, means: string): Setting<string> {
+  return optionalText(name, means, (given) => {
+    if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
+    return given
+  })
+}
+
+/** An origin, without a trailing slash. */
+export function origin(name: string, means: string): Setting<string> {
+  const { read, ...setting } = address(name, means, ['http:', 'https:'])
+  return {
+    ...setting,
+    read(given) {
+      const url = new URL(read(given))
+      if (url.href !== `${url.origin}/`) throw new Error('it must not have a path, a query, a # or a user')
+      return given.replace(/\/$/, '')
+    },
+  }
+}
+
+export function sender(name: string, means: string): Setting<string> {
+  return optionalText(name, means, (given) => {
+    if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
+      throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
+    return given
+  })
+}
+
+export function address(name: string, means: string, schemes: string[], fallback = ''): Setting<string> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const url = URL.parse(given)
+      if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
+        throw new Error(
+          `it must be an address that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+        )
+      }
+      return given
+    },
+  }
+}
+
+export function hostName(name: string, fallback: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const host = given.toLowerCase()
+      if (
+        host.length > 190 ||
+        !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host)
+      ) {
+        throw new Error('it must be a host name, without a scheme or a port')
+      }
+      return host
+    },
+  }
+}
+
+export function secret(name: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    secret: true,
+    read(given) {
+      if (given.length < 32) throw new Error('it must have at least 32 characters')
+      return given
+    },
+  }
+}
+
+export function oneOf<T extends string>(
+  name: string,
+  fallback: NoInfer<T>,
+  allowed: readonly T[],
+  means: string,
+): Setting<T> {
+  return {
+    name,
+    fallback,
+    means,
+    read(given) {
+      const value = allowed.find((one) => one === given)
+      if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
+      return value
+    },
+  }
+}
+
+/** The path of a readable file. */
+export function file(name: string, means: string): Setting<string> {
+  return optionalText(name, means, (given) => {
+    if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
+    return given
+  })
+}
+
+/** The path of a PEM file with a certificate. */
+export function certificateFile(name: string, means: string): Setting<string> {
+  const setting = file(name, means)
+  return {
+    ...setting,
+    read(given) {
+      const path = setting.read(given)
+      try {
+        new X509Certificate(readFileSync(path))
+      } catch {
+        throw new Error('it must be a file with a certificate in PEM')
+      }
+      return path
+    },
+  }
+}
+
+/** Names of environment variables, separated by commas; none of the service's own, which may be secrets. */
+export function variableNames(name: string, means: string): Setting<readonly string[]> {
+  return {
+    name,
+    fallback: [],
+    means,
+    read(given) {
+      const names = given.split(',').map((one) => one.trim())
+      if (names.some((one) => !/^[A-Za-z_]\w*$/.test(one) || one.startsWith('SLIPWAY_')))
+        throw new Error('it must be names of environment variables, separated by commas, none of SLIPWAY_…')
+      return names
+    },
+  }
+}
+
+/** The absolute path of an executable file. */
+export function program(name: string, means: string): Setting<string> {
+  return optionalText(name, means, (given) => {
+    if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+      throw new Error('it must be the whole path of a program that can be run')
+    return given
+  })
+}
+
+export function base64url(name: string, means: string): Setting<string> {
+  return {
+    name,
+    fallback: '',
+    means,
+    secret: true,
+    read(given) {
+      if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')
+      return given
+    },
+  }
+}
+
+function isFile(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}

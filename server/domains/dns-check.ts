@@ -1,0 +1,175 @@
+import type { DomainRow } from '../store/schema.ts'
+import type { Dns, DnsRecords } from './dns/dns.ts'
+import { proofName } from './name.ts'
+
+/** What DNS returned, as stored and shown; null where the lookup failed. */
+export interface DnsFindings {
+  /** The alias targets, or the addresses. */
+  pointing: string[] | null
+  texts: string[] | null
+  /** Whether each record has the required value; null where the lookup failed. */
+  right: { pointing: boolean | null; text: boolean | null }
+}
+
+/** Whether a record is proven, and if not, a message with the found and expected values. */
+export type CheckVerdict =
+  | { is: 'there' }
+  | { is: 'missing'; words: string }
+  /** `ours`: the lookup of the service's own name failed, not that of the domain. */
+  | { is: 'unclear'; words: string; ours: boolean }
+
+/** The result of checking both records of a name (spec 5.3). */
+export interface CheckResult {
+  pointing: CheckVerdict
+  text: CheckVerdict
+  found: DnsFindings
+  /** Every TXT value that was found. */
+  texts: readonly string[]
+}
+
+const MAX_STORED_VALUES = 20
+const MAX_VALUE_LENGTH = 300
+const MAX_LISTED_VALUES = 4
+
+/** A longer value is never a verification token, and reading all of it would take too long. */
+const MAX_PROOF_LENGTH = 255
+
+const PRESENT: CheckVerdict = { is: 'there' }
+
+/** Checks both records of a name. Never throws; bounded like the DNS lookups. */
+export async function checkRecords(
+  dns: Dns,
+  { domain, proof }: Pick<DomainRow, 'domain' | 'proof'>,
+  proxyHost: string,
+): Promise<CheckResult> {
+  const [place, texts] = await Promise.all([
+    checkPointing(dns, domain, proxyHost),
+    dns.txt(proofName(domain)),
+  ])
+  const text = checkText(domain, proof, texts)
+  const right = { pointing: toRight(place.verdict), text: toRight(text) }
+  return {
+    pointing: place.verdict,
+    text,
+    found: { pointing: place.found, texts: toFindings(texts), right },
+    texts: texts.values,
+  }
+}
+
+/** The TXT values at a name; undefined when the lookup failed. */
+export async function lookUpTexts(dns: Dns, domain: string): Promise<readonly string[] | undefined> {
+  const { values, error } = await dns.txt(proofName(domain))
+  return error === undefined ? values : undefined
+}
+
+/** Whether a token is among TXT values, also with the quotes and spaces that some DNS forms keep. */
+export function hasProof(texts: readonly string[], proof: string): boolean {
+  return texts.some(
+    (text) => text.length <= MAX_PROOF_LENGTH && text.replace(/^[\s"]+|[\s"]+$/g, '') === proof,
+  )
+}
+
+/**
+ * A name points here by its aliases or, since a root domain has none, by having no other addresses than
+ * `proxyHost`.
+ */
+async function checkPointing(
+  dns: Dns,
+  domain: string,
+  proxyHost: string,
+): Promise<{ verdict: CheckVerdict; found: string[] | null }> {
+  const [aliases, addresses] = await Promise.all([dns.cname(domain), dns.addresses(domain)])
+  const found = aliases.values.length > 0 ? toFindings(aliases) : toFindings(addresses)
+  if (aliases.values.includes(proxyHost)) return { verdict: PRESENT, found }
+  const expected = await dns.addresses(proxyHost)
+  const verdict = comparePointing(domain, proxyHost, { aliases, addresses, expected: expected.values })
+  const isPartly = addresses.values.some((address) => expected.values.includes(address))
+  const isKnown = expected.values.length > 0 && (expected.error === undefined || !isPartly)
+  const ours = verdict.is !== 'there' && !isKnown
+  return { verdict: ours ? checkOwnAddresses(verdict.words, proxyHost, expected) : verdict, found }
+}
+
+function comparePointing(
+  domain: string,
+  proxyHost: string,
+  {
+    aliases,
+    addresses,
+    expected,
+  }: { aliases: DnsRecords; addresses: DnsRecords; expected: readonly string[] },
+): CheckVerdict {
+  const here = addresses.values.filter((address) => expected.includes(address))
+  const trouble = addresses.error ?? aliases.error
+  if (addresses.error === undefined && here.length > 0 && here.length === addresses.values.length)
+    return PRESENT
+  const target = aliases.values.at(-1)
+  const alias = target && `${domain} is an alias of ${sanitizeValue(target)}, expected ${proxyHost}`
+  if (trouble !== undefined) {
+    const { is, words, ours } = unclear(target ?? domain, aliases.error ?? trouble)
+    return { is, words: alias ? `${alias}; and ${words}` : words, ours }
+  }
+  if (alias) return missing(alias)
+  if (addresses.values.length === 0)
+    return missing(`${domain} has no record that leads here, expected ${proxyHost}`)
+  const found = `${domain} has the ${plural('address', addresses.values)} ${formatValues(addresses.values)}`
+  const only = here.length > 0 ? 'only those' : 'those'
+  return missing(`${found}, expected ${only} of ${proxyHost}: ${formatValues(expected)}`)
+}
+
+/** Without the addresses of the service the result is unknown, which is not an error of the domain. */
+function checkOwnAddresses(words: string, proxyHost: string, { error }: DnsRecords): CheckVerdict {
+  const why = error === undefined ? 'has no addresses' : `could not be looked up: ${sanitizeValue(error)}`
+  const ours = `${proxyHost}, where it has to lead, ${why}, which whoever runs this service has to mend`
+  return { is: 'unclear', words: `${words}; and ${ours}`, ours: true }
+}
+
+function checkText(domain: string, proof: string, { values, error }: DnsRecords): CheckVerdict {
+  if (hasProof(values, proof)) return PRESENT
+  const name = proofName(domain)
+  if (error !== undefined) return unclear(name, error)
+  if (values.length === 0) return missing(`${name} has no TXT record, expected "${proof}"`)
+  const quoted = formatValues(values.map((value) => `"${value}"`))
+  return missing(`${name} has the TXT ${plural('value', values)} ${quoted}, expected "${proof}"`)
+}
+
+function toRight({ is }: CheckVerdict): boolean | null {
+  return is === 'unclear' ? null : is === 'there'
+}
+
+function missing(words: string): CheckVerdict {
+  return { is: 'missing', words }
+}
+
+function unclear(name: string, trouble: string): CheckVerdict & { is: 'unclear' } {
+  return {
+    is: 'unclear',
+    words: `${sanitizeValue(name)} could not be looked up: ${sanitizeValue(trouble)}`,
+    ours: false,
+  }
+}
+
+function toFindings({ values, error }: DnsRecords): string[] | null {
+  if (error !== undefined && values.length === 0) return null
+  return values.slice(0, MAX_STORED_VALUES).map(sanitizeValue)
+}
+
+/** Some of the values, for a message. */
+function formatValues(values: readonly string[]): string {
+  const some = values.slice(0, MAX_LISTED_VALUES).map((value) => sanitizeValue(value))
+  const more = values.length - some.length
+  return more > 0 ? `${some.join(', ')} and ${more} more` : some.join(', ')
+}
+
+/**
+ * DNS content is untrusted, and terminals show it: removes control characters and direction marks and limits
+ * the length.
+ */
+function sanitizeValue(value: string): string {
+  const short = value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value
+  return short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\ufffd')
+}
+
+function plural(noun: string, values: readonly string[]): string {
+  if (values.length === 1) return noun
+  return noun === 'address' ? 'addresses' : `${noun}s`
+}

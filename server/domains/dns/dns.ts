@@ -1,0 +1,27 @@
+/**
+ * The current records of a name. Results are cached no longer than their TTL in the queried servers.
+ *
+ * - `values` is empty when DNS reports that there is nothing: no such name, or no such record.
+ * - `error` is set when the lookup failed: a time-out, a server failure, or an invalid or oversized
+ *   response. It is a short clause for a person, such as "the DNS servers of example.com do not answer", and
+ *   must not be treated as a negative result.
+ * - Never throws, and never takes longer than ten seconds or keeps more than 64 KiB of a response.
+ */
+export interface DnsRecords {
+  values: readonly string[]
+  error?: string
+}
+
+export interface Dns {
+  /**
+   * The CNAME chain of a name, hop by hop (lower case, no trailing dot): empty when it is no alias. At most 8
+   * hops; a loop is an error.
+   */
+  cname(name: string): Promise<DnsRecords>
+
+  /** A and AAAA records of the name or of its alias target, in canonical form, sorted. */
+  addresses(name: string): Promise<DnsRecords>
+
+  /** TXT records, the strings of each joined (RFC 7208, 3.3): at most 100. */
+  txt(name: string): Promise<DnsRecords>
+}

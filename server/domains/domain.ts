@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../client/wire.ts'
+import { requireOwner } from '../accounts/authorization.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { AccountRow, DomainRow } from '../store/schema.ts'
+import type { Queries } from '../store/store.ts'
+import { parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
+import { toDomainRecord } from './record.ts'
+import { removeDomain } from './status.ts'
+import { DomainVerifier, type DomainVerifierOptions } from './verifier.ts'
+import { DomainWatchers, type DomainWatchersOptions, type WatchedBy, type WatchListener } from './watch.ts'
+
+interface DomainsOptions extends DomainVerifierOptions, Pick<DomainWatchersOptions, 'pollIntervalMs'> {
+  siteDomain: string
+  baseUrl: string
+}
+
+/** Custom domains of each plan (spec 8.2); a root domain and its `www` on one site count as one. */
+export const MAX_DOMAINS = { free: 1, hobby: 5 }
+
+/**
+ * Maximum number of names reserved for an account, per domain of its plan: each had a certificate, and the
+ * CA's limits apply to all accounts together.
+ */
+const RESERVATIONS_PER_DOMAIN = 10
+
+/**
+ * Custom domains of an account: from the required DNS records to the name that is served (spec 4.11 and 5.3).
+ */
+export class DomainService implements Disposable {
+  readonly #options: DomainsOptions
+  readonly #verifier: DomainVerifier
+  readonly #watchers: DomainWatchers
+  /** Names that no account can add. */
+  readonly #own: readonly string[]
+
+  constructor(options: DomainsOptions) {
+    const { siteDomain, proxyHost, baseUrl } = options
+    this.#options = options
+    this.#verifier = new DomainVerifier(options)
+    this.#watchers = new DomainWatchers({
+      ...options,
+      records: (rows, all) => this.#records(rows, all),
+      verify: (row) => this.#verifier.verifyNow(row),
+    })
+    this.#own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
+  }
+
+  async list(account: AccountRow): Promise<DomainList> {
+    const rows = await this.#options.store.read.domains.byAccount(account.id)
+    return { domains: await this.#records(rows, rows) }
+  }
+
+  /** Checks the records before it returns, unless they were checked a moment ago. */
+  async check(account: AccountRow, typed: string): Promise<DomainRecord> {
+    const { read } = this.#options.store
+    const row = await read.domains.find(account.id, parseHostName(typed))
+    if (!row) throw domainNotFound()
+    const checked = await this.#verifier.verifyNow(row)
+    if (!checked) throw domainNotFound()
+    if (checked.status === 'active') await this.#options.certificates?.retry(checked.domain)
+    return this.#record(checked)
+  }
+
+  /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere or already added. */
+  async add(account: AccountRow, typed: string, slug: string): Promise<DomainRecord> {
+    const { store, clock } = this.#options
+    const domain = await parseDomain(typed, this.#own)
+    requireOwner(await store.read.sites.bySlug(slug), account, clock())
+    const previousOwner = await this.#findOwnerWithoutProof(account, domain)
+    const counterpart = await wwwCounterpart(domain)
+    const row = await store.write('durable', async (tx) => {
+      const now = clock()
+      requireOwner(await tx.sites.bySlug(slug), account, now)
+      const mine = await tx.domains.find(account.id, domain)
+      if (mine) throw domainExists(mine)
+      const active = await tx.domains.active(domain)
+      if (active && active.proof !== previousOwner?.proof) throw domainTaken(domain)
+      const primary = counterpart && (await tx.domains.find(account.id, counterpart))
+      const isSecond = primary && primary.slug === slug && primary.primary_domain === null
+      if (!isSecond) await assertDomainLimit(tx, account)
+      const reservation = await tx.domains.reservation(domain, now)
+      const isKept = reservation?.account_id === account.id
+      if (!isKept) await assertReservationLimit(tx, account, now)
+      const proof = isKept ? reservation.proof : newProof()
+      const primary_domain = isSecond ? counterpart : null
+      const row = newRow({ domain, account_id: account.id, slug, proof, primary_domain, created_at: now })
+      await tx.domains.insert(row)
+      return row
+    })
+    return this.#record(row)
+  }
+
+  /**
+   * An active name is reserved for the account for a week, so that it can be added again with the same state.
+   */
+  async remove(account: AccountRow, typed: string): Promise<DeleteDomainResponse> {
+    const { store, clock, certificates } = this.#options
+    const domain = parseHostName(typed)
+    await store.write('durable', async (tx) => {
+      const row = await tx.domains.find(account.id, domain)
+      if (!row) throw domainNotFound()
+      await removeDomain(tx, row, clock(), certificates)
+    })
+    return { domain, deleted: true }
+  }
+
+  /**
+   * Notifies of changes of a domain; returns a function that stops it. See `domain/following.ts` for its time
+   * limit and capacity.
+   */
+  async watch(by: WatchedBy, typed: string, listener: WatchListener): Promise<() => void> {
+    const row = await this.#options.store.read.domains.find(by.account.id, parseHostName(typed))
+    if (!row) throw domainNotFound()
+    return this.#watchers.watch(by, row, listener)
+  }
+
+  /** Disconnects all watchers and accepts no new ones; resolves when their work has ended. */
+  endWatching(): Promise<void> {
+    return this.#watchers.end()
+  }
+
+  /** Checks due names; returns how many became active or pending. */
+  verifyDue(): Promise<number> {
+    return this.#verifier.verifyDue()
+  }
+
+  /** Starts no further due checks, so that the job ends with those in progress. */
+  [Symbol.dispose](): void {
+    this.#verifier.stop()
+  }
+
+  /**
+   * The row of another account that has the name but has lost its TXT record: the next account that proves it
+   * can take it.
+   */
+  async #findOwnerWithoutProof(account: AccountRow, domain: string): Promise<DomainRow | undefined> {
+    const active = await this.#options.store.read.domains.active(domain)
+    if (!active || active.account_id === account.id) return undefined
+    return (await this.#verifier.hasLostProof(active, account.id)) ? active : undefined
+  }
+
+  async #record(row: DomainRow): Promise<DomainRecord> {
+    const rows = await this.#options.store.read.domains.byAccount(row.account_id)
+    const [record] = await this.#records([row], rows)
+    return record!
+  }
+
+  /** `all` are the rows of their accounts. */
+  async #records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]> {
+    const { proxyHost, certificates } = this.#options
+    const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)
+    const known = (active.length > 0 && (await certificates?.statuses(active))) || new Map()
+    const names = Map.groupBy(all, (row) => row.account_id)
+    return Promise.all(
+      rows.map((row) => {
+        const own = new Set(names.get(row.account_id)?.map(({ domain }) => domain))
+        return toDomainRecord(row, { proxyHost, own, certificates: known })
+      }),
+    )
+  }
+}
+
+async function assertDomainLimit(tx: Queries, account: AccountRow): Promise<void> {
+  const allowed = MAX_DOMAINS[account.plan]
+  if ((await tx.domains.count(account.id)) < allowed) return
+  const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
+  throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
+}
+
+async function assertReservationLimit(tx: Queries, account: AccountRow, now: number): Promise<void> {
+  const most = RESERVATIONS_PER_DOMAIN * MAX_DOMAINS[account.plan]
+  if ((await tx.domains.countReservations(account.id, now)) < most) return
+  const sentence = `${most} removed domains are kept for you for 7 days each: until then, only these can be added again`
+  throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
+}
+
+/** Checked at once: the previous owner may have left the records in place. */
+function newRow(
+  given: Pick<DomainRow, 'domain' | 'account_id' | 'slug' | 'proof' | 'primary_domain' | 'created_at'>,
+): DomainRow {
+  return {
+    ...given,
+    status: 'pending',
+    reason: null,
+    verified_at: null,
+    checked_at: null,
+    pending_since: given.created_at,
+    found: null,
+    proven_since: null,
+    failing_since: null,
+    next_check_at: given.created_at,
+    slow: 0,
+  }
+}
+
+function newProof(): string {
+  return `slipway-${randomBytes(16).toString('hex')}`
+}
+
+function domainExists({ domain, slug }: DomainRow): ApiError {
+  return new ApiError(
+    'DOMAIN_TAKEN',
+    `You have ${domain} already, on the site ${slug}; remove it there first`,
+  )
+}
+
+function domainTaken(domain: string): ApiError {
+  const remedy = `If you control its DNS, remove the TXT record of that account at ${proofName(domain)}; then add ${domain} once more`
+  return new ApiError('DOMAIN_TAKEN', `${domain} is active for another account. ${remedy}`)
+}
+
+function domainNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such domain in this account')
+}

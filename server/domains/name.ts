@@ -1,0 +1,87 @@
+import { domainToASCII } from 'node:url'
+import { type ApiError, validationError } from '../lib/errors.ts'
+
+const MAX_NAME_LENGTH = 253
+/** Prefix of the name of the TXT record (spec 5.3). */
+const PROOF_LABEL = '_slipway.'
+const MAX_NAME_LENGTH_WITH_PROOF = MAX_NAME_LENGTH - PROOF_LABEL.length
+
+/**
+ * The parts of a name: `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is
+ * empty.
+ */
+export interface NameParts {
+  label: string
+  root: string
+}
+
+/** Normalizes a typed host name to lower-case IDNA A-labels. VALIDATION_ERROR when it is not a host name. */
+export function parseHostName(typed: string): string {
+  const name = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
+  // `domainToASCII` would take the host of a URL and ignore the rest.
+  if (/[/?#\\]/.test(typed) || !isHostName(name))
+    throw invalidDomain('must be a host name such as www.example.com')
+  return name
+}
+
+/**
+ * The same for a name to be added. VALIDATION_ERROR also for names that cannot be custom domains: IP
+ * addresses, single labels, public suffixes, and the service's `own` names and names below them.
+ */
+export async function parseDomain(typed: string, own: readonly string[]): Promise<string> {
+  const { parse } = await import('tldts')
+  const domain = parseHostName(typed)
+  const parsed = parse(domain, { allowPrivateDomains: true })
+  if (parsed.isIp) throw invalidDomain('must be a host name, not an IP address')
+  if (!domain.includes('.')) throw invalidDomain('must have at least two labels, such as example.com')
+  if (parsed.domain === null) throw invalidDomain(`must be a name of your own; ${domain} is a public suffix`)
+  if (own.some((name) => domain === name || domain.endsWith(`.${name}`)))
+    throw invalidDomain('must be a name of your own, not one of this service')
+  if (domain.length > MAX_NAME_LENGTH_WITH_PROOF) {
+    const limit = `must have at most ${MAX_NAME_LENGTH_WITH_PROOF} characters`
+    throw invalidDomain(`${limit}, so that a name in DNS has room for ${PROOF_LABEL} before it`)
+  }
+  return domain
+}
+
+export async function splitName(domain: string): Promise<NameParts> {
+  const { parse } = await import('tldts')
+  const { domain: root, subdomain } = parse(domain, { allowPrivateDomains: true })
+  return { label: subdomain ?? '', root: root ?? domain }
+}
+
+/** The `www` name of a root domain, or the root domain of a `www` name; null for other names. */
+export async function wwwCounterpart(domain: string): Promise<string | null> {
+  const { label, root } = await splitName(domain)
+  if (label === 'www') return root
+  return label === '' && domain.length + 4 <= MAX_NAME_LENGTH_WITH_PROOF ? `www.${domain}` : null
+}
+
+/**
+ * The registrable domain that the service and its sites have in common: browsers let the sites set cookies for it. Undefined
+ * when they have none, when sites live at a public suffix, and on localhost.
+ */
+export async function findSharedDomain(serviceHost: string, siteDomain: string): Promise<string | undefined> {
+  if (siteDomain === 'localhost' || siteDomain.endsWith('.localhost')) return undefined
+  const { getDomain } = await import('tldts')
+  const [service, site] = [serviceHost, `any.${siteDomain}`].map((host) =>
+    getDomain(host, { allowPrivateDomains: true }),
+  )
+  return service !== null && service === site ? service : undefined
+}
+
+/** The name of the TXT record of a domain (spec 5.3). */
+export function proofName(domain: string): string {
+  return PROOF_LABEL + domain
+}
+
+/** RFC 1123, 2.1: labels of letters, digits and hyphens, at most 63 characters each and 253 in all. */
+function isHostName(name: string): boolean {
+  return (
+    name.length <= MAX_NAME_LENGTH && /^(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*$/.test(name)
+  )
+}
+
+function invalidDomain(message: string): ApiError {
+  return validationError([{ field: 'domain', message }])
+}

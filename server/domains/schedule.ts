@@ -1,0 +1,101 @@
+import type { DomainRow } from '../store/schema.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Check intervals of a pending name by the time it has been pending. */
+const PENDING_INTERVALS_MS: readonly [under: number, every: number][] = [
+  [10 * MINUTE_MS, 10 * SECOND_MS],
+  [HOUR_MS, MINUTE_MS],
+  [6 * HOUR_MS, 5 * MINUTE_MS],
+  [48 * HOUR_MS, 30 * MINUTE_MS],
+  [9 * DAY_MS, DAY_MS],
+]
+
+const ACTIVE_INTERVAL_MS = 12 * HOUR_MS
+const JITTER = 0.1
+
+/** Two checks at least this far apart must find both records. */
+export const MIN_CONFIRMATION_GAP_MS = 3 * SECOND_MS
+const CONFIRMATION_DELAY_MS = 4 * SECOND_MS
+
+/** How long an active name may fail to point here before it becomes pending. */
+export const GRACE_PERIOD_MS = DAY_MS
+
+/** How long a deleted name is reserved for its account. */
+export const RESERVATION_MS = 7 * DAY_MS
+
+/** Minimum interval between two checks on request. */
+export const MIN_CHECK_INTERVAL_MS = 3 * SECOND_MS
+
+/** Interval for a name with slow or silent DNS servers, so that others have room. */
+const SLOW_INTERVAL_MS = MINUTE_MS
+
+/** Check interval of a pending name while its owner watches it. */
+const WATCHED_INTERVAL_MS = 10 * SECOND_MS
+
+/** Later than any check that a correct clock plans. */
+export const MAX_PLAN_AHEAD_MS = 2 * DAY_MS
+
+/**
+ * Time of the next check of a pending name: often at first, then less; null when it has been pending too
+ * long. `slowly`: DNS was slow or failed.
+ */
+export function nextPendingCheck(since: number, now: number, slowly = false): number | null {
+  const age = now - since
+  const step = PENDING_INTERVALS_MS.find(([under]) => age < under)
+  return step ? now + Math.max(step[1], slowly ? SLOW_INTERVAL_MS : 0) : null
+}
+
+/**
+ * Time of the next check while the owner watches: as planned or sooner; never when the name is not pending.
+ */
+export function nextWatchedCheck(
+  {
+    status,
+    checked_at,
+    next_check_at,
+    slow,
+  }: Pick<DomainRow, 'status' | 'checked_at' | 'next_check_at' | 'slow'>,
+  now: number,
+): number {
+  if (status !== 'pending') return Number.POSITIVE_INFINITY
+  // A check in the future was made before the clock was set back.
+  if (checked_at === null || checked_at > now) return now
+  return Math.min(
+    next_check_at ?? Number.POSITIVE_INFINITY,
+    checked_at + (slow === 1 ? SLOW_INTERVAL_MS : WATCHED_INTERVAL_MS),
+  )
+}
+
+/**
+ * The new start of the pending time after the owner requested a check of an expired name: daily for two days.
+ */
+export function restartedAt(now: number): number {
+  return now - 7 * DAY_MS
+}
+
+/** Time of the second check of a name whose records were first found at `since`. */
+export function nextConfirmation(since: number): number {
+  return since + CONFIRMATION_DELAY_MS
+}
+
+/** Time of the next check of an active name: every twelve hours with jitter. */
+export function nextActiveCheck(now: number, random: () => number): number {
+  return Math.round(now + ACTIVE_INTERVAL_MS * (1 + JITTER * (2 * random() - 1)))
+}
+
+/**
+ * Time of the next check of an active name that fails since then: every hour, and at the end of the grace
+ * period.
+ */
+export function nextFailingCheck(since: number, now: number): number {
+  return Math.min(now + HOUR_MS, Math.max(since + GRACE_PERIOD_MS, now + MINUTE_MS))
+}
+
+/** Time of the next check of an active name whose lookup failed. */
+export function nextUnclearCheck(now: number): number {
+  return now + HOUR_MS
+}

@@ -1,0 +1,230 @@
+import { forEachConcurrent } from '../lib/concurrency.ts'
+import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { Log } from '../lib/log.ts'
+import type { DomainRow } from '../store/schema.ts'
+import type { Durability, Store, WriteTransaction } from '../store/store.ts'
+import type { Dns } from './dns/dns.ts'
+import { type CheckResult, checkRecords, hasProof, lookUpTexts } from './dns-check.ts'
+import { MAX_PLAN_AHEAD_MS, MIN_CHECK_INTERVAL_MS, restartedAt } from './schedule.ts'
+import { activate, type DomainCertificates, deactivate } from './status.ts'
+import { nextState } from './transition.ts'
+
+export interface DomainVerifierOptions {
+  store: Store
+  dns: Dns
+  clock: () => number
+  log: Log
+  /** Spec `{proxy_host}`. */
+  proxyHost: string
+  certificates?: DomainCertificates | undefined
+  random?: () => number
+  /** A monotonic clock in milliseconds that measures the duration of checks. */
+  stopwatch?: () => number
+}
+
+/** Names checked per run of the job, and concurrently. */
+const MAX_NAMES_PER_RUN = 200
+const MAX_CONCURRENT_CHECKS = 20
+
+/**
+ * Names that take longer than this (milliseconds) have a few slots of their own, so that they do not delay
+ * the others.
+ */
+const SLOW_CHECK_MS = 2000
+const MAX_SLOW_NAMES_PER_RUN = 10
+
+/** Checks in progress on request: over all accounts, and those of one account. */
+const MAX_REQUESTED_CHECKS = { all: 32, each: 8 }
+
+/** Delay of the next check after an error of the service itself (milliseconds). */
+const RETRY_AFTER_FAILURE_MS = 60_000
+
+/** Interval of the log entries about a failed lookup of the service's own name (milliseconds). */
+const WARNING_INTERVAL_MS = 3_600_000
+
+/** A change of a status, for the log. */
+interface StatusChange {
+  becomes: DomainRow['status']
+  reason: DomainRow['reason'] | undefined
+  /** The account that had the name before. */
+  takenFrom: string | undefined
+}
+
+/** Checks names in DNS, when they are due and on request, and applies the result. */
+export class DomainVerifier {
+  readonly #options: DomainVerifierOptions
+  /** Checks in progress on request, by name. */
+  readonly #inFlight = new Map<string, Promise<DomainRow | undefined>>()
+  readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)
+  #stopped = false
+  #warnedAt = -Infinity
+
+  constructor(options: DomainVerifierOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The row after a check; the current row when it was checked a moment ago or too many checks are in
+   * progress. Undefined when it was deleted.
+   */
+  async verifyNow(row: DomainRow): Promise<DomainRow | undefined> {
+    const { clock } = this.#options
+    const since = row.checked_at === null ? Infinity : Math.abs(clock() - row.checked_at)
+    if (since < MIN_CHECK_INTERVAL_MS) return row
+    const name = `${row.account_id} ${row.domain}`
+    const inFlight = this.#inFlight.get(name)
+    if (inFlight) return inFlight
+    if (!this.#shares.hasRoom(row.account_id)) return row
+    const isGivenUp = row.status === 'pending' && row.next_check_at === null
+    const look = this.#shares.run(row.account_id, () =>
+      this.#verifyStillDue(isGivenUp ? { ...row, pending_since: restartedAt(clock()) } : row),
+    )
+    this.#inFlight.set(name, look)
+    return look.finally(() => this.#inFlight.delete(name))
+  }
+
+  /** Whether the TXT record of a row is gone for sure, for an account that asks. UNAVAILABLE when too many ask. */
+  async hasLostProof({ domain, proof }: DomainRow, accountId: string): Promise<boolean> {
+    const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
+    return texts !== undefined && !hasProof(texts, proof)
+  }
+
+  /** Starts no further due checks. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Checks a bounded number of due names; returns how many became active or pending. */
+  async verifyDue(): Promise<number> {
+    let changed = 0
+    const look = async (row: DomainRow) => {
+      if (this.#stopped) return
+      try {
+        if (await this.#verify(row)) changed++
+      } catch (error) {
+        await this.#postpone(row, error)
+      }
+    }
+    const [quick, slow] = [
+      await this.#findDue(MAX_NAMES_PER_RUN, false),
+      await this.#findDue(MAX_SLOW_NAMES_PER_RUN, true),
+    ]
+    await Promise.all([
+      forEachConcurrent(MAX_CONCURRENT_CHECKS, quick, look),
+      forEachConcurrent(MAX_SLOW_NAMES_PER_RUN, slow, look),
+    ])
+    return changed
+  }
+
+  #findDue(limit: number, slow: boolean): Promise<DomainRow[]> {
+    const { store, clock } = this.#options
+    const now = clock()
+    return store.read.domains.due(now, { limit, slow, beyond: now + MAX_PLAN_AHEAD_MS })
+  }
+
+  async #verifyStillDue(row: DomainRow): Promise<DomainRow | undefined> {
+    await this.#verify(row)
+    return this.#options.store.read.domains.find(row.account_id, row.domain)
+  }
+
+  /** Returns whether the name became active or pending: only that must be flushed to the disk. */
+  async #verify(row: DomainRow): Promise<boolean> {
+    const { dns, proxyHost, clock, store, log, stopwatch = () => performance.now() } = this.#options
+    const [began, start] = [clock(), stopwatch()]
+    const result = await checkRecords(dns, row, proxyHost)
+    const slow = stopwatch() - start >= SLOW_CHECK_MS
+    if (result.pointing.is === 'unclear' && result.pointing.ours) this.#warn(result.pointing.words)
+    const conclude = (durability: Durability) =>
+      store.write(durability, async (tx) => {
+        const found = await tx.domains.find(row.account_id, row.domain)
+        if (!found || !isUnchanged(found, row)) return false
+        return this.#applyResult(
+          tx,
+          { ...found, pending_since: row.pending_since },
+          { look: result, began, slow, durability },
+        )
+      })
+    const turn = (await conclude('soft')) ?? (await conclude('durable'))
+    if (!turn) return false
+    const { domain, account_id: account, slug } = row
+    log.info('domain status changed', { domain, slug, account, ...turn })
+    return true
+  }
+
+  /** False when the status does not change, undefined when the result must be applied durably. */
+  async #applyResult(
+    tx: WriteTransaction,
+    row: DomainRow,
+    {
+      look,
+      began,
+      slow,
+      durability,
+    }: { look: CheckResult; began: number; slow: boolean; durability: Durability },
+  ): Promise<StatusChange | false | undefined> {
+    const { clock, certificates, random = Math.random } = this.#options
+    const now = clock()
+    const { domain, account_id: account } = row
+    const currentOwner = ofAnother(account, await tx.domains.active(domain))
+    const reservation = ofAnother(account, await tx.domains.reservation(domain, now))
+    const { nextStatus, changes } = nextState(row, look, {
+      began,
+      now,
+      slow,
+      currentOwner,
+      reservation,
+      random,
+    })
+    if (nextStatus === row.status) {
+      await tx.domains.update(row, { pending_since: row.pending_since, ...changes })
+      return false
+    }
+    if (durability === 'soft') return undefined
+    if (nextStatus === 'active') await activate(tx, row, changes, { now, rival: currentOwner, certificates })
+    else await deactivate(tx, row, changes, certificates)
+    return {
+      becomes: nextStatus,
+      reason: changes.reason,
+      takenFrom: nextStatus === 'active' ? currentOwner?.account_id : undefined,
+    }
+  }
+
+  /** A name whose check always fails must not delay the others. */
+  async #postpone(row: DomainRow, error: unknown): Promise<void> {
+    const { log, store, clock } = this.#options
+    const { domain, account_id: account } = row
+    log.error('DNS check of a domain failed; will retry', { domain, account, error })
+    try {
+      const next_check_at = clock() + RETRY_AFTER_FAILURE_MS
+      await store.write('soft', async (tx) => {
+        const found = await tx.domains.find(account, domain)
+        if (found && isUnchanged(found, row)) await tx.domains.update(row, { next_check_at })
+      })
+    } catch (error) {
+      log.error('rescheduling a domain check failed', { domain, account, error })
+    }
+  }
+
+  #warn(problem: string): void {
+    const { log, clock, proxyHost } = this.#options
+    if (Math.abs(clock() - this.#warnedAt) < WARNING_INTERVAL_MS) return
+    this.#warnedAt = clock()
+    log.warn('DNS lookup of the proxy host failed; custom domains cannot be verified', { proxyHost, problem })
+  }
+}
+
+/**
+ * A check says nothing about a row that changed its status, was added again or was deleted in the meantime.
+ */
+function isUnchanged(one: DomainRow, other: DomainRow): boolean {
+  const said = ({ status, slug, proof, created_at }: DomainRow) =>
+    JSON.stringify([status, slug, proof, created_at])
+  return said(one) === said(other)
+}
+
+function ofAnother<Row extends { account_id: string }>(
+  account: string,
+  row: Row | undefined,
+): Row | undefined {
+  return row?.account_id === account ? undefined : row
+}

@@ -1,0 +1,256 @@
+import type { DomainRecord } from '../../client/wire.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { hashToken } from '../lib/tokens.ts'
+import type { AccountRow, DomainRow } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
+import { nextWatchedCheck } from './schedule.ts'
+
+/** The credential of a watcher: the session of a browser, or the account's key. */
+export interface WatchedBy {
+  account: AccountRow
+  sessionToken: string | undefined
+  /** The caller's address. */
+  address: string
+}
+
+/** Events of a watched domain. */
+export interface WatchListener {
+  /** The current record: at once, then after every change. */
+  record(record: DomainRecord): void
+  /** Heartbeat: nothing has changed for a while. */
+  heartbeat(): void
+  /** The domain no longer belongs to the account; `end` follows. */
+  removed(): void
+  /** No more events. */
+  end(): void
+}
+
+export interface DomainWatchersOptions {
+  store: Store
+  clock: () => number
+  log: Log
+  /** The records of `rows`; `all` are the rows of their accounts. */
+  records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]>
+  /** Checks a name in DNS now, within the bounds of any check. */
+  verify(row: DomainRow): Promise<unknown>
+  /** Milliseconds between two polls of the store, for all watchers. */
+  pollIntervalMs?: number
+}
+
+interface DomainWatcher {
+  account: AccountRow
+  /** See `network`. */
+  network: string
+  sessionHash: string | undefined
+  domain: string
+  since: number
+  /** The last record that was sent, and the time of the last event. */
+  lastSent: string
+  lastSentAt: number
+  listener: WatchListener
+}
+
+const MAX_WATCHERS = 200
+const MAX_WATCHERS_PER_ACCOUNT = 5
+
+/** Followers from one network, so that many accounts of one caller leave room for others. */
+const MAX_OF_NETWORK = 50
+
+const POLL_INTERVAL_MS = 2000
+
+/** By the service's clock: the interval of heartbeats, and how long a watcher may stay. */
+const HEARTBEAT_INTERVAL_MS = 20_000
+const MAX_WATCH_MS = 15 * 60_000
+
+/** Concurrent DNS checks for watchers, and the number per account and hour. */
+const MAX_CONCURRENT_CHECKS = 10
+const MAX_CHECKS_PER_HOUR = 180
+const MAX_COUNTED_ACCOUNTS = 10_000
+const HOUR_MS = 3_600_000
+
+/**
+ * The watchers of domains in this process. One timer and one query serve all of them, whichever process makes
+ * a change. Pending names are checked sooner while they are watched.
+ */
+export class DomainWatchers {
+  readonly #options: DomainWatchersOptions
+  readonly #watchers = new Set<DomainWatcher>()
+  readonly #checks = new Map<string, Promise<void>>()
+  /** Checks per account in this hour. */
+  readonly #checksThisHour = new Map<string, number>()
+  #hour = 0
+  #timer: NodeJS.Timeout | undefined
+  #current: Promise<void> | undefined
+  #ended = false
+
+  constructor(options: DomainWatchersOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends events of a row's domain; returns a function that stops it. Ends after 15 minutes and when the
+   * watcher's credential is no longer valid. RATE_LIMITED and UNAVAILABLE when there are too many watchers.
+   */
+  async watch(
+    { account, sessionToken, address }: WatchedBy,
+    row: DomainRow,
+    listener: WatchListener,
+  ): Promise<() => void> {
+    const { store, clock, records } = this.#options
+    const all = await store.read.domains.byAccounts([account.id])
+    const [record] = await records([row], all)
+    this.#admit(account, rateLimitSubnet(address))
+    const now = clock()
+    const follower: DomainWatcher = {
+      account,
+      network: rateLimitSubnet(address),
+      sessionHash: sessionToken === undefined ? undefined : hashToken(sessionToken),
+      domain: row.domain,
+      since: now,
+      lastSent: JSON.stringify(record),
+      lastSentAt: now,
+      listener,
+    }
+    this.#watchers.add(follower)
+    listener.record(record!)
+    this.#accelerateChecks([row])
+    this.#schedule()
+    return () => void this.#watchers.delete(follower)
+  }
+
+  /** Disconnects all watchers and accepts no new ones; resolves when their work has ended. */
+  async end(): Promise<void> {
+    this.#ended = true
+    clearTimeout(this.#timer)
+    for (const follower of [...this.#watchers]) this.#release(follower)
+    await Promise.all([this.#current, ...this.#checks.values()])
+  }
+
+  #admit(account: AccountRow, callerNetwork: string): void {
+    const own = [...this.#watchers].filter((follower) => follower.account.id === account.id)
+    if (own.length >= MAX_WATCHERS_PER_ACCOUNT) {
+      const sentence = `An account can follow ${MAX_WATCHERS_PER_ACCOUNT} domains at a time; close one of the others`
+      throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: 60 })
+    }
+    const fromNetwork = [...this.#watchers].filter((follower) => follower.network === callerNetwork)
+    if (this.#ended || this.#watchers.size >= MAX_WATCHERS || fromNetwork.length >= MAX_OF_NETWORK) {
+      const sentence = 'Too many domains are being followed at the moment; look at this one now and then'
+      throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+    }
+  }
+
+  #schedule(): void {
+    if (this.#ended || this.#timer || this.#watchers.size === 0) return
+    this.#timer = setTimeout(() => {
+      this.#current = this.#tick().finally(() => {
+        this.#timer = undefined
+        this.#schedule()
+      })
+    }, this.#options.pollIntervalMs ?? POLL_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#poll()
+    } catch (error) {
+      this.#options.log.error('reading watched domains failed; will retry', { error })
+    }
+  }
+
+  async #poll(): Promise<void> {
+    const { store, clock, records } = this.#options
+    const followers = [...this.#watchers]
+    const isSignedIn = await this.#signedIn(followers)
+    const all = await store.read.domains.byAccounts([...new Set(followers.map(({ account }) => account.id))])
+    const wanted = new Set(followers.map(watchKey))
+    const rows = all.filter((row) => wanted.has(rowKey(row)))
+    const found = await records(rows, all)
+    const known = new Map(rows.map((row, index) => [rowKey(row), found[index]!]))
+    const now = clock()
+    for (const follower of followers) {
+      if (!this.#watchers.has(follower)) continue
+      const record = known.get(watchKey(follower))
+      if (isSignedIn(follower)) this.#send(follower, record, now)
+      if (!isSignedIn(follower) || !record || Math.abs(now - follower.since) >= MAX_WATCH_MS)
+        this.#release(follower)
+    }
+    this.#accelerateChecks(rows)
+  }
+
+  /** Whether the credential of each watcher is still valid. */
+  async #signedIn(followers: readonly DomainWatcher[]): Promise<(follower: DomainWatcher) => boolean> {
+    const { store, clock } = this.#options
+    const rows = await store.read.accounts.byIds([...new Set(followers.map(({ account }) => account.id))])
+    const accounts = new Map(rows.map((row) => [row.id, row]))
+    const hashes = followers.flatMap(({ sessionHash }) => sessionHash ?? [])
+    const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
+    return ({ account, sessionHash }) => {
+      const now = accounts.get(account.id)
+      if (!now || now.leaving_since !== null) return false
+      return sessionHash === undefined ? now.key_hash === account.key_hash : sessions.has(sessionHash)
+    }
+  }
+
+  #send(follower: DomainWatcher, record: DomainRecord | undefined, now: number): void {
+    const { listener, lastSent, lastSentAt } = follower
+    if (!record) return void listener.removed()
+    const text = JSON.stringify(record)
+    if (text === lastSent && Math.abs(now - lastSentAt) < HEARTBEAT_INTERVAL_MS) return
+    follower.lastSentAt = now
+    follower.lastSent = text
+    if (text === lastSent) listener.heartbeat()
+    else listener.record(record)
+  }
+
+  #release(follower: DomainWatcher): void {
+    if (this.#watchers.delete(follower)) follower.listener.end()
+  }
+
+  /** The names with the oldest check come first. */
+  #accelerateChecks(rows: readonly DomainRow[]): void {
+    const now = this.#options.clock()
+    const due = rows.filter((row) => nextWatchedCheck(row, now) <= now)
+    for (const row of due.toSorted((one, other) => (one.checked_at ?? 0) - (other.checked_at ?? 0))) {
+      const name = rowKey(row)
+      if (this.#ended || this.#checks.size >= MAX_CONCURRENT_CHECKS) return
+      if (this.#checks.has(name) || !this.#tryCountCheck(row.account_id, now)) continue
+      this.#checks.set(
+        name,
+        this.#startCheck(row).finally(() => this.#checks.delete(name)),
+      )
+    }
+  }
+
+  async #startCheck(row: DomainRow): Promise<void> {
+    const { verify, log } = this.#options
+    try {
+      await verify(row)
+    } catch (error) {
+      const { domain, account_id: account } = row
+      log.error('DNS check of a watched domain failed', { domain, account, error })
+    }
+  }
+
+  /** Counts a check of an account; false beyond its limit, so that watching does not keep DNS busy. */
+  #tryCountCheck(account: string, now: number): boolean {
+    const hour = Math.floor(now / HOUR_MS)
+    if (hour !== this.#hour) this.#checksThisHour.clear()
+    this.#hour = hour
+    const looks = this.#checksThisHour.get(account) ?? 0
+    if (looks >= MAX_CHECKS_PER_HOUR || (looks === 0 && this.#checksThisHour.size >= MAX_COUNTED_ACCOUNTS))
+      return false
+    this.#checksThisHour.set(account, looks + 1)
+    return true
+  }
+}
+
+function watchKey({ account, domain }: DomainWatcher): string {
+  return `${account.id} ${domain}`
+}
+
+function rowKey({ account_id, domain }: DomainRow): string {
+  return `${account_id} ${domain}`
+}

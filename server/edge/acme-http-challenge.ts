@@ -1,0 +1,40 @@
+import { hostName } from '../lib/host-name.ts'
+import type { Store } from '../store/store.ts'
+import type { EdgeRequest } from './request.ts'
+import { canonicalize } from './resolve/paths.ts'
+import type { EdgeResponse } from './response.ts'
+
+const PREFIX = '/.well-known/acme-challenge/'
+
+/** Whether the request may be an ACME HTTP-01 validation (RFC 8555, 8.3). */
+export function isChallenge(path: string): boolean {
+  return path.startsWith(PREFIX)
+}
+
+const VALIDATION = /^\/\.well-known\/(?:acme-challenge|pki-validation)(?:\/|$)/
+const [DOT, PERCENT] = [0x2e, 0x25] as const
+
+/**
+ * Whether a CA takes what is found there for proof that its client controls the host (RFC 8555, 8.3; CA/Browser Forum
+ * Baseline Requirements, 3.2.2.4.18). Publishers control their custom domains, and none of the hosts of the service.
+ */
+export function isValidation(path: string): boolean {
+  const first = path.charCodeAt(1)
+  if (first !== DOT && first !== PERCENT) return false
+  return VALIDATION.test(canonicalize(path) ?? '')
+}
+
+/** The response to the validation; undefined when no such challenge is pending for the name. */
+export async function respondToChallenge(
+  { read }: Store,
+  { host, target }: EdgeRequest,
+  now: number,
+): Promise<EdgeResponse | undefined> {
+  const token = target.path.slice(PREFIX.length)
+  const rows = await read.acme.challenge('http-01', hostName(host), now)
+  const row = rows.find((one) => one.token === token)
+  if (!row) return undefined
+  const body = Buffer.from(row.key_authorization)
+  const headers = ['Content-Type', 'application/octet-stream', 'Content-Length', String(body.length)]
+  return { status: 200, headers: [...headers, 'Cache-Control', 'no-store'], body }
+}

@@ -1,0 +1,115 @@
+import type { Blobs } from '../../blobs/blobs.ts'
+import type { MemoryReservation } from '../../lib/client-memory.ts'
+import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import type { BlobSlice } from '../response.ts'
+import { ChunkReader } from './chunk-reader.ts'
+
+/**
+ * Files up to this many bytes are cached as a whole; larger ones in chunks, when they are requested again.
+ */
+const MAX_BUFFERED_FILE_BYTES = 256 * 1024
+
+/** Measured: what a buffer takes in memory beside its bytes. */
+const BUFFER_BYTES = 400
+
+/** Concurrent reads of small files; further ones are streamed like large files. */
+const MAX_CONCURRENT_READS = 256
+
+/** Number of recently requested large files. */
+const MAX_REMEMBERED_REQUESTS = 1000
+
+/** File contents: from the cache, otherwise from the blobs. */
+export class BodyCache {
+  readonly #blobs: Blobs
+  readonly #budget: MemoryBudget
+  readonly #cache: SecondChanceCache<Buffer>
+  readonly #reads = new Map<string, Promise<Buffer | undefined>>()
+  /** A file that is downloaded once must not evict files that many request. */
+  readonly #requestedOnce = new Set<string>()
+
+  constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
+    this.#blobs = blobs
+    this.#budget = budget
+    this.#cache = new SecondChanceCache(budget)
+  }
+
+  /** The requested bytes, when they are cached as a whole. */
+  peek(content: BlobSlice): Buffer | undefined {
+    if (content.size > MAX_BUFFERED_FILE_BYTES) return undefined
+    const bytes = this.#cache.get(cacheKey(content))
+    return bytes && slice(bytes, content)
+  }
+
+  /**
+   * The bytes that are wanted or pieces of them, which the caller has to close; undefined when they are not there. What
+   * pieces read ahead counts against `memory`.
+   */
+  async open(content: BlobSlice, memory?: MemoryReservation): Promise<Buffer | ChunkReader | undefined> {
+    const reading = this.#reads.get(cacheKey(content))
+    if (content.size > MAX_BUFFERED_FILE_BYTES || (!reading && this.#reads.size >= MAX_CONCURRENT_READS))
+      return this.#openChunks(content, memory)
+    const bytes = this.peek(content)
+    if (bytes) return bytes
+    const whole = await (reading ?? this.#read(content))
+    return whole && slice(whole, content)
+  }
+
+  async #openChunks(
+    content: BlobSlice,
+    memory: MemoryReservation | undefined,
+  ): Promise<ChunkReader | undefined> {
+    const name = cacheKey(content)
+    const { hash, encoding } = content
+    const keeps = this.#wasRequestedBefore(name) && content.size <= this.#budget.limit / 4
+    const source = {
+      peek: (number: number) => this.#cache.get(`${name}:${number}`),
+      onRead: (number: number, bytes: Buffer) => {
+        if (keeps) this.#cache.set(`${name}:${number}`, bytes, bytes.length + BUFFER_BYTES)
+      },
+      read: (start: number, end: number) => this.#blobs.read(hash, { encoding, range: { start, end } }),
+    }
+    const pieces = new ChunkReader(content, source, memory)
+    let isThere = false
+    try {
+      isThere = await pieces.begin()
+    } finally {
+      if (!isThere) pieces.close()
+    }
+    return isThere ? pieces : undefined
+  }
+
+  /** Whether a large file was requested recently. */
+  #wasRequestedBefore(name: string): boolean {
+    if (this.#requestedOnce.has(name)) return true
+    this.#requestedOnce.add(name)
+    if (this.#requestedOnce.size > MAX_REMEMBERED_REQUESTS)
+      this.#requestedOnce.delete(this.#requestedOnce.values().next().value!)
+    return false
+  }
+
+  #read(content: BlobSlice): Promise<Buffer | undefined> {
+    const name = cacheKey(content)
+    const reading = this.#load(content).finally(() => this.#reads.delete(name))
+    this.#reads.set(name, reading)
+    return reading
+  }
+
+  /** Content of another length is treated as absent: it is not what was published. */
+  async #load(content: BlobSlice): Promise<Buffer | undefined> {
+    const bytes = await this.#blobs.bytes(content.hash, content.encoding)
+    if (bytes?.length !== content.size) return undefined
+    this.#cache.set(cacheKey(content), bytes, content.size + BUFFER_BYTES)
+    return bytes
+  }
+}
+
+function cacheKey({ hash, encoding }: BlobSlice): string {
+  return encoding === undefined ? hash : `${hash}.${encoding}`
+}
+
+/** A small part is copied, so that a client that does not read it holds on to no more. */
+function slice(bytes: Buffer, { range }: BlobSlice): Buffer {
+  if (!range) return bytes
+  const part = bytes.subarray(range.start, range.end + 1)
+  return 2 * part.length < bytes.length ? Buffer.from(part) : part
+}

@@ -1,0 +1,42 @@
+import type { NamedCount, SiteStats } from '../analytics/stats-buffer.ts'
+import type { RequestLike } from '../lib/client-ip.ts'
+import type { RequestHeaders } from './visit-headers.ts'
+
+/** Characters of the User-Agent that distinguish visitors. */
+const MAX_USER_AGENT_LENGTH = 300
+
+/**
+ * The client of a connection: clients repeat themselves at the same site, and then nothing must be computed.
+ */
+export class ClientTracker {
+  /** The site where it was last counted, and its headers then. */
+  site: SiteStats | undefined
+  headers: RequestHeaders | undefined
+  /** Whether it was counted there as a visitor. */
+  isCounted = false
+  /** The counter of the referring page. */
+  referrer: NamedCount | undefined
+  readonly #socket: RequestLike['socket']
+  #fingerprint: string | undefined
+
+  constructor(socket: RequestLike['socket']) {
+    this.#socket = socket
+  }
+
+  /** Switches to this site and these headers. */
+  switchTo(counts: SiteStats, headers: RequestHeaders): void {
+    if (headers === this.headers && counts === this.site) return
+    if (headers !== this.headers) this.#fingerprint = undefined
+    this.site = counts
+    this.headers = headers
+    this.isCounted = false
+    this.referrer = undefined
+  }
+
+  /** The client's fingerprint: kept in memory only, until it is hashed. */
+  fingerprint(addressOf: (call: RequestLike) => string): string {
+    const headers = this.headers ?? {}
+    this.#fingerprint ??= `${addressOf({ socket: this.#socket, headers })}\n${headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''}`
+    return this.#fingerprint
+  }
+}

@@ -1,0 +1,84 @@
+import { rateLimitSubnet } from '../../lib/client-ip.ts'
+import type { Queries, Store } from '../../store/store.ts'
+
+/**
+ * Wrong passwords that are taken (contract, "Serving", 7): by network a minute, by network and site an hour, by site an hour.
+ * So one network cannot close a site's form for the others. Right ones cost as much work, and any visitor can have a site to be
+ * right at.
+ */
+const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: 60_000 }
+const AN_HOUR_FROM_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: 3_600_000 }
+const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: 3_600_000 }
+
+/** A counter of attempts within one window. */
+interface AttemptWindow {
+  key: string
+  start: number
+  end: number
+  maxWrong: number
+  maxRight: number
+}
+
+/** Permission for one attempt. */
+export interface Attempt {
+  windows: readonly AttemptWindow[]
+}
+
+/**
+ * Limits password attempts, exactly over all processes: each is counted before it is verified, and a right
+ * one is subtracted again. Attempts in progress count as wrong until they succeed.
+ */
+export class AttemptLimiter {
+  readonly #store: Store
+  readonly #clock: () => number
+
+  constructor({ store, clock }: { store: Store; clock: () => number }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Permission to try, or the time to wait. */
+  async begin(address: string, slug: string): Promise<Attempt | { retryAfterSeconds: number }> {
+    const now = this.#clock()
+    const windows = [
+      toWindow(`address:${rateLimitSubnet(address)}`, PER_MINUTE, now),
+      toWindow(`site:${slug}:${rateLimitSubnet(address)}`, AN_HOUR_FROM_NETWORK, now),
+      toWindow(`site:${slug}`, PER_HOUR, now),
+    ]
+    // A read costs far less than a write, and most attempts come from callers over the limit.
+    const full =
+      (await findFullWindow(this.#store.read, windows)) ??
+      (await this.#store.write('soft', async (tx) => {
+        const full = await findFullWindow(tx, windows)
+        if (!full) for (const { key, start } of windows) await tx.counters.add(`guess:${key}`, start)
+        return full
+      }))
+    return full ? { retryAfterSeconds: Math.max(1, Math.ceil((full.end - now) / 1000)) } : { windows }
+  }
+
+  /** The password was right, so the attempt does not count. */
+  async reset({ windows }: Attempt): Promise<void> {
+    await this.#store.write('soft', async (tx) => {
+      for (const { key, start } of windows) await tx.counters.add(`right:${key}`, start)
+    })
+  }
+}
+
+function toWindow(key: string, { milliseconds, ...limits }: typeof PER_MINUTE, now: number): AttemptWindow {
+  const start = Math.floor(now / milliseconds) * milliseconds
+  return { key, start, end: start + milliseconds, ...limits }
+}
+
+/** The full window that lasts longest, if any. */
+async function findFullWindow(
+  { counters }: Queries,
+  windows: readonly AttemptWindow[],
+): Promise<AttemptWindow | undefined> {
+  for (const window of windows.toReversed()) {
+    const { key, start, maxWrong, maxRight } = window
+    const right = await counters.value(`right:${key}`, start)
+    const wrong = (await counters.value(`guess:${key}`, start)) - right
+    if (wrong >= maxWrong || right >= maxRight) return window
+  }
+  return undefined
+}

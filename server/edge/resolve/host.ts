@@ -1,0 +1,73 @@
+import { isIPv4 } from 'node:net'
+import { hostName } from '../../lib/host-name.ts'
+import type { CacheSlot } from '../../lib/loading-cache.ts'
+import { isSlug } from '../../sites/slug.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+
+/**
+ * The target of a Host header. `service` is the API with its pages; `unknown` a name below the site domain
+ * that no site can have.
+ */
+export type Host =
+  | { kind: 'service' }
+  | { kind: 'site'; slug: string; at: CacheSlot }
+  | { kind: 'version'; slug: string; versionId: string }
+  | { kind: 'domain'; domain: string }
+  | { kind: 'unknown' }
+
+const API_HOST: Host = { kind: 'service' }
+const UNKNOWN_HOST: Host = { kind: 'unknown' }
+
+/** A version id, two hyphens and the slug; a slug has no two hyphens in a row. */
+const VERSION_LABEL = /^([0-9abcdefghjkmnpqrstvwxyz]{26})--(.+)$/
+
+/** Maximum number of cached headers: a few megabytes. */
+const MAX_CACHED_HOSTS = 20_000
+const MAX_CACHED_HOST_LENGTH = 100
+
+const DOMAIN_PATTERN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
+
+/** Parses Host headers (contract, "Serving"), ignoring case, port and a trailing dot. */
+export class Hosts {
+  readonly #apiHost: string
+  readonly #siteSuffix: string
+  readonly #cache = new Map<string, Host>()
+
+  constructor(addresses: UrlBuilder) {
+    this.#apiHost = hostName(new URL(addresses.base).host)
+    this.#siteSuffix = `.${addresses.siteDomain.toLowerCase()}`
+  }
+
+  /** IP addresses and single labels belong to the service: machines of a local network use them. */
+  read(header: string | undefined): Host {
+    if (header === undefined) return API_HOST
+    const known = this.#cache.get(header)
+    if (known) return known
+    const host = this.#parse(header)
+    if (header.length > MAX_CACHED_HOST_LENGTH) return host
+    if (this.#cache.size >= MAX_CACHED_HOSTS) this.#cache.clear()
+    this.#cache.set(header, host)
+    return host
+  }
+
+  /** Whether it is the name of {base_url} and not another name of the service. */
+  isApiHost(header: string): boolean {
+    return hostName(header) === this.#apiHost
+  }
+
+  #parse(header: string): Host {
+    const name = hostName(header)
+    if (name === this.#apiHost) return API_HOST
+    if (name.endsWith(this.#siteSuffix)) return parseSiteLabel(name.slice(0, -this.#siteSuffix.length))
+    if (!name.includes('.') || name.startsWith('[') || isIPv4(name)) return API_HOST
+    if (name === this.#siteSuffix.slice(1) || name.length > 253 || !DOMAIN_PATTERN.test(name))
+      return UNKNOWN_HOST
+    return { kind: 'domain', domain: name }
+  }
+}
+
+function parseSiteLabel(label: string): Host {
+  if (isSlug(label)) return { kind: 'site', slug: label, at: {} }
+  const [, versionId, slug] = VERSION_LABEL.exec(label) ?? []
+  return versionId && slug && isSlug(slug) ? { kind: 'version', slug, versionId } : UNKNOWN_HOST
+}

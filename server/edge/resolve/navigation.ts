@@ -1,0 +1,21 @@
+import { mediaType } from '../../../client/sdk/media-type.ts'
+import type { RequestHeaders } from '../visit-headers.ts'
+
+const UNKNOWN = mediaType('file')
+
+/** The request headers that `isNavigation` depends on, for `Vary`. */
+export const NAVIGATION_HEADERS = 'Accept, Sec-Fetch-Mode'
+
+/**
+ * Whether a browser navigates to a page, in contrast to a page or program that fetches data (Fetch Metadata).
+ */
+export function isNavigation({ accept, 'sec-fetch-mode': mode }: RequestHeaders): boolean {
+  if (mode !== undefined) return mode === 'navigate'
+  return accept === undefined || /(?:^|[\s,])(?:text\/(?:html|\*)|\*\/\*)/i.test(accept)
+}
+
+/** Whether a path ends in a known file extension, so that it names a file and not a page. */
+export function hasExtension(path: string): boolean {
+  const [, extension] = /\.([^./]+)$/.exec(path) ?? []
+  return extension !== undefined && mediaType(`file.${extension}`) !== UNKNOWN
+}

@@ -1,0 +1,194 @@
+import { ENCODINGS } from '../../blobs/encoding.ts'
+import type { SiteRules } from '../../site-rules/site-rules.ts'
+import type { StoredFile } from '../../sites/manifest.ts'
+import type { HeadMetadata, RenderedIndex } from '../../sites/page-metadata/rendered-document.ts'
+import type { GeneratedPage } from '../respond/pages/generated-page.ts'
+import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
+import { RedirectResponse } from '../respond/redirect-response.ts'
+import { type FileType, ServedFile, type Sizes, toFileType } from '../respond/served-file.ts'
+import { SiteHeaders } from '../respond/site-headers.ts'
+import { SiteRedirects } from '../respond/site-redirects.ts'
+import { basename, dirname, encodePath, toHref, toNfc } from './paths.ts'
+import type { Policy } from './policy.ts'
+
+/** The site's 404 page for a folder. */
+export interface NotFound {
+  kind: 'missing'
+  page: ServedFile | undefined
+}
+
+/** The route table of a version: every path and its response. */
+export interface RouteTable {
+  /** By canonical path. */
+  entries: ReadonlyMap<string, ServedFile | RedirectResponse>
+  /** The root when no file is there. */
+  root: GeneratedPage | RedirectResponse | undefined
+  /** Names of the previous version, until a time in milliseconds since 1970. */
+  previousFiles: { entries: ReadonlyMap<string, ServedFile>; until: number } | undefined
+  /** By folder, with its slash. */
+  notFoundPages: ReadonlyMap<string, NotFound>
+  /** Length of the longest folder in `notFoundPages`. */
+  maxFolderLength: number
+  redirects: SiteRedirects | undefined
+  headers: SiteHeaders | undefined
+  /** The response to navigations to unknown paths, with `spaMode`. */
+  fallback: ServedFile | undefined
+  /** Estimated memory in bytes, including the responses when every file was requested. */
+  bytes: number
+}
+
+/** A version and what determines how it is served. */
+export interface SiteInput {
+  files: readonly StoredFile[]
+  policy: Policy
+  rules?: SiteRules | undefined
+  /** Replaces the root document. */
+  renderedIndex?: RenderedIndex | undefined
+  /** Stored encodings, by hash. */
+  encodings?: ReadonlyMap<string, Sizes>
+  /** The previous version, and until when its files are served. */
+  previousFiles?: { files: readonly StoredFile[]; until: number } | undefined
+  metadata: HeadMetadata
+  /** The public URL of a file, by its name. */
+  toUrl: (name: string) => string
+  spaMode?: boolean
+}
+
+/** Parsed as rules, never served (contract, "Serving", 1). */
+const RULE_FILES = new Set(['_headers', '_redirects'])
+
+/** `/page.html` is also `/page`; `.html` and `..html` have no such name. */
+const HTML_EXTENSION = /(?<!\/\.{0,2})\.html$/
+
+const INDEX = 'index.html'
+const NOT_FOUND_PAGE = '404.html'
+
+/**
+ * Builds the route table of a version (contract, "Serving", 2): exact names first, then a folder's slash and
+ * its index, then a page without `.html`. The manifest's names are unique after NFC; each is found as
+ * published and in NFC.
+ */
+export function buildRouteTable(published: SiteInput): RouteTable {
+  const { policy, rules, previousFiles, spaMode } = published
+  const files = buildServedFiles(published)
+  const entries = buildEntries(files, policy)
+  const text = plainTextView(files)
+  if (text) entries.set(text.path, text)
+  const notFoundPages = buildNotFoundPages(files)
+  const table = {
+    entries,
+    root: entries.has('/') ? undefined : fallbackIndex(files, published),
+    previousFiles: previousFiles && {
+      entries: buildPreviousEntries(previousFiles.files, published, entries),
+      until: previousFiles.until,
+    },
+    notFoundPages,
+    maxFolderLength: Math.max(0, ...[...notFoundPages.keys()].map((folder) => folder.length)),
+    redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
+    headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy) : undefined,
+    fallback: spaMode ? findFile(entries, '/') : undefined,
+  }
+  return { ...table, bytes: estimateBytes(table, files.length) }
+}
+
+/** The file at a path, or the index of the folder it redirects to. */
+export function findFile(entries: RouteTable['entries'], path: string): ServedFile | undefined {
+  const entry = entries.get(path) ?? entries.get(toNfc(path))
+  if (entry?.kind !== 'redirection') return entry
+  return findFile(entries, `${path}/`)
+}
+
+function buildServedFiles({ files, renderedIndex, ...published }: SiteInput): ServedFile[] {
+  const make = createFileFactory(published)
+  return files
+    .filter((file) => !RULE_FILES.has(file.path))
+    .map((file) => {
+      if (file.path !== INDEX) return make(file)
+      return make(renderedIndex ? { ...file, hash: renderedIndex.hash, size: renderedIndex.size } : file)
+    })
+}
+
+function createFileFactory({
+  encodings,
+  policy,
+}: Pick<SiteInput, 'encodings' | 'policy'>): (file: StoredFile) => ServedFile {
+  // One object per type instead of per file, to save memory over many sites.
+  const types = new Map<string, FileType>()
+  return (file) => {
+    const type = types.get(file.contentType) ?? toFileType(file.contentType)
+    types.set(file.contentType, type)
+    const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt
+    return new ServedFile({
+      path: encodePath(file.path),
+      file,
+      type,
+      sizes: toSizes(encodings?.get(file.hash!)),
+      modified,
+      policy,
+    })
+  }
+}
+
+/** Undefined when there are no encodings. */
+function toSizes(row: Sizes | undefined): Sizes | undefined {
+  if (!row || ENCODINGS.every((encoding) => row[encoding] === null)) return undefined
+  const { br, zstd, gzip } = row
+  return { br, zstd, gzip }
+}
+
+function buildEntries(
+  files: readonly ServedFile[],
+  policy: Policy,
+): Map<string, ServedFile | RedirectResponse> {
+  const entries = new Map<string, ServedFile | RedirectResponse>()
+  const add = (path: string, entry: ServedFile | RedirectResponse) => {
+    for (const form of [path, toNfc(path)]) if (!entries.has(form)) entries.set(form, entry)
+  }
+  for (const file of files) add(file.path, file)
+  for (const file of files) {
+    if (basename(file.path) !== INDEX) continue
+    const folder = dirname(file.path)
+    add(folder, file)
+    if (folder !== '/') add(folder.slice(0, -1), new RedirectResponse(toHref(folder), 301, policy))
+  }
+  for (const file of files) if (HTML_EXTENSION.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
+  return entries
+}
+
+/** Exact names only: links of pages that are still open. */
+function buildPreviousEntries(
+  files: readonly StoredFile[],
+  published: SiteInput,
+  entries: RouteTable['entries'],
+): Map<string, ServedFile> {
+  const before = new Map<string, ServedFile>()
+  for (const file of buildServedFiles({ ...published, files, renderedIndex: undefined })) {
+    for (const form of [file.path, toNfc(file.path)]) if (!entries.has(form)) before.set(form, file)
+  }
+  return before
+}
+
+function buildNotFoundPages(files: readonly ServedFile[]): Map<string, NotFound> {
+  const pages = files.filter((file) => basename(file.path) === NOT_FOUND_PAGE)
+  return new Map(pages.map((page) => [toNfc(dirname(page.path)), { kind: 'missing', page }]))
+}
+
+/** Measured bytes of a table, of a name in it, of `_headers` per name, and of a listed file. */
+const TABLE_BYTES = 700
+const ENTRY_BYTES = 90
+const RULED_ENTRY_BYTES = 700
+const LISTED_FILE_BYTES = 150
+
+/** Of a file with one response; about 170 without, and 300 for each further response. */
+const FILE_BYTES = 750
+
+function estimateBytes(
+  { entries, previousFiles, redirects, headers, root }: Omit<RouteTable, 'bytes'>,
+  files: number,
+): number {
+  const old = previousFiles?.entries ?? new Map<string, ServedFile>()
+  let bytes = TABLE_BYTES + FILE_BYTES * (files + old.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
+  for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length + (headers ? RULED_ENTRY_BYTES : 0)
+  for (const path of old.keys()) bytes += ENTRY_BYTES + path.length
+  return root?.kind === 'page' ? bytes + LISTED_FILE_BYTES * (files + 20) : bytes
+}

@@ -1,0 +1,101 @@
+import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
+import { hasVariables } from '../../site-rules/redirect-rule.ts'
+import type { EdgeRequest } from '../request.ts'
+import type { GeneratedPage } from '../respond/pages/generated-page.ts'
+import type { RedirectResponse } from '../respond/redirect-response.ts'
+import type { ServedFile } from '../respond/served-file.ts'
+import { hasExtension, isNavigation } from './navigation.ts'
+import { canonicalize, toNfc } from './paths.ts'
+import { findFile, type NotFound, type RouteTable } from './route-table.ts'
+
+/** The result of routing a request. */
+export type Match =
+  | ServedFile
+  | RedirectResponse
+  | GeneratedPage
+  | NotFound
+  /** A missing script or style sheet: HTML in its place would only confuse. */
+  | { kind: 'no asset' }
+  | { kind: 'redirected'; by: RedirectMatch }
+  /** What a navigation gets differs from what other requests for the path get. */
+  | { kind: 'by request'; found: ServedFile | NotFound | { kind: 'no asset' } }
+  | { kind: 'malformed' }
+
+const MALFORMED_MATCH: Match = { kind: 'malformed' }
+const NO_ASSET_MATCH: { kind: 'no asset' } = { kind: 'no asset' }
+const NOT_FOUND_MATCH: NotFound = { kind: 'missing', page: undefined }
+
+const ASSET = /\.(?:[cm]?js|css)$/i
+
+/**
+ * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
+ */
+export function resolve(table: RouteTable, asked: EdgeRequest, now: number): Match {
+  const { path } = asked.target
+  const entry = table.entries.get(path)
+  if (entry && !table.redirects?.hasForced) return entry
+  const spelling = entry ? path : canonicalize(path)
+  if (spelling === undefined) return MALFORMED_MATCH
+  const forced = table.redirects?.matchForced(asked)
+  if (forced) return applyRule(table, forced, spelling)
+  return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, asked, { spelling, now })
+}
+
+/** Finds a name as published, or in NFC. */
+function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | undefined {
+  return entries.get(spelling) ?? entries.get(toNfc(spelling))
+}
+
+/** The result for an unknown path. */
+function resolveMiss(
+  table: RouteTable,
+  asked: EdgeRequest,
+  { spelling, now }: { spelling: string; now: number },
+): Match {
+  const { previousFiles, root, redirects, fallback } = table
+  const rule = redirects?.matchOthers(asked)
+  if (rule && isRedirect(rule)) return { kind: 'redirected', by: rule }
+  const old =
+    previousFiles && now < previousFiles.until ? findEntry(previousFiles.entries, spelling) : undefined
+  if (old) return old
+  if (rule) return applyRule(table, rule, spelling)
+  if (root && spelling === '/') return root
+  if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)
+  return {
+    kind: 'by request',
+    found: isNavigation(asked.headers) ? fallback : findNotFoundPage(table, spelling),
+  }
+}
+
+/** Applies a rule. Files that rewrites name are looked up, but not through rules again. */
+function applyRule(table: RouteTable, by: RedirectMatch, spelling: string): Match {
+  if (isRedirect(by)) return { kind: 'redirected', by }
+  const target = canonicalize(by.to)
+  const file = target === undefined ? undefined : findFile(table.entries, target)
+  if (!file) return findNotFoundPage(table, spelling)
+  if (file.type.isHtml && ASSET.test(spelling) && !isExplicitOverride(by)) return NO_ASSET_MATCH
+  return by.status === 404 ? { kind: 'missing', page: file } : file
+}
+
+function isRedirect({ status }: RedirectMatch): boolean {
+  return status !== 200 && status !== 404
+}
+
+/** Whether a rule names exactly this path with `force`: it is then explicit. */
+function isExplicitOverride({ rule }: RedirectMatch): boolean {
+  return rule.force && !hasVariables(rule)
+}
+
+/** The nearest 404 page upwards. Starts no deeper than the deepest one, however long the path. */
+function findNotFoundPage(table: RouteTable, spelling: string): NotFound | typeof NO_ASSET_MATCH {
+  if (ASSET.test(spelling)) return NO_ASSET_MATCH
+  const path = toNfc(spelling)
+  let end = Math.min(path.length, table.maxFolderLength)
+  while (end > 0) {
+    end = path.lastIndexOf('/', end - 1) + 1
+    const page = table.notFoundPages.get(path.slice(0, end))
+    if (page) return page
+    end--
+  }
+  return NOT_FOUND_MATCH
+}

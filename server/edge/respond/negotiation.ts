@@ -1,0 +1,59 @@
+import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
+
+/** An encoding of a file, or the file itself. */
+export type Coding = Encoding | 'identity'
+
+const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity']
+
+/** Below every weight that a client can send: a coding that is not named is a last resort. */
+const UNLISTED_WEIGHT = 0.0001
+
+/** Maximum number of cached headers: browsers send a handful. */
+const MAX_CACHED_HEADERS = 500
+const MAX_CACHED_HEADER_LENGTH = 200
+
+/** A longer header is treated as if it were absent; browsers send about 25 characters. */
+const MAX_HEADER_CHARACTERS = 1000
+const IDENTITY_ONLY: readonly Coding[] = ['identity']
+
+const parsedHeaders = new Map<string, readonly Coding[]>()
+
+/**
+ * The accepted codings of an Accept-Encoding header in order of preference (RFC 9110, 12.5.3): by weight,
+ * then in our order.
+ */
+export function parseAcceptEncoding(header: string): readonly Coding[] {
+  const remembered = parsedHeaders.get(header)
+  if (remembered) return remembered
+  if (header.length > MAX_HEADER_CHARACTERS) return IDENTITY_ONLY
+  const codings = rankCodings(parseWeights(header))
+  if (header.length > MAX_CACHED_HEADER_LENGTH) return codings
+  if (parsedHeaders.size >= MAX_CACHED_HEADERS) parsedHeaders.clear()
+  parsedHeaders.set(header, codings)
+  return codings
+}
+
+function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
+  const others = weights.get('*')
+  const weight = (coding: Coding) =>
+    weights.get(coding) ?? others ?? (coding === 'identity' ? UNLISTED_WEIGHT : 0)
+  return CODINGS.filter((coding) => weight(coding) > 0).sort((one, two) => weight(two) - weight(one))
+}
+
+function parseWeights(header: string): Map<string, number> {
+  const weights = new Map<string, number>()
+  for (const element of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = element.split(';').map((part) => part.trim())
+    const weight = parseWeight(parameters)
+    if (name !== '' && weight !== undefined) weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
+  }
+  return weights
+}
+
+/** Undefined when the weight is invalid: the coding is then ignored. */
+function parseWeight(parameters: readonly string[]): number | undefined {
+  const weight = parameters.find((parameter) => /^q\s*=/.test(parameter))
+  if (weight === undefined) return 1
+  const [, value] = /^q=(\d+(?:\.\d*)?)$/.exec(weight) ?? []
+  return value === undefined ? undefined : Math.min(1, Number(value))
+}

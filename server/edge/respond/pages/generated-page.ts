@@ -1,0 +1,135 @@
+import { hash } from 'node:crypto'
+import { Html, html } from '../../../lib/html.ts'
+import type { Policy } from '../../resolve/policy.ts'
+import type { EdgeResponse } from '../../response.ts'
+import { baseHeaders } from '../served-file.ts'
+import { THEME } from './theme.ts'
+
+/** Metadata in the head of a generated page. */
+export interface PageHead {
+  title: string
+  description: string | null
+  /** The full URL of an image. */
+  image: string | undefined
+}
+
+/** The content of a generated page. */
+export interface PageContent {
+  head: PageHead
+  css: string
+  /** The directive for the displayed content; nothing else is loaded and nothing runs. */
+  allowedSource?: 'img-src' | 'media-src' | 'frame-src' | undefined
+  body: Html
+}
+
+/** A generated page at the root of a site without a root document, rendered on first use. */
+export class GeneratedPage {
+  readonly #make: () => PageContent
+  readonly #policy: Policy
+  #etag: string | undefined
+  #ok: EdgeResponse | undefined
+  #notModified: EdgeResponse | undefined
+
+  constructor(make: () => PageContent, policy: Policy) {
+    this.#make = make
+    this.#policy = policy
+  }
+
+  get kind(): 'page' {
+    return 'page'
+  }
+
+  /** Milliseconds since 1970. */
+  get modified(): number {
+    return this.#policy.metadataChangedAt.time
+  }
+
+  get etag(): string {
+    this.#etag ??= `"${hash('sha256', this.ok.body!).slice(0, 32)}"`
+    return this.#etag
+  }
+
+  get ok(): EdgeResponse {
+    this.#ok ??= this.#build()
+    return this.#ok
+  }
+
+  get notModified(): EdgeResponse {
+    this.#notModified ??= {
+      status: 304,
+      headers: ['ETag', this.etag, ...baseHeaders(this.#policy)],
+      isPage: true,
+    }
+    return this.#notModified
+  }
+
+  #build(): EdgeResponse {
+    const markup = this.#make()
+    const css = THEME + markup.css
+    const body = Buffer.from(renderDocument(markup, css))
+    const headers = [
+      'Content-Type',
+      'text/html; charset=utf-8',
+      'Content-Length',
+      `${body.length}`,
+      'ETag',
+      `"${hash('sha256', body).slice(0, 32)}"`,
+      'Last-Modified',
+      this.#policy.metadataChangedAt.date,
+      'Content-Security-Policy',
+      securityPolicy(css, markup.allowedSource),
+      ...baseHeaders(this.#policy),
+    ]
+    return { status: 200, headers, body, isPage: true }
+  }
+}
+
+const UNITS = ['kB', 'MB', 'GB', 'TB']
+
+/** Formats bytes: `999 bytes`, `4.2 kB`, `17 MB`. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
+  let value = bytes / 1000
+  let unit = 0
+  while (Math.round(value) >= 1000) {
+    value /= 1000
+    unit++
+  }
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+}
+
+function renderDocument({ head, body }: PageContent, css: string): string {
+  const { title, description, image } = head
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<meta property="og:title" content="${title}">${
+    description === null
+      ? undefined
+      : html`
+<meta name="description" content="${description}">
+<meta property="og:description" content="${description}">`
+  }${
+    image === undefined
+      ? undefined
+      : html`
+<meta property="og:image" content="${image}">
+<meta name="twitter:card" content="summary_large_image">`
+  }
+<style>${new Html(css)}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`.text
+}
+
+function securityPolicy(css: string, shows: PageContent['allowedSource']): string {
+  const style = `style-src 'sha256-${hash('sha256', css, 'base64')}'`
+  const shown = shows === undefined ? [] : [`${shows} 'self'`]
+  return ["default-src 'none'", style, ...shown, "form-action 'none'", "base-uri 'none'"].join('; ')
+}

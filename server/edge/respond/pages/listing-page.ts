@@ -1,0 +1,83 @@
+import { type Html, html } from '../../../lib/html.ts'
+import { basename, decodePath, dirname, toHref } from '../../resolve/paths.ts'
+import type { ServedFile } from '../served-file.ts'
+import { formatSize, type PageContent, type PageHead } from './generated-page.ts'
+
+interface ListedFolder {
+  /** With its slash; empty for the root. */
+  name: string
+  files: Listed[]
+}
+
+interface Listed {
+  /** Decoded once: a sort asks for names many times. */
+  name: string
+  path: string
+  /** Bytes. */
+  size: number
+}
+
+/**
+ * A listing for a site without a document or a single file (contract, "Serving", 5): all files by folder on
+ * one page.
+ */
+export function listingPage(files: readonly ServedFile[], head: PageHead): PageContent {
+  const total = files.reduce((sum, file) => sum + file.size, 0)
+  return {
+    head,
+    css: CSS,
+    body: html`<main>
+<h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
+<p>${files.length} files, ${formatSize(total)}</p>${groupByFolder(files).map(renderFolder)}
+</main>`,
+  }
+}
+
+/** Natural order: `2` before `10`, ignoring case. */
+const nameCollator = new Intl.Collator('en', { numeric: true })
+
+function groupByFolder(files: readonly ServedFile[]): ListedFolder[] {
+  const folders = Map.groupBy(files, ({ path }) => decodePath(dirname(path)))
+  return [...folders]
+    .map(([name, inside]) => ({ name, files: inside.map(listed).sort(compareByPath) }))
+    .sort((one, other) =>
+      nameCollator.compare(one.name.slice(0, MAX_COMPARED), other.name.slice(0, MAX_COMPARED)),
+    )
+}
+
+function listed({ path, size }: ServedFile): Listed {
+  return { name: basename(decodePath(path)), path, size }
+}
+
+/** Characters of a name that decide its place: comparing takes time for each. */
+const MAX_COMPARED = 100
+
+function compareByPath(one: Listed, other: Listed): number {
+  return nameCollator.compare(one.name.slice(0, MAX_COMPARED), other.name.slice(0, MAX_COMPARED))
+}
+
+function renderFolder({ name, files }: ListedFolder): Html {
+  return html`
+<section>${name === '' ? undefined : html`\n<h2>${name}</h2>`}
+<ul>${files.map(renderFile)}
+</ul>
+</section>`
+}
+
+function renderFile({ name, path, size }: Listed): Html {
+  return html`
+<li><a href="${toHref(path)}">${name}</a><span>${formatSize(size)}</span></li>`
+}
+
+const CSS = `
+main{max-width:46rem;margin:0 auto;padding:clamp(1.5rem,6vw,4rem) 1.4rem}
+h1{margin:0 0 .4rem;font-size:1.6rem;line-height:1.25;overflow-wrap:anywhere;text-wrap:balance}
+h2{margin:0;padding:.7rem 1.1rem;font-size:.95rem;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}
+p{margin:0;color:var(--soft);overflow-wrap:anywhere}
+section{margin-top:1.5rem;background:var(--card);border:1px solid var(--line);border-radius:.7rem;overflow:hidden}
+ul{margin:0;padding:0;list-style:none}
+li{display:flex;gap:1rem;justify-content:space-between;padding:.55rem 1.1rem}
+li+li{border-top:1px solid var(--line)}
+a{color:var(--deep);text-underline-offset:.2em;overflow-wrap:anywhere}
+li span{flex:none;color:var(--soft);font-variant-numeric:tabular-nums}
+`

@@ -1,0 +1,62 @@
+import type { HeadMetadata } from '../../../sites/page-metadata/rendered-document.ts'
+import { basename, decodePath, dirname, toHref } from '../../resolve/paths.ts'
+import type { Policy } from '../../resolve/policy.ts'
+import { RedirectResponse } from '../redirect-response.ts'
+import { type ServedFile, toFileType } from '../served-file.ts'
+import { GeneratedPage, type PageHead } from './generated-page.ts'
+import { listingPage } from './listing-page.ts'
+import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
+
+/**
+ * The root of a version without a root document (contract, "Serving", 5): a viewer for its only file,
+ * otherwise a redirect to the first index below, so that relative links work, otherwise a listing.
+ */
+export function fallbackIndex(
+  files: readonly ServedFile[],
+  { policy, ...published }: PageMetadata & { policy: Policy },
+): GeneratedPage | RedirectResponse | undefined {
+  const index = findNearestIndex(files)
+  if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
+  const [file] = files
+  if (!file) return undefined
+  if (files.length > 1)
+    return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy)
+  return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy)
+}
+
+/** The only file of a version as plain text, when its viewer shows it so. */
+export function plainTextView([file, ...others]: readonly ServedFile[]): ServedFile | undefined {
+  if (!file || others.length > 0 || !isTextType(file.type.name)) return undefined
+  const [, charset = 'utf-8'] = /;\s*charset="?([\w-]+)/i.exec(file.type.name) ?? []
+  return file.withType(TEXT_PATH, toFileType(`text/plain; charset=${charset}`))
+}
+
+/** The one nearest to the root, then the first by name. */
+function findNearestIndex(files: readonly ServedFile[]): ServedFile | undefined {
+  const indexes = files.filter(({ path }) => basename(path) === 'index.html')
+  const depth = ({ path }: ServedFile) => path.split('/').length
+  return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
+}
+
+/** What a generated page shows of a site. */
+interface PageMetadata {
+  metadata: HeadMetadata
+  /** The public URL of a file, by its name. */
+  toUrl: (name: string) => string
+}
+
+function buildHead(title: string, { metadata, toUrl }: PageMetadata): PageHead {
+  const { og_image_path: image } = metadata
+  return {
+    title: metadata.title ?? title,
+    description: metadata.description,
+    image: image === null ? undefined : toUrl(image),
+  }
+}
+
+/** An image is its own preview. */
+function singleFileHead(file: ServedFile, published: PageMetadata): PageHead {
+  const head = buildHead(basename(decodePath(file.path)), published)
+  const isImage = /^image\//i.test(file.type.name)
+  return { ...head, image: head.image ?? (isImage ? published.toUrl(decodePath(file.path)) : undefined) }
+}

@@ -1,0 +1,91 @@
+import { type Html, html } from '../../../lib/html.ts'
+import { basename, decodePath, toHref } from '../../resolve/paths.ts'
+import type { ServedFile } from '../served-file.ts'
+import { formatSize, type PageContent, type PageHead } from './generated-page.ts'
+
+/** The path at which the viewer loads a text as text/plain, which every browser shows. */
+export const TEXT_PATH = '/_slipway/text'
+
+/** How a browser can display a file. */
+type MediaKind = 'image' | 'video' | 'audio' | 'frame' | 'text' | 'download'
+
+/** A page for a site that is one file (contract, "Serving", 5): displays it or offers a download. */
+export function viewerPage(file: ServedFile, head: PageHead): PageContent {
+  const name = basename(decodePath(file.path))
+  const kind = mediaKind(file.type.name)
+  const address = toHref(file.path)
+  return {
+    head,
+    css: CSS,
+    allowedSource: ALLOWED_SOURCES[kind],
+    body: html`<header>
+<div><h1>${head.title}</h1>${head.description === null ? undefined : html`<p>${head.description}</p>`}</div>
+<nav><span>${formatSize(file.size)}</span>${
+      kind === 'download' ? undefined : html`<a href="${address}">Open</a>`
+    }<a href="${address}" download="${name}">Download</a></nav>
+</header>
+<main class="${kind}">${renderMedia(kind, address, name)}</main>`,
+  }
+}
+
+/** Whether a viewer displays files of this type as text. */
+export function isTextType(type: string): boolean {
+  return mediaKind(type) === 'text'
+}
+
+const ALLOWED_SOURCES: Record<MediaKind, PageContent['allowedSource']> = {
+  image: 'img-src',
+  video: 'media-src',
+  audio: 'media-src',
+  frame: 'frame-src',
+  text: 'frame-src',
+  download: undefined,
+}
+
+function mediaKind(contentType: string): MediaKind {
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
+  const [group] = type.split('/')
+  if (group === 'image' || group === 'video' || group === 'audio') return group
+  if (/^(?:application\/(?:pdf|xhtml\+xml)|text\/html)$/.test(type)) return 'frame'
+  return /^text\/|[/+](?:json5?|xml|ya?ml|toml|sql|(?:java|ecma)script|graphql)$/.test(type)
+    ? 'text'
+    : 'download'
+}
+
+function renderMedia(kind: MediaKind, address: string, name: string): Html {
+  switch (kind) {
+    case 'image':
+      return html`<img src="${address}" alt="${name}">`
+    case 'video':
+      return html`<video src="${address}" controls playsinline preload="metadata"></video>`
+    case 'audio':
+      return html`<audio src="${address}" controls preload="metadata"></audio>`
+    case 'frame':
+      return html`<iframe src="${address}" title="${name}"></iframe>`
+    case 'text':
+      return html`<iframe src="${TEXT_PATH}" title="${name}"></iframe>`
+    case 'download':
+      return html`<p>${name}</p><a href="${address}" download="${name}">Download</a>`
+  }
+}
+
+const CSS = `
+body{display:flex;flex-direction:column;min-height:100vh;min-height:100dvh}
+header{display:flex;flex-wrap:wrap;gap:.5rem 2rem;align-items:center;justify-content:space-between;
+padding:.9rem 1.4rem;background:var(--card);border-bottom:1px solid var(--line)}
+header div{min-width:0}
+h1{margin:0;font-size:1.1rem;line-height:1.35;overflow-wrap:anywhere;text-wrap:balance}
+p{margin:0;color:var(--soft);overflow-wrap:anywhere}
+nav{display:flex;flex-wrap:wrap;gap:1.1rem;align-items:center;font-size:.95rem}
+nav span{color:var(--soft)}
+a{color:var(--deep);font-weight:600;text-underline-offset:.2em}
+main{flex:1;display:grid;place-items:center;min-height:0;padding:1.4rem}
+img,video{max-width:100%;max-height:82vh;border-radius:.5rem}
+audio{width:min(100%,34rem)}
+iframe{width:100%;height:100%;min-height:75vh;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}
+.frame,.text{place-items:stretch}
+.frame{padding:0}
+.frame iframe{border:0;border-radius:0}
+.download{align-content:center;gap:.9rem;font-size:1.1rem}
+.download a{padding:.6rem 1.1rem;border-radius:.5rem;color:var(--card);background:var(--deep);text-decoration:none}
+`

@@ -1,0 +1,76 @@
+import type { EdgeRequest } from '../request.ts'
+import { NAVIGATION_HEADERS } from '../resolve/navigation.ts'
+import { type Match, resolve } from '../resolve/route.ts'
+import type { RouteTable } from '../resolve/route-table.ts'
+import { type EdgeResponse, withHeaders } from '../response.ts'
+import type { RequestHeaders } from '../visit-headers.ts'
+import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
+import { ASSET_NOT_FOUND, BAD_REQUEST, PAGE_NOT_FOUND, PRECONDITION_FAILED } from './pages/error-pages.ts'
+import type { GeneratedPage } from './pages/generated-page.ts'
+import { parseRange } from './ranges.ts'
+import type { Representation } from './served-file.ts'
+
+/** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
+export function respond(table: RouteTable, asked: EdgeRequest, now: number): EdgeResponse {
+  const outcome = resolve(table, asked, now)
+  if (outcome.kind === 'malformed') return BAD_REQUEST
+  const answer = baseResponse(table, outcome, asked)
+  const { headers, entries } = table
+  if (!headers) return answer
+  return entries.has(asked.target.path) ? headers.applyCached(answer, asked) : headers.apply(answer, asked)
+}
+
+type Readable = Exclude<Match, { kind: 'malformed' }>
+
+/** The response before `_headers` rules are applied. */
+function baseResponse(table: RouteTable, outcome: Readable, asked: EdgeRequest): EdgeResponse {
+  const { target, headers } = asked
+  switch (outcome.kind) {
+    case 'file':
+      return fileResponse(outcome.representation(headers['accept-encoding']), asked)
+    case 'redirection':
+      return outcome.answer(target.query)
+    case 'redirected':
+      return table.redirects!.respond(outcome.by)
+    case 'page':
+      return conditionalResponse(outcome, headers)
+    case 'by request':
+      return varied(baseResponse(table, outcome.found, asked))
+    case 'no asset':
+      return ASSET_NOT_FOUND
+    case 'missing':
+      return outcome.page?.representation(headers['accept-encoding']).notFound ?? PAGE_NOT_FOUND
+  }
+}
+
+const VARIED = new WeakMap<EdgeResponse, EdgeResponse>()
+
+/** The answer for caches that are to keep navigations apart from other requests; the same object for the same answer. */
+function varied(answer: EdgeResponse): EdgeResponse {
+  const known = VARIED.get(answer)
+  if (known) return known
+  const headers = [...answer.headers]
+  const at = headers.indexOf('Vary')
+  if (at < 0) headers.push('Vary', NAVIGATION_HEADERS)
+  else headers[at + 1] += `, ${NAVIGATION_HEADERS}`
+  const made = withHeaders(answer, headers)
+  VARIED.set(answer, made)
+  return made
+}
+
+/** `Range` is defined for GET only (RFC 9110, 14.2): a HEAD is answered as if it had none. */
+function fileResponse(file: Representation, { headers, isHead }: EdgeRequest): EdgeResponse {
+  const answer = conditionalResponse(file, headers)
+  const { range } = headers
+  if (range === undefined || isHead || answer !== file.ok) return answer
+  if (!ifRangeMatches(headers['if-range'], file, file.encoding === undefined)) return answer
+  const part = parseRange(range, file.size)
+  if (part === 'whole') return answer
+  return part === 'none' ? file.notSatisfiable() : file.partial(part)
+}
+
+function conditionalResponse(page: Representation | GeneratedPage, headers: RequestHeaders): EdgeResponse {
+  const status = evaluatePreconditions(headers, page)
+  if (status === 200) return page.ok
+  return status === 304 ? page.notModified : PRECONDITION_FAILED
+}

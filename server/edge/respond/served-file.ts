@@ -1,0 +1,194 @@
+import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
+import type { StoredFile } from '../../sites/manifest.ts'
+import { decodePath } from '../resolve/paths.ts'
+import type { LastModified, Policy } from '../resolve/policy.ts'
+import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
+import { parseAcceptEncoding } from './negotiation.ts'
+import { ERROR_HEADERS, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
+
+/** Sizes of the stored encodings of a file; null where there is none. */
+export type Sizes = Readonly<Record<Encoding, number | null>>
+
+/** A content type and its properties. */
+export interface FileType {
+  name: string
+  isHtml: boolean
+  /** Whether its files have encodings, now or later, so that responses vary. */
+  isCompressible: boolean
+}
+
+export function toFileType(name: string): FileType {
+  const isHtml = /^(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(name)
+  return { name, isHtml, isCompressible: isCompressible(name) }
+}
+
+interface FileOptions {
+  path: string
+  file: Pick<StoredFile, 'hash' | 'size'>
+  type: FileType
+  sizes: Sizes | undefined
+  modified: LastModified
+  policy: Policy
+}
+
+/** A file of a version with its encodings. Responses are created on first use. */
+export class ServedFile {
+  /** The canonical path. */
+  readonly path: string
+  readonly hash: string
+  /** Bytes. */
+  readonly size: number
+  readonly type: FileType
+  readonly modified: LastModified
+  readonly policy: Policy
+  readonly #sizes: Sizes | undefined
+  #plain: Representation | undefined
+  #encoded: Partial<Record<Encoding, Representation>> | undefined
+
+  constructor({ path, file, type, sizes, modified, policy }: FileOptions) {
+    this.path = path
+    this.hash = file.hash!
+    this.size = file.size
+    this.type = type
+    this.modified = modified
+    this.policy = policy
+    this.#sizes = sizes
+  }
+
+  get kind(): 'file' {
+    return 'file'
+  }
+
+  /** The same bytes at another path, as another type. */
+  withType(path: string, type: FileType): ServedFile {
+    const { modified, policy } = this
+    return new ServedFile({ path, file: this, type, sizes: this.#sizes, modified, policy })
+  }
+
+  /** The representation for a client that accepts these codings; the file itself when it accepts no other. */
+  representation(acceptEncoding: string | undefined): Representation {
+    const sizes = this.#sizes
+    if (sizes !== undefined && acceptEncoding !== undefined) {
+      for (const coding of parseAcceptEncoding(acceptEncoding)) {
+        if (coding === 'identity') break
+        const size = sizes[coding]
+        if (size !== null) return this.#encodedAs(coding, size)
+      }
+    }
+    this.#plain ??= new Representation(this, undefined, this.size)
+    return this.#plain
+  }
+
+  #encodedAs(encoding: Encoding, size: number): Representation {
+    this.#encoded ??= {}
+    this.#encoded[encoding] ??= new Representation(this, encoding, size)
+    return this.#encoded[encoding]
+  }
+}
+
+/** A file in one encoding, or as published: each has an entity tag of its own (RFC 9110, 8.8.3.3). */
+export class Representation implements BlobSlice {
+  readonly encoding?: Encoding
+  /** Bytes. */
+  readonly size: number
+  /** A strong etag with its quotes: the same bytes have the same one in every version. */
+  readonly etag: string
+  readonly #file: ServedFile
+  #ok: EdgeResponse | undefined
+  #notModified: EdgeResponse | undefined
+  #notFound: EdgeResponse | undefined
+
+  constructor(file: ServedFile, encoding: Encoding | undefined, size: number) {
+    const tag = file.hash.slice(0, 32)
+    if (encoding !== undefined) this.encoding = encoding
+    this.size = size
+    this.etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`
+    this.#file = file
+  }
+
+  get path(): string {
+    return decodePath(this.#file.path)
+  }
+
+  get hash(): string {
+    return this.#file.hash
+  }
+
+  /** Milliseconds since 1970. */
+  get modified(): number {
+    return this.#file.modified.time
+  }
+
+  get ok(): EdgeResponse {
+    const { isHtml: isPage } = this.#file.type
+    this.#ok ??= { status: 200, headers: this.#headers(this.size), content: this, isPage }
+    return this.#ok
+  }
+
+  /** RFC 9110, 15.4.5. */
+  get notModified(): EdgeResponse {
+    this.#notModified ??= {
+      status: 304,
+      headers: ['ETag', this.etag].concat(this.#vary, baseHeaders(this.#file.policy)),
+      isPage: this.#file.type.isHtml,
+    }
+    return this.#notModified
+  }
+
+  /** The file as a 404 page. */
+  get notFound(): EdgeResponse {
+    this.#notFound ??= {
+      status: 404,
+      headers: this.#entityHeaders(this.size).concat(
+        this.#vary,
+        ERROR_HEADERS,
+        this.#file.policy.extraHeaders,
+      ),
+      content: this,
+    }
+    return this.#notFound
+  }
+
+  /** RFC 9110, 15.3.7. */
+  partial(range: NonNullable<BlobSlice['range']>): EdgeResponse {
+    const { path, hash, size, encoding } = this
+    const { start, end } = range
+    const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#headers(end - start + 1))
+    const content = { path, hash, size, range }
+    const { isHtml: isPage } = this.#file.type
+    return {
+      status: 206,
+      headers,
+      content: encoding === undefined ? content : { ...content, encoding },
+      isPage,
+    }
+  }
+
+  /** RFC 9110, 15.5.17. */
+  notSatisfiable(): EdgeResponse {
+    const headers = RANGE_NOT_SATISFIABLE.headers.concat('Content-Range', `bytes */${this.size}`)
+    return withHeaders(RANGE_NOT_SATISFIABLE, headers)
+  }
+
+  #headers(length: number): string[] {
+    const { modified, policy } = this.#file
+    const validators = ['ETag', this.etag, 'Last-Modified', modified.date, 'Accept-Ranges', 'bytes']
+    return this.#entityHeaders(length).concat(validators, this.#vary, baseHeaders(policy))
+  }
+
+  #entityHeaders(length: number): string[] {
+    const lines = ['Content-Type', this.#file.type.name, 'Content-Length', `${length}`]
+    return this.encoding === undefined ? lines : lines.concat('Content-Encoding', this.encoding)
+  }
+
+  get #vary(): readonly string[] {
+    return this.#file.type.isCompressible ? VARY : []
+  }
+}
+
+const VARY = ['Vary', 'Accept-Encoding'] as const
+
+/** Header lines of all responses of a version except errors. */
+export function baseHeaders({ cacheControl, extraHeaders }: Policy): string[] {
+  return ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff'].concat(extraHeaders)
+}

@@ -1,0 +1,71 @@
+import { type RedirectMatch, RedirectMatcher } from '../../site-rules/match/redirect-matcher.ts'
+import { hasVariables, type RedirectRule } from '../../site-rules/redirect-rule.ts'
+import type { Policy } from '../resolve/policy.ts'
+import type { RuleInput } from '../resolve/target.ts'
+import type { EdgeResponse } from '../response.ts'
+import { buildRedirect } from './redirect-response.ts'
+
+/** The rules of a version's `_redirects`: those before its files and those after them. */
+export class SiteRedirects {
+  /** Estimated memory in bytes. */
+  readonly bytes: number
+  readonly #forced: RedirectMatcher | undefined
+  readonly #others: RedirectMatcher | undefined
+  readonly #policy: Policy
+  readonly #ruleCount: number
+  /** The first response of each rule, valid for all requests when it has no placeholders. */
+  readonly #responses = new Map<RedirectRule, EdgeResponse>()
+  /**
+   * Results of rules without placeholders for paths without a query; undefined when rules depend on the host.
+   */
+  readonly #cache: Map<string, RedirectMatch> | undefined
+
+  constructor(rules: readonly RedirectRule[], policy: Policy) {
+    const { forced = [], others = [] } = Object.groupBy(rules, ({ force }) => (force ? 'forced' : 'others'))
+    this.#forced = forced.length > 0 ? new RedirectMatcher(forced) : undefined
+    this.#others = others.length > 0 ? new RedirectMatcher(others) : undefined
+    this.#policy = policy
+    this.#ruleCount = rules.length
+    this.#cache = rules.some(({ host }) => host !== undefined) ? undefined : new Map()
+    this.bytes =
+      (this.#forced?.bytes ?? 0) +
+      (this.#others?.bytes ?? 0) +
+      rules.length * (RESPONSE_BYTES + CACHE_ENTRY_BYTES)
+  }
+
+  get hasForced(): boolean {
+    return this.#forced !== undefined
+  }
+
+  /** The result of a rule that precedes the files. */
+  matchForced({ target: { path, query }, host }: RuleInput): RedirectMatch | undefined {
+    return this.#forced?.match({ path, query, host })
+  }
+
+  /** The result of a rule that follows the files. */
+  matchOthers({ target: { path, query }, host }: RuleInput): RedirectMatch | undefined {
+    const said = query === '' ? this.#cache?.get(path) : undefined
+    if (said) return said
+    const redirected = this.#others?.match({ path, query, host })
+    if (redirected && query === '' && !hasVariables(redirected.rule)) this.#remember(path, redirected)
+    return redirected
+  }
+
+  #remember(path: string, redirected: RedirectMatch): void {
+    if (this.#cache && this.#cache.size < this.#ruleCount && path.length <= MAX_CACHED_PATH_LENGTH)
+      this.#cache.set(path, redirected)
+  }
+
+  /** Returns the same object for the same target. */
+  respond({ rule, status, to }: RedirectMatch): EdgeResponse {
+    const known = this.#responses.get(rule)
+    if (known?.headers[1] === to) return known
+    const answer = buildRedirect(status, to, this.#policy)
+    if (!known && to.length <= MAX_CACHED_PATH_LENGTH) this.#responses.set(rule, answer)
+    return answer
+  }
+}
+
+const RESPONSE_BYTES = 400
+const CACHE_ENTRY_BYTES = 300
+const MAX_CACHED_PATH_LENGTH = 200

@@ -1,0 +1,42 @@
+import type { ResponseCounter } from '../analytics/stats-buffer.ts'
+import type { Encoding } from '../blobs/encoding.ts'
+
+/** Stored bytes of a response body. */
+export interface BlobSlice {
+  /** The file, for the log. */
+  path: string
+  /** Hash of the published blob. */
+  hash: string
+  /** Size of the whole blob, or of its encoding. */
+  size: number
+  /** The stored encoding; absent for the blob itself. */
+  encoding?: Encoding
+  /** The requested range, inclusive. */
+  range?: { start: number; end: number }
+}
+
+/**
+ * A whole answer, but for bytes that are still to be fetched. What it says never changes, and what can be known ahead is
+ * the same object each time, so that a protocol can cache its serialized form.
+ */
+export interface EdgeResponse {
+  readonly status: number
+  /** Header lines, name before value, with `Content-Length`; without connection headers and `Date`. */
+  readonly headers: readonly string[]
+  /** The body, when it is in memory anyway. */
+  readonly body?: Buffer
+  /** The stored bytes of the body. */
+  readonly content?: BlobSlice
+  /** Whether it is a page with status 200, for which visitors are counted. */
+  readonly isPage?: boolean
+  /** The visit counter of this response. */
+  counter?: ResponseCounter | undefined
+}
+
+/** A copy with other header lines, without cached serialized forms. */
+export function withHeaders(
+  { status, body, content, isPage }: EdgeResponse,
+  headers: readonly string[],
+): EdgeResponse {
+  return { status, headers, ...(body && { body }), ...(content && { content }), ...(isPage && { isPage }) }
+}

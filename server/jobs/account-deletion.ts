@@ -1,0 +1,113 @@
+import type { DeleteAccountResponse } from '../../client/wire.ts'
+import { readEmail } from '../accounts/email-address.ts'
+import { accountKey } from '../accounts/rate-limits.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { DomainCertificates } from '../domains/status.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { deleteSite } from '../sites/site.ts'
+import type { AccountRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+
+/** Sites per write, so that none holds the store for long. */
+const SITES_PER_BATCH = 25
+const FILES_PER_BATCH = 2000
+
+const ACCOUNTS_PER_BATCH = 100
+
+interface AccountDeletionOptions {
+  store: Store
+  blobs: Blobs
+  clock: () => number
+  certificates?: DomainCertificates | undefined
+}
+
+/**
+ * Deletes an account. First its sign-in is disabled; then its sites are deleted in batches; then the account.
+ * Each step is durable, so that any process can resume after a crash.
+ */
+export class AccountDeletion {
+  readonly #options: AccountDeletionOptions
+
+  constructor(options: AccountDeletionOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Deletes everything of an account; returns when all is deleted. VALIDATION_ERROR unless `typed` is its
+   * address.
+   */
+  async deleteAccount(account: AccountRow, typed: string): Promise<DeleteAccountResponse> {
+    const { store, clock } = this.#options
+    if (readEmail(typed) !== account.email)
+      throw validationError([
+        { field: 'email', message: 'must be the address of the account that is to be deleted' },
+      ])
+    await store.write('durable', async (tx) => {
+      await tx.accounts.markBeingDeleted(account.id, clock())
+      await tx.signIns.deleteSessionsOf(account.id)
+      await tx.signIns.dropCodes(account.email)
+      await tx.signIns.dropSources(account.email)
+    })
+    try {
+      await this.#deleteInSteps(account)
+    } catch (cause) {
+      const sentence = 'The account is closed, and what is left of it will be deleted within minutes'
+      throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60 })
+    }
+    return { email: account.email, deleted: true }
+  }
+
+  /** Resumes interrupted deletions; returns how many accounts it completed. */
+  async resume(): Promise<number> {
+    const left = await this.#options.store.read.accounts.beingDeleted(ACCOUNTS_PER_BATCH)
+    const failures: unknown[] = []
+    // A deletion that fails must not block the others.
+    for (const account of left)
+      await this.#deleteInSteps(account).catch((error: unknown) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
+    return left.length
+  }
+
+  async #deleteInSteps(account: AccountRow): Promise<void> {
+    while (!(await this.#deleteNext(account)));
+  }
+
+  /**
+   * Deletes some of the sites, or the account when it has none left; returns whether the account is deleted.
+   */
+  async #deleteNext({ id }: AccountRow): Promise<boolean> {
+    const { store, blobs } = this.#options
+    const { batches, gone: isDone } = await store.write('durable', async (tx) => {
+      const account = await tx.accounts.byId(id)
+      // Another process has completed it.
+      if (!account || account.leaving_since === null) return { batches: [], gone: true }
+      const batches = await this.#deleteSites(tx, account)
+      if (batches === undefined) await deleteAccountRow(tx, account)
+      return { batches: batches ?? [], gone: batches === undefined }
+    })
+    for (const batch of batches) await blobs.discard(batch)
+    return isDone
+  }
+
+  /** The upload batches to discard after the commit; undefined when there was no site. */
+  async #deleteSites(tx: WriteTransaction, account: AccountRow): Promise<string[] | undefined> {
+    const { clock, certificates } = this.#options
+    const sites = await tx.sites.byOwner(account.id, SITES_PER_BATCH)
+    if (sites.length === 0) return undefined
+    const batches: string[] = []
+    let files = 0
+    for (const { slug } of sites) {
+      if (files >= FILES_PER_BATCH) break
+      for (const version of await tx.versions.bySlug(slug)) files += version.file_count
+      batches.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
+    }
+    return batches
+  }
+}
+
+async function deleteAccountRow(tx: WriteTransaction, account: AccountRow): Promise<void> {
+  // Reservations protect a returning owner; this one does not return.
+  await tx.domains.releaseReservations(account.id)
+  await tx.counters.delete(accountKey(account.id))
+  await tx.accounts.remove(account.id)
+}

@@ -1,0 +1,285 @@
+import { pruneVisits } from '../analytics/retention.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { CertificateManager } from '../certificates/certificates.ts'
+import type { DomainService } from '../domains/domain.ts'
+import type { Log } from '../lib/log.ts'
+import { minIdAt } from '../lib/tokens.ts'
+import type { Precompressor } from '../precompress/precompressor.ts'
+import { deleteSite } from '../sites/site.ts'
+import { deleteVersions, type Versions } from '../sites/version.ts'
+import type { SiteRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+import type { AccountDeletion } from './account-deletion.ts'
+
+/** Dependencies of jobs; all times in seconds. */
+export interface SweepOptions {
+  store: Store
+  blobs: Blobs
+  versions: Versions
+  precompressor: Precompressor
+  domains: DomainService
+  accountDeletion: AccountDeletion
+  certificates?: CertificateManager | undefined
+  clock: () => number
+  log: Log
+  pendingLifetime: number
+  blobGrace: number
+}
+
+export interface Sweep {
+  name: string
+  /** Interval in seconds. */
+  intervalSeconds: number
+  description: string
+  /** Does the work and returns the number of affected items. Safe to run twice or on two nodes at once. */
+  run(options: SweepOptions, span: SweepScope): Promise<number>
+}
+
+/** The scope of a run: recent changes, or everything (by hand). */
+export interface SweepScope {
+  since: number
+}
+
+const HOUR_SECONDS = 3600
+
+/** Items per transaction, so that none holds the store for long. */
+const BATCH_SIZE = 100
+
+/** All jobs, in the order in which `slipway-server sweep all` runs them. */
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'expired-sites',
+    intervalSeconds: 60,
+    description: 'ends sites whose time is over',
+    run: deleteExpiredSites,
+  },
+  {
+    name: 'leaving',
+    intervalSeconds: 60,
+    description: 'goes on with accounts that were being deleted when a process died',
+    run: ({ accountDeletion }) => accountDeletion.resume(),
+  },
+  {
+    name: 'abandoned',
+    intervalSeconds: 600,
+    description: 'drops sites and versions that were never finalized',
+    run: deleteAbandoned,
+  },
+  {
+    name: 'old-versions',
+    intervalSeconds: 3600,
+    description: 'drops versions beyond the number that is kept',
+    run: pruneVersions,
+  },
+  {
+    name: 'uploads',
+    intervalSeconds: 3600,
+    description: 'deletes uploaded bytes that no pending version waits for',
+    run: discardUploads,
+  },
+  {
+    name: 'blobs',
+    intervalSeconds: 300,
+    description: 'deletes blobs that nothing has named for the grace time',
+    run: deleteBlobs,
+  },
+  {
+    name: 'unnamed',
+    intervalSeconds: 86_400,
+    description: 'looks through all blobs for some that nothing names',
+    run: markOrphanBlobs,
+  },
+  {
+    name: 'encodings',
+    intervalSeconds: 60,
+    description: 'prepares encodings of versions that were left without',
+    run: enqueuePrecompression,
+  },
+  {
+    name: 'sign-ins',
+    intervalSeconds: 600,
+    description: 'forgets used and old codes, sessions and counters',
+    run: deleteExpiredSignIns,
+  },
+  {
+    name: 'domains',
+    intervalSeconds: 5,
+    description: 'looks up the DNS records of domains that are due',
+    run: ({ domains }) => domains.verifyDue(),
+  },
+  {
+    name: 'held-domains',
+    intervalSeconds: 3600,
+    description: 'lets go of deleted domains that were kept for their accounts',
+    run: releaseExpiredReservations,
+  },
+  {
+    name: 'visits',
+    intervalSeconds: 3600,
+    description: 'forgets who visited and, after 91 days, how often',
+    run: pruneVisits,
+  },
+  {
+    name: 'certificates',
+    intervalSeconds: 10,
+    description: 'gets and renews the certificates that are due',
+    run: async ({ certificates }) => (await certificates?.runDue()) ?? 0,
+  },
+]
+
+async function deleteExpiredSites(options: SweepOptions): Promise<number> {
+  const { store, clock } = options
+  return repeatUntilEmpty(async () => {
+    const expired = await store.read.sites.expired(clock(), BATCH_SIZE)
+    return deleteSites(options, expired, 'expired', async (tx, slug) => {
+      const site = await tx.sites.bySlug(slug)
+      return site?.gone_at === null && site.expires_at !== null && site.expires_at <= clock()
+    })
+  })
+}
+
+async function deleteAbandoned(options: SweepOptions): Promise<number> {
+  const { store, blobs, clock, pendingLifetime } = options
+  const before = clock() - pendingLifetime * 1000
+  const sites = await repeatUntilEmpty(async () => {
+    const abandoned = await store.read.sites.abandoned(before, BATCH_SIZE)
+    return deleteSites(options, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
+  })
+  const versions = await repeatUntilEmpty(async () => {
+    const abandoned = await store.read.versions.abandoned(before, BATCH_SIZE)
+    for (const { id, slug } of abandoned) {
+      await store.write('durable', async (tx) => {
+        if ((await tx.versions.summary(id))?.state === 'pending')
+          await deleteVersions(tx, slug, [id], clock())
+      })
+      await blobs.discard(id)
+    }
+    return abandoned.length
+  })
+  return sites + versions
+}
+
+async function pruneVersions({ store, versions }: SweepOptions, { since }: SweepScope): Promise<number> {
+  return repeatUntilEmpty(async () => {
+    let dropped = 0
+    for (const slug of await store.read.versions.overVersionLimit(versions.maxVersions, since, BATCH_SIZE))
+      dropped += await versions.prune(slug)
+    return dropped
+  })
+}
+
+/** A batch of uploads whose version is no longer pending is unused. */
+async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOptions): Promise<number> {
+  let discarded = 0
+  for await (const { batch, changedAt } of blobs.batches()) {
+    const age = clock() - changedAt
+    const version = await store.read.versions.summary(batch)
+    if (version?.state === 'pending') continue
+    // A batch without a version may belong to an archive upload in progress.
+    if (age < (version ? HOUR_SECONDS : pendingLifetime) * 1000) continue
+    await blobs.discard(batch)
+    discarded++
+  }
+  // Rows that protected a rendered index page from collection when its process crashed.
+  const before = minIdAt(clock() - pendingLifetime * 1000)
+  await store.write('soft', (tx) => tx.versions.deleteStrayArrivals(before))
+  return discarded
+}
+
+/**
+ * Deletes marked blobs after the grace period. Within the transaction no reference can be added, and a blob
+ * that was referenced since it was marked is unmarked. The rows of encodings are deleted in an earlier
+ * transaction: in the same one, a crash that rolls it back would leave rows of deleted encodings.
+ */
+async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
+  let deleted = 0
+  for (;;) {
+    const condemned = await store.read.blobReferences.markedForDeletion(
+      clock() - blobGrace * 1000,
+      BATCH_SIZE,
+    )
+    if (condemned.length === 0) return deleted
+    await store.write('durable', async (tx) => {
+      await tx.encodings.delete(await tx.blobReferences.findUnreferenced(condemned))
+    })
+    deleted += await store.write('durable', async (tx) => {
+      const unnamed = await tx.blobReferences.findUnreferenced(condemned)
+      await Promise.all(unnamed.map((hash) => blobs.remove(hash)))
+      await tx.blobReferences.unmark(condemned)
+      return unnamed.length
+    })
+  }
+}
+
+/**
+ * Finds what a power cut may have left behind: blobs that were never referenced, or no longer because of a
+ * lost write.
+ */
+async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<number> {
+  let found = 0
+  const look = async (hashes: string[]) => {
+    if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
+    found += await store.write('soft', async (tx) => {
+      return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
+    })
+  }
+  let piece: string[] = []
+  for await (const hash of blobs.list()) {
+    piece.push(hash)
+    if (piece.length < BATCH_SIZE) continue
+    await look(piece)
+    piece = []
+  }
+  if (piece.length > 0) await look(piece)
+  return found
+}
+
+/** Completes what a crashed process, a full disk or a full queue left undone. */
+async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
+  return repeatUntilEmpty(async () => {
+    const left = await store.read.versions.notPrecompressed(BATCH_SIZE)
+    for (const { slug, id } of left) precompressor.enqueue(slug, id)
+    await precompressor.onIdle()
+    const now = await store.read.versions.heads(left.map((version) => version.id))
+    return left.length - now.filter((version) => version.encoded === 0).length
+  })
+}
+
+async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
+  const now = clock()
+  return store.write('soft', async (tx) => {
+    const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
+    return counters + (await tx.signIns.deleteExpired(now))
+  })
+}
+
+async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {
+  return store.write('soft', (tx) => tx.domains.deleteExpiredReservations(clock()))
+}
+
+/** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
+async function deleteSites(
+  { store, blobs, clock, certificates }: SweepOptions,
+  sites: readonly SiteRow[],
+  reason: 'expired' | 'abandoned',
+  isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
+): Promise<number> {
+  for (const { slug } of sites) {
+    const batches = await store.write('durable', async (tx) =>
+      (await isStillDue(tx, slug)) ? deleteSite(tx, slug, reason, clock(), certificates) : [],
+    )
+    for (const batch of batches) await blobs.discard(batch)
+  }
+  return sites.length
+}
+
+/** Repeats until a batch is empty; bounded, so that a failing batch does not loop forever. */
+async function repeatUntilEmpty(batch: () => Promise<number>): Promise<number> {
+  let total = 0
+  for (let batchNumber = 0; batchNumber < 10_000; batchNumber++) {
+    const done = await batch()
+    if (done === 0) break
+    total += done
+  }
+  return total
+}

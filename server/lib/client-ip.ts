@@ -1,0 +1,35 @@
+import { isIP, isIPv6 } from 'node:net'
+
+/** The parts of a request that determine the client's address. */
+export interface RequestLike {
+  socket: { readonly remoteAddress?: string | undefined }
+  headers: { readonly [name: string]: string | string[] | undefined }
+}
+
+/**
+ * Determines the client's address of a request: the peer's, or with N trusted proxies the Nth entry from the
+ * right of `X-Forwarded-For`. Entries further left come from the client and are never trusted; with a shorter
+ * or invalid list the peer's address is used.
+ */
+export function clientIp(trustedProxies: number): (call: RequestLike) => string {
+  return (call) => {
+    const peer = call.socket.remoteAddress ?? 'unknown'
+    if (trustedProxies === 0) return peer
+    const forwarded = [call.headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+    const address = forwarded.at(-trustedProxies)?.trim() ?? ''
+    return isIP(address) ? address : peer
+  }
+}
+
+/** The network that counts as one caller: an IPv4 address, or an IPv6 /64. */
+export function rateLimitSubnet(address: string): string {
+  if (!address.includes(':')) return address
+  const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/s, '')
+  if (!isIPv6(bare)) return bare
+  const [head = '', tail] = bare.toLowerCase().split('::')
+  const start = head === '' ? [] : head.split(':')
+  const end = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? [] : Array<string>(8 - start.length - end.length).fill('0')
+  const groups = [...start, ...zeros, ...end].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

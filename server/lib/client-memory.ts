@@ -1,0 +1,150 @@
+import { rateLimitSubnet } from './client-ip.ts'
+
+interface ClientMemoryOptions {
+  /** Bytes that all clients together may hold. */
+  totalBytes: number
+  /** Bytes that one network may hold: an IPv4 address, or an IPv6 /64. */
+  perNetworkBytes: number
+}
+
+/** What one network holds. */
+interface Holder {
+  bytes: number
+  /** Reservations that can be evicted, the one that has been held longest first. */
+  readonly evictable: Set<MemoryReservation>
+}
+
+/**
+ * Accounts for the memory that the process holds on behalf of clients: request bodies that are being read, relayed
+ * requests, responses that wait for a slow reader. The total is bounded, and no network can use more than its share.
+ */
+export class ClientMemory {
+  readonly #totalBytes: number
+  readonly #perNetworkBytes: number
+  readonly #holders = new Map<string, Holder>()
+  #heldBytes = 0
+  /** Reservations that were evicted to make room. */
+  evicted = 0
+
+  constructor({ totalBytes, perNetworkBytes }: ClientMemoryOptions) {
+    this.#totalBytes = totalBytes
+    this.#perNetworkBytes = perNetworkBytes
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /**
+   * An empty reservation for a client at this address. Dispose it to release what it holds. With `evict` it may be taken
+   * away while it holds something: `evict` is called once it is empty, and has to free the memory.
+   */
+  reserve(address: string, evict?: () => void): MemoryReservation {
+    const key = rateLimitSubnet(address)
+    const reservation: MemoryReservation = new MemoryReservation({
+      add: (bytes) => this.#add(key, bytes, reservation),
+      makeRoom: (bytes) => this.#makeRoom(key, bytes, reservation),
+      evict,
+    })
+    return reservation
+  }
+
+  /** Adds `bytes`, which may be negative. Returns false and changes nothing when a limit would be exceeded. */
+  #add(key: string, bytes: number, reservation: MemoryReservation): boolean {
+    if (bytes > 0 && this.#limitFor(key, bytes) !== undefined) return false
+    const holder = this.#holders.get(key) ?? { bytes: 0, evictable: new Set() }
+    holder.bytes += bytes
+    this.#heldBytes += bytes
+    if (holder.bytes > 0) this.#holders.set(key, holder)
+    else this.#holders.delete(key)
+    if (reservation.bytes + bytes === 0) holder.evictable.delete(reservation)
+    else if (reservation.isEvictable) holder.evictable.add(reservation)
+    return true
+  }
+
+  #limitFor(key: string, bytes: number): 'network' | 'total' | undefined {
+    if ((this.#holders.get(key)?.bytes ?? 0) + bytes > this.#perNetworkBytes) return 'network'
+    return this.#heldBytes + bytes > this.#totalBytes ? 'total' : undefined
+  }
+
+  /**
+   * Evicts reservations until `bytes` fit: those of the same network when its share is used up, else those of the network
+   * that holds most. Returns false when that is not enough.
+   */
+  #makeRoom(key: string, bytes: number, reservation: MemoryReservation): boolean {
+    for (;;) {
+      const limit = this.#limitFor(key, bytes)
+      if (limit === undefined) return true
+      const holder = limit === 'network' ? this.#holders.get(key) : this.#largestHolder(key, bytes)
+      const victim = holder?.evictable.values().find((candidate) => candidate !== reservation)
+      if (!victim) return false
+      this.evicted++
+      victim.evict()
+    }
+  }
+
+  /** The network that holds most of what can be evicted, if that is more than the asking one would hold. */
+  #largestHolder(key: string, bytes: number): Holder | undefined {
+    const asking = this.#holders.get(key)
+    let largest = asking
+    let most = (asking?.bytes ?? 0) + bytes
+    for (const holder of this.#holders.values()) {
+      if (holder.bytes <= most || holder.evictable.size === 0) continue
+      largest = holder
+      most = holder.bytes
+    }
+    return largest
+  }
+}
+
+interface Account {
+  add: (bytes: number) => boolean
+  makeRoom: (bytes: number) => boolean
+  evict: (() => void) | undefined
+}
+
+/** Memory held for one request, response or connection. */
+export class MemoryReservation implements Disposable {
+  readonly #account: Account
+  #bytes = 0
+  #isDisposed = false
+
+  constructor(account: Account) {
+    this.#account = account
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isEvictable(): boolean {
+    return this.#account.evict !== undefined
+  }
+
+  /** Sets the size of the reservation. Returns false and changes nothing when it grows beyond a limit; shrinking succeeds. */
+  resize(bytes: number): boolean {
+    if (bytes === this.#bytes) return true
+    if (this.#isDisposed) return false
+    if (!this.#account.add(bytes - this.#bytes)) return false
+    this.#bytes = bytes
+    return true
+  }
+
+  /** The same, and evicts what others have held for longest when a limit is in the way. False when that is not enough. */
+  require(bytes: number): boolean {
+    if (this.resize(bytes)) return true
+    return !this.#isDisposed && this.#account.makeRoom(bytes - this.#bytes) && this.resize(bytes)
+  }
+
+  /** Releases everything, and calls back the owner. */
+  evict(): void {
+    this.resize(0)
+    this.#account.evict?.()
+  }
+
+  /** Releases everything for good: what goes on after its client went away cannot reserve again. Repeating it does nothing. */
+  [Symbol.dispose](): void {
+    this.resize(0)
+    this.#isDisposed = true
+  }
+}

@@ -1,0 +1,36 @@
+import { overloaded } from './semaphore.ts'
+
+/**
+ * Limits concurrent work in total and per caller; more is rejected with UNAVAILABLE. Nothing is queued, so
+ * that a slow caller leaves room for others.
+ */
+export class ConcurrencyLimiter {
+  readonly #maxTotal: number
+  readonly #maxPerKey: number
+  readonly #activeByKey = new Map<string, number>()
+  #active = 0
+
+  constructor({ all, each }: { all: number; each: number }) {
+    this.#maxTotal = all
+    this.#maxPerKey = each
+  }
+
+  /** Whether `take` would run work of this caller now. */
+  hasRoom(caller: string): boolean {
+    return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey
+  }
+
+  async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
+    if (!this.hasRoom(caller)) throw overloaded()
+    this.#active++
+    this.#activeByKey.set(caller, (this.#activeByKey.get(caller) ?? 0) + 1)
+    try {
+      return await work()
+    } finally {
+      this.#active--
+      const left = this.#activeByKey.get(caller)! - 1
+      if (left > 0) this.#activeByKey.set(caller, left)
+      else this.#activeByKey.delete(caller)
+    }
+  }
+}

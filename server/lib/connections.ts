@@ -1,0 +1,93 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { rateLimitSubnet } from './client-ip.ts'
+import type { ClientMemory } from './client-memory.ts'
+import type { Log } from './log.ts'
+import { SendQueue } from './send-queue.ts'
+
+const CHECK_INTERVAL_MS = 1000
+
+/** Minimum interval between two log lines about refused connections. */
+const LOG_INTERVAL_CHECKS = 60
+
+interface ConnectionsOptions {
+  memory: ClientMemory
+  /** Connections that one network may have open; undefined where peers are proxies that bring many clients. */
+  perNetwork: number | undefined
+  log: Log
+}
+
+/** The open connections of clients over all ports of this process: how many a network has, and whether they are read. */
+export class Connections implements Disposable {
+  readonly #options: ConnectionsOptions
+  readonly #ofNetwork = new Map<string, number>()
+  readonly #queues = new Map<Duplex, SendQueue>()
+  readonly #timer: NodeJS.Timeout
+  #checks = 0
+  #loggedAt = Number.NEGATIVE_INFINITY
+  #refusedBefore = 0
+  #watched = 0
+  /** Connections that were closed because their network has as many as it may, and because they were hardly read. */
+  readonly closed = { tooMany: 0, tooSlow: 0 }
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Counts a new connection. Returns false, and closes it, when its network has as many as it may. */
+  admit(socket: Socket): boolean {
+    const { perNetwork } = this.#options
+    if (perNetwork === undefined) return true
+    const key = rateLimitSubnet(socket.remoteAddress ?? '')
+    const count = this.#ofNetwork.get(key) ?? 0
+    if (count >= perNetwork) {
+      this.closed.tooMany++
+      socket.destroy()
+      this.#logRefused()
+      return false
+    }
+    this.#ofNetwork.set(key, count + 1)
+    socket.once('close', () => this.#release(key))
+    return true
+  }
+
+  /** Accounts for the responses of HTTP/1.1 that are sent on a connection from here on. */
+  watch(socket: Duplex & { remoteAddress?: string | undefined }): void {
+    const { memory, perNetwork } = this.#options
+    // A proxy's address stands for many clients: each of its connections has a share of its own.
+    const address = perNetwork === undefined ? `connection ${++this.#watched}` : (socket.remoteAddress ?? '')
+    this.#queues.set(socket, new SendQueue(socket, memory, address))
+    socket.once('close', () => this.#queues.delete(socket))
+  }
+
+  #release(key: string): void {
+    const left = this.#ofNetwork.get(key)! - 1
+    if (left > 0) this.#ofNetwork.set(key, left)
+    else this.#ofNetwork.delete(key)
+  }
+
+  /** One pass over all of them costs less than a timer for each. */
+  #check(): void {
+    this.#checks++
+    for (const [socket, queue] of this.#queues) {
+      if (queue.check()) continue
+      this.closed.tooSlow++
+      socket.destroy()
+    }
+  }
+
+  /** Logs how many were refused since the last line; without addresses, as all of the log. */
+  #logRefused(): void {
+    if (this.#checks - this.#loggedAt < LOG_INTERVAL_CHECKS) return
+    this.#loggedAt = this.#checks
+    const refused = this.closed.tooMany - this.#refusedBefore
+    this.#refusedBefore = this.closed.tooMany
+    const { perNetwork: limit } = this.#options
+    this.#options.log.warn('connections refused: an address has as many as it may', { refused, limit })
+  }
+}

@@ -1,0 +1,105 @@
+import type { ErrorBody, ErrorCode } from '../../client/wire.ts'
+
+export type { ErrorCode as FailureCode }
+
+/** A violation of a rule: the field and a message. */
+export interface FieldError {
+  field: string
+  message: string
+}
+
+interface ApiErrorOptions {
+  /** Becomes `details` of the response (contract, "Everywhere"). */
+  details?: unknown
+  /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/**
+ * An error that the caller may see: a code of the closed list in the contract and one sentence. Anything else
+ * that is thrown is reported as INTERNAL and logged in full.
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly details: unknown
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.details = options.details
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+/** A VALIDATION_ERROR with the first 20 problems in `details` and the first one in the message. */
+export function validationError(problems: FieldError[]): ApiError {
+  const [first] = problems
+  const sentence = first ? `${first.field}: ${first.message}` : 'The request is not valid'
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return new ApiError('VALIDATION_ERROR', sentence + more, { details: problems.slice(0, 20) })
+}
+
+/** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */
+export function siteNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such site, or it belongs to somebody else')
+}
+
+const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** The error for the caller behind an error of the operating system, or undefined when it is internal. */
+export function toStorageError(error: unknown): ApiError | undefined {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  return code !== undefined && DISK_FULL_CODES.has(code) ? diskFull(error) : undefined
+}
+
+export function diskFull(cause: unknown): ApiError {
+  return new ApiError('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
+    cause,
+  })
+}
+
+/** Rejects all writes after a failed flush: earlier writes may be lost. */
+export function diskFailed(cause: unknown): ApiError {
+  const sentence = 'The disk of the service failed to keep data; publishing is stopped'
+  return new ApiError('UNAVAILABLE', sentence, { cause })
+}
+
+/** The status of every code (contract). */
+export const STATUS: Record<ErrorCode, number> = {
+  VALIDATION_ERROR: 400,
+  INVALID_JSON: 400,
+  INVALID_CODE: 400,
+  SIZE_MISMATCH: 400,
+  HASH_MISMATCH: 400,
+  CONTENT_TYPE_MISMATCH: 400,
+  UNAUTHORIZED: 401,
+  INVALID_CLAIM_TOKEN: 403,
+  INVALID_UPLOAD_TOKEN: 403,
+  DOMAIN_LIMIT_REACHED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
+  UPLOADS_MISSING: 409,
+  VERSION_CONFLICT: 409,
+  ALREADY_CLAIMED: 409,
+  SITE_PENDING: 409,
+  DOMAIN_TAKEN: 409,
+  VERSION_LIVE: 409,
+  SITE_EXPIRED: 410,
+  UPLOAD_EXPIRED: 410,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  INSUFFICIENT_STORAGE: 507,
+}
+
+/** Spec 2.8. */
+export function errorBody(failure: ApiError): ErrorBody {
+  const { message, code, details } = failure
+  return { error: message, code, status: STATUS[code], ...(details === undefined ? {} : { details }) }
+}

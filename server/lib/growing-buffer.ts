@@ -1,0 +1,51 @@
+const EMPTY = Buffer.alloc(0)
+
+/** Capacity of the first allocation. */
+const MIN_CAPACITY_BYTES = 1024
+
+/**
+ * Collects bytes that arrive in chunks of any size by copying them into one buffer, so that the memory it takes depends on
+ * the number of bytes only: a list of one-byte chunks takes several hundred bytes for each. A chunk that stays the only one
+ * is not copied.
+ */
+export class GrowingBuffer {
+  #bytes: Buffer = EMPTY
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Bytes that are allocated after `more` bytes are appended: at most twice the length, or 1 KiB. */
+  capacityFor(more: number): number {
+    const needed = this.#length + more
+    if (this.#length === 0 || needed <= this.#bytes.length) return Math.max(needed, this.#bytes.length)
+    return Math.max(needed, 2 * this.#length, MIN_CAPACITY_BYTES)
+  }
+
+  append(chunk: Buffer): void {
+    if (this.#length > 0) return void this.appendCopy(chunk)
+    this.#bytes = chunk
+    this.#length = chunk.length
+  }
+
+  /** Appends bytes that are valid until this call returns only. */
+  appendCopy(chunk: Buffer): void {
+    const capacity = this.capacityFor(chunk.length)
+    if (capacity > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(capacity)
+      this.#bytes.copy(grown, 0, 0, this.#length)
+      this.#bytes = grown
+    }
+    this.#bytes.set(chunk, this.#length)
+    this.#length += chunk.length
+  }
+
+  /** What was collected, without a copy; the buffer is empty afterwards. */
+  take(): Buffer {
+    const taken = this.#bytes.subarray(0, this.#length)
+    this.#bytes = EMPTY
+    this.#length = 0
+    return taken
+  }
+}

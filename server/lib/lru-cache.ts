@@ -1,0 +1,105 @@
+/** Measured, beside a value's own bytes: its key, its place in the map and the objects around it. */
+const ENTRY_OVERHEAD_BYTES = 400
+
+/** A cache entry. A caller may keep it instead of looking it up again, and must then set `used`. */
+export interface CacheEntry<V> {
+  /** Undefined after eviction, so that a kept entry does not hold the value. */
+  value: V | undefined
+  readonly bytes: number
+  used: boolean
+}
+
+/** A cache that shares a budget. */
+interface BudgetedCache {
+  readonly usedBytes: number
+  evict(): void
+}
+
+/** A budget in bytes that several caches share; when it is used up, the largest cache evicts. */
+export class MemoryBudget {
+  readonly limit: number
+  readonly #caches: BudgetedCache[] = []
+
+  constructor(bytes: number) {
+    this.limit = bytes
+  }
+
+  get usedBytes(): number {
+    return this.#caches.reduce((sum, cache) => sum + cache.usedBytes, 0)
+  }
+
+  join(cache: BudgetedCache): void {
+    this.#caches.push(cache)
+  }
+
+  makeRoom(bytes: number): void {
+    while (this.usedBytes + bytes > this.limit) {
+      this.#caches.reduce((most, cache) => (cache.usedBytes > most.usedBytes ? cache : most)).evict()
+    }
+  }
+}
+
+/**
+ * A cache by key within a budget of bytes, with second-chance eviction: an entry that was used since its last
+ * inspection is spared once. A hit costs a lookup and a flag.
+ */
+export class SecondChanceCache<V, K = string> {
+  readonly #budget: MemoryBudget
+  readonly #onEvict: ((value: V) => void) | undefined
+  readonly #entries = new Map<K, CacheEntry<V>>()
+  #usedBytes = 0
+
+  /** `onEvict` receives each value that leaves the cache. */
+  constructor(budget: MemoryBudget, onEvict?: (value: V) => void) {
+    this.#budget = budget
+    this.#onEvict = onEvict
+    budget.join(this)
+  }
+
+  /** Bytes. */
+  get usedBytes(): number {
+    return this.#usedBytes
+  }
+
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    entry.used = true
+    return entry.value
+  }
+
+  find(key: K): CacheEntry<V> | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** A value larger than the whole budget is not cached. */
+  set(key: K, value: V, bytes: number): CacheEntry<V> | undefined {
+    this.delete(key)
+    const entry: CacheEntry<V> = { value, bytes: bytes + ENTRY_OVERHEAD_BYTES, used: false }
+    if (entry.bytes > this.#budget.limit) return undefined
+    this.#budget.makeRoom(entry.bytes)
+    this.#entries.set(key, entry)
+    this.#usedBytes += entry.bytes
+    return entry
+  }
+
+  delete(key: K): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    this.#usedBytes -= entry.bytes
+    const { value } = entry
+    entry.value = undefined
+    if (value !== undefined) this.#onEvict?.(value)
+  }
+
+  /** Evicts one entry. */
+  evict(): void {
+    for (const [key, entry] of this.#entries) {
+      if (!entry.used) return void this.delete(key)
+      entry.used = false
+      this.#entries.delete(key)
+      this.#entries.set(key, entry)
+    }
+  }
+}

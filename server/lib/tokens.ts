@@ -1,0 +1,114 @@
+import { createHmac, hash, hkdfSync, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+
+/** 32 unambiguous characters without 0 O 1 I, so a code of eight has 40 bits (contract, "Sign-in"). */
+const CODE_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+
+/** Crockford's alphabet in lower case; sorts like the numbers it encodes. */
+const ID_CHARACTERS = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** An API key: `sl_live_` and 32 hex characters (spec 2.5). */
+export function newApiKey(): string {
+  return `sl_live_${randomBytes(16).toString('hex')}`
+}
+
+/** A claim token in UUID format (spec 2.4). */
+export function newClaimToken(): string {
+  return randomUUID()
+}
+
+/** A session's cookie value: 256 random bits. */
+export function newSessionToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** The token of an attempt to sign in, from the request for a code to its use: 128 random bits. */
+export function newAttempt(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+/** A verification code of form `XXXX-XXXX` (spec 2.6). */
+export function newCode(): string {
+  const characters = Array.from({ length: 8 }, () => CODE_CHARACTERS[randomInt(32)])
+  return `${characters.slice(0, 4).join('')}-${characters.slice(4).join('')}`
+}
+
+/** Normalizes a typed code; undefined when it is invalid. */
+export function parseCode(typed: string): string | undefined {
+  const bare = typed.toUpperCase().replace(/[\s-]/g, '')
+  if (bare.length !== 8 || [...bare].some((character) => !CODE_CHARACTERS.includes(character)))
+    return undefined
+  return `${bare.slice(0, 4)}-${bare.slice(4)}`
+}
+
+/**
+ * An id of 26 characters, valid in a host name: the time in milliseconds and 80 random bits. Ids sort by
+ * time, so that rows of one time are adjacent; they cannot be guessed.
+ */
+export function newId(now: number): string {
+  let id = minIdAt(now)
+  for (const byte of randomBytes(16)) id += ID_CHARACTERS[byte & 31]
+  return id
+}
+
+/** Sorts before every id of this time and after all earlier ones. */
+export function minIdAt(time: number): string {
+  let id = ''
+  for (let rest = time, index = 0; index < 10; index++, rest = Math.floor(rest / 32)) {
+    id = ID_CHARACTERS[rest % 32]! + id
+  }
+  return id
+}
+
+const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
+
+/** Whether a text has the form of an id made by `newId`. */
+export function isId(text: string): boolean {
+  return ID.test(text)
+}
+
+/** The stored form of a high-entropy secret: its SHA-256 in hex. */
+export function hashToken(secret: string): string {
+  return hash('sha256', secret)
+}
+
+/** Compares two texts in constant time. */
+export function constantTimeEqual(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/**
+ * The one encoding of everything that is signed or hashed with a secret. It is injective: two lists of fields have the
+ * same encoding only when they are equal, whatever characters the fields hold (docs/decisions/014-signed-fields.md).
+ */
+export function encodeFields(fields: readonly (string | number)[]): string {
+  if (fields.some((field) => typeof field === 'number' && !Number.isFinite(field)))
+    throw new TypeError('A signed field must be text or a finite number')
+  return JSON.stringify(fields)
+}
+
+/** HMAC-SHA-256 over the encoded fields. Pass each value as a field of its own, never joined with another. */
+export function macOf(key: string | Buffer, fields: readonly (string | number)[]): Buffer {
+  return createHmac('sha256', key).update(encodeFields(fields)).digest()
+}
+
+/** Computes and verifies MACs for one purpose, with a key derived from the service's secret (RFC 5869). */
+export class Signer {
+  readonly #key: Buffer
+  /** Identifies the key without revealing it, so that a change of the secret can be told from a forgery. */
+  readonly keyId: string
+
+  constructor(secret: string, purpose: string) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, 'slipway', purpose, 32))
+    this.keyId = createHmac('sha256', this.#key).update('key id').digest('hex').slice(0, 8)
+  }
+
+  /** `macOf` the fields, as base64url. */
+  sign(fields: readonly (string | number)[]): string {
+    return macOf(this.#key, fields).toString('base64url')
+  }
+
+  verify(fields: readonly (string | number)[], signature: string): boolean {
+    return constantTimeEqual(this.sign(fields), signature)
+  }
+}

@@ -1,0 +1,83 @@
+/** A body on its way from a client. */
+export interface Transfer {
+  /** Bytes that have arrived. */
+  readonly receivedBytes: number
+  /** Bytes that have arrived and wait for this process. */
+  readonly unreadBytes: number
+  /** Nothing more will arrive. */
+  readonly isOver: boolean
+}
+
+interface TransferRatesOptions {
+  /** Milliseconds, of a clock that does not jump. */
+  clock: () => number
+  /** Milliseconds between two checks. */
+  intervalMs?: number
+}
+
+interface Watched {
+  transfer: Transfer
+  onTooSlow: () => void
+  receivedBytes: number
+  checkedAt: number
+  /** Milliseconds that it may still wait for its client. */
+  patienceMs: number
+}
+
+const BYTES_PER_SECOND = 1024
+const INITIAL_PATIENCE_MS = 30_000
+const MAX_PATIENCE_MS = 60_000
+
+/**
+ * Enforces a minimum rate of transfers, so that a slow client cannot hold its place for hours: 1 KiB/s on average over a
+ * minute. A transfer may wait 30 seconds for its client; each KiB adds a second, up to a minute. Time that bytes wait for this
+ * process does not count.
+ */
+export class TransferRates {
+  readonly #clock: () => number
+  readonly #intervalMs: number
+  readonly #watched = new Set<Watched>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ clock, intervalMs = 1000 }: TransferRatesOptions) {
+    this.#clock = clock
+    this.#intervalMs = intervalMs
+  }
+
+  /** Calls `onTooSlow` once if the transfer falls below the minimum rate before it is over. */
+  watch(transfer: Transfer, onTooSlow: () => void): void {
+    if (transfer.isOver) return
+    const { receivedBytes } = transfer
+    const checkedAt = this.#clock()
+    this.#watched.add({
+      transfer,
+      onTooSlow,
+      receivedBytes,
+      checkedAt,
+      patienceMs: INITIAL_PATIENCE_MS,
+    })
+    this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()
+  }
+
+  #check(): void {
+    const now = this.#clock()
+    for (const watched of this.#watched) {
+      const isTooSlow = !watched.transfer.isOver && this.#patience(watched, now) <= 0
+      if (isTooSlow || watched.transfer.isOver) this.#watched.delete(watched)
+      if (isTooSlow) watched.onTooSlow()
+    }
+    if (this.#watched.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #patience(watched: Watched, now: number): number {
+    const { transfer, receivedBytes, checkedAt } = watched
+    const earnedMs = ((transfer.receivedBytes - receivedBytes) / BYTES_PER_SECOND) * 1000
+    const waitedMs = transfer.unreadBytes > 0 ? 0 : now - checkedAt
+    watched.receivedBytes = transfer.receivedBytes
+    watched.checkedAt = now
+    watched.patienceMs = Math.min(MAX_PATIENCE_MS, watched.patienceMs + earnedMs - waitedMs)
+    return watched.patienceMs
+  }
+}

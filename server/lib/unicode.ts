@@ -1,0 +1,12 @@
+/**
+ * More combining marks on one letter than any script uses; the limit of UAX #15, "Stream-Safe Text Format".
+ */
+const TOO_MANY_COMBINING_MARKS = /(?<!\p{M})\p{M}{31}/u
+
+/**
+ * Text in Unicode NFC, so that both forms of a name are equal. Text with more than 30 marks in a row is
+ * returned unchanged: ordering them takes quadratic time, 20 ms for a URL of 16 KiB.
+ */
+export function normalizeNfc(text: string): string {
+  return TOO_MANY_COMBINING_MARKS.test(text) ? text : text.normalize('NFC')
+}

@@ -1,0 +1,49 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** The last exchange on a connection. */
+export interface LastExchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+const STATUSES: Record<string, number> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+}
+
+/**
+ * Handles a parse error: earlier requests are answered to their end, and the malformed one is rejected,
+ * unless it is the rest of a request that was answered already. No request gets two responses.
+ */
+export function onClientError(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  last: LastExchange | undefined,
+): void {
+  const end = () => socket.destroy()
+  const refuse = () => {
+    // A response with `Connection: close` has ended the connection: no second one may follow it.
+    if (!socket.writable) return void end()
+    socket.end(formatError(STATUSES[error.code ?? ''] ?? 400), end)
+  }
+  if (!socket.writable) return void end()
+  if (!last) return void refuse()
+  const { request, response } = last
+  const isAnswered = response.writableFinished || response.destroyed
+  if (!request.complete) {
+    if (!response.headersSent) refuse()
+    else if (isAnswered) end()
+    else response.once('close', end)
+    return
+  }
+  // After `Connection: close` the client expects no further response.
+  const next = error.code === 'HPE_CLOSED_CONNECTION' ? end : refuse
+  if (isAnswered) next()
+  else response.once('close', next)
+}
+
+function formatError(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`
+}

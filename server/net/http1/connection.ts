@@ -1,0 +1,266 @@
+import type { Socket } from 'node:net'
+import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
+import { ClientTracker } from '../../edge/client-tracker.ts'
+import type { Edge } from '../../edge/edge.ts'
+import type { EdgeResponse } from '../../edge/response.ts'
+import { type SendQueue, sendQueueOf } from '../../lib/send-queue.ts'
+import { isTls } from '../is-tls.ts'
+import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
+import { isCovered } from '../tls/covered-hosts.ts'
+import { endsWithBlankLine, type ParsedRequest, RequestParser } from './request-parser.ts'
+import type { ResponseSerializer } from './response-serializer.ts'
+
+/** State that the connections of a server share. */
+export interface FastPathContext {
+  readonly edge: Edge
+  readonly serializer: ResponseSerializer
+  /** Whether each connection closes after its next response. */
+  readonly closing: boolean
+  /** Number of idle checks so far. */
+  readonly ticks: number
+  /** How sockets are read. */
+  readonly read: typeof readIntoSharedBuffer
+  /** Requests answered on the fast path. */
+  responses: number
+  /** Takes over the socket of a connection that needs Node's parser, with all unanswered bytes. */
+  fallBackToNode(connection: FastPathConnection, socket: Socket): void
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** With more than this waiting for the client it is accounted for at once; less is at the next check, within a second. */
+const WORTH_ACCOUNTING = 32 * 1024
+
+/** A connection on the fast path: answers its requests in order until one is not plain. */
+export class FastPathConnection {
+  readonly #socket: Socket
+  readonly #fastPath: FastPathContext
+  readonly #parser: RequestParser
+  readonly #tracker: ClientTracker
+  readonly #stopReading: () => void
+  readonly #queue: SendQueue | undefined
+  /** Unprocessed input: from `#at` up to `#end`. */
+  #chunk: Buffer = EMPTY
+  #at = 0
+  #end = 0
+  /** Whether an asynchronous response is in progress. Until it ends, nothing is read. */
+  #busy = false
+  /** Whether the client has closed its side. */
+  #ended = false
+  #isAwaitingFirstRequest = true
+  /** The host of the last request. */
+  #host: string | undefined
+  /** Whether the response in progress is the last one. */
+  #isLast = false
+  /** The idle check since which nothing was received or sent. */
+  #lastActiveTick: number
+  /** Queued bytes at the last idle check. */
+  #lastBufferedBytes = 0
+
+  constructor(socket: Socket, fastPath: FastPathContext) {
+    this.#socket = socket
+    this.#fastPath = fastPath
+    this.#parser = new RequestParser(isTls(socket))
+    this.#tracker = new ClientTracker(socket)
+    this.#queue = sendQueueOf(socket)
+    this.#lastActiveTick = fastPath.ticks
+    this.#stopReading = fastPath.read(socket, this.#onData)
+    socket.on('drain', this.#onDrain)
+    socket.on('end', this.#onEnd)
+    socket.on('error', this.#onError)
+  }
+
+  /** Closes the connection once the queued bytes are sent; an asynchronous response closes it itself. */
+  close(): void {
+    if (!this.#busy) this.#socket.destroySoon()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Performs an idle check; returns the number of checks since the last activity. */
+  checkIdle(): number {
+    const waiting = bufferedBytes(this.#socket)
+    if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = this.#fastPath.ticks
+    this.#lastBufferedBytes = waiting
+    return this.#fastPath.ticks - this.#lastActiveTick
+  }
+
+  /** Whether no request has been received. */
+  get isAwaitingFirstRequest(): boolean {
+    return this.#isAwaitingFirstRequest
+  }
+
+  readonly #onData = (buffer: Buffer, length: number): void => {
+    this.#lastActiveTick = this.#fastPath.ticks
+    // Input after the last response is ignored.
+    if (this.#socket.writableEnded) return
+    if (this.#busy || !this.#hasEnded()) return void this.#appendPaused(buffer, length)
+    this.#chunk = buffer
+    this.#at = 0
+    this.#end = length
+    this.#process()
+    this.#bufferRemainder()
+  }
+
+  /** The socket has drained. */
+  readonly #onDrain = (): void => {
+    this.#lastActiveTick = this.#fastPath.ticks
+    this.#queue?.update()
+    if (!this.#busy) this.#continue()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#ended = true
+    if (!this.#busy && this.#hasEnded()) this.#socket.end()
+  }
+
+  /** A client that disconnects is not an error. */
+  readonly #onError = (): void => {
+    this.#socket.destroy()
+  }
+
+  #process(): void {
+    if (!endsWithBlankLine(this.#chunk, this.#end)) return void this.#fallBackToNode()
+    let corked = false
+    while (!this.#hasEnded() && !this.#socket.writableEnded) {
+      if (this.#socket.writableNeedDrain) {
+        this.#socket.pause()
+        break
+      }
+      const asked = this.#parser.parse(this.#chunk, this.#at, this.#end)
+      const isHere = asked && (asked.host === this.#host || this.#isCovered(asked.host))
+      const answer = isHere && this.#fastPath.edge.respond(asked)
+      if (!asked || !answer) {
+        this.#fallBackToNode()
+        break
+      }
+      this.#at = asked.end
+      if (!corked && !this.#hasEnded()) {
+        corked = true
+        this.#socket.cork()
+      }
+      if (!this.#reply(asked, answer)) break
+    }
+    if (corked) this.#socket.uncork()
+    if (this.#socket.writableLength > WORTH_ACCOUNTING) this.#queue?.update()
+  }
+
+  /** Whether the connection's certificate is for this host; what Node's parser brings to another is refused. */
+  #isCovered(host: string): boolean {
+    if (!isCovered(this.#socket, host)) return false
+    this.#host = host
+    return true
+  }
+
+  /** False when the response is asynchronous; the connection then continues by itself. */
+  #reply(asked: ParsedRequest, answer: EdgeResponse | Promise<EdgeResponse>): boolean {
+    this.#isAwaitingFirstRequest = false
+    this.#isLast ||= asked.isLast
+    this.#fastPath.responses++
+    if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
+    this.#busy = true
+    this.#socket.pause()
+    void this.#awaitResponse(asked, answer)
+    return false
+  }
+
+  /** Sends a response whose bytes are in memory; false when they are not. */
+  #send(asked: ParsedRequest, answer: EdgeResponse): boolean {
+    const { edge, serializer } = this.#fastPath
+    const { isHead } = asked
+    const closing = this.#isClosing
+    if (!closing && serializer.sendCached(this.#socket, answer, isHead)) {
+      edge.count(asked, answer, this.#tracker)
+      return true
+    }
+    const { content } = answer
+    const body = content ? edge.peek(content) : answer.body
+    if (content && !body && !isHead) return false
+    edge.count(asked, answer, this.#tracker)
+    this.#write(answer, body, isHead)
+    if (closing) this.#socket.destroySoon()
+    return true
+  }
+
+  async #awaitResponse(asked: ParsedRequest, answer: EdgeResponse | Promise<EdgeResponse>): Promise<void> {
+    const found = await answer
+    if (!this.#socket.destroyed && !this.#send(asked, found)) await this.#streamBody(asked, found)
+    this.#busy = false
+    this.#continue()
+  }
+
+  async #streamBody(asked: ParsedRequest, wanted: EdgeResponse): Promise<void> {
+    const { edge } = this.#fastPath
+    const { response, body } = await edge.withBody(asked, wanted, this.#queue?.reserve())
+    if (!this.#socket.destroyed) edge.count(asked, response, this.#tracker)
+    if (body === undefined || Buffer.isBuffer(body)) return void this.#write(response, body, false)
+    this.#write(response, undefined, true)
+    await pipeChunks(body, writableSink(this.#socket, this.#queue)).catch((error: unknown) => {
+      edge.reportCorruptBlob(asked, response.content!, error)
+      this.#socket.destroy()
+    })
+  }
+
+  #write(answer: EdgeResponse, body: Buffer | undefined, head: boolean): void {
+    if (this.#socket.destroyed) return
+    const close = this.#isClosing
+    this.#fastPath.serializer.send(this.#socket, answer, { body, head, close })
+  }
+
+  #continue(): void {
+    if (this.#socket.destroyed) return
+    if (this.#isClosing) return void this.#socket.destroySoon()
+    if (!this.#hasEnded()) this.#process()
+    if (this.#busy || !this.#hasEnded()) return
+    if (this.#ended) this.#socket.end()
+    else this.#socket.resume()
+  }
+
+  get #isClosing(): boolean {
+    return this.#isLast || this.#fastPath.closing
+  }
+
+  #hasEnded(): boolean {
+    return this.#at >= this.#end
+  }
+
+  /** Copies unprocessed input: the shared buffer is reused after this turn. */
+  #bufferRemainder(): void {
+    this.#chunk = this.#hasEnded() ? EMPTY : this.#unprocessed()
+    this.#end = this.#chunk.length
+    this.#at = 0
+  }
+
+  /** A paused TLS socket still delivers every record of its last read: at most one read is appended. */
+  #appendPaused(buffer: Buffer, length: number): void {
+    this.#chunk = Buffer.concat([this.#unprocessed(), buffer.subarray(0, length)])
+    this.#at = 0
+    this.#end = this.#chunk.length
+  }
+
+  #unprocessed(): Buffer {
+    return Buffer.from(this.#chunk.subarray(this.#at, this.#end))
+  }
+
+  /** Passes this connection to Node's parser. */
+  #fallBackToNode(): void {
+    const socket = this.#socket
+    const rest = this.#unprocessed()
+    this.#at = this.#end
+    this.#stopReading()
+    socket.off('drain', this.#onDrain)
+    socket.off('end', this.#onEnd)
+    socket.off('error', this.#onError)
+    for (const piece of splitForParser(rest).toReversed()) socket.unshift(piece)
+    this.#fastPath.fallBackToNode(this, socket)
+    socket.resume()
+  }
+}
+
+/** Bytes that were written but not accepted by the system. Node's own time-outs use the same count. */
+function bufferedBytes(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { _handle?: { writeQueueSize?: number } | null }
+  return socket.writableLength + (handle?.writeQueueSize ?? 0)
+}

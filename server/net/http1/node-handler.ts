@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
+import { ClientTracker } from '../../edge/client-tracker.ts'
+import type { Edge, ResponseWithBody } from '../../edge/edge.ts'
+import type { EdgeRequest } from '../../edge/request.ts'
+import { readTarget } from '../../edge/resolve/target.ts'
+import {
+  BAD_REQUEST,
+  METHOD_NOT_ALLOWED,
+  PASSWORD_METHOD_NOT_ALLOWED,
+  PASSWORD_OPTIONS_RESPONSE,
+  PASSWORD_PATH,
+  SITE_NOT_FOUND,
+} from '../../edge/respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../../edge/response.ts'
+import type { RequestHeaders } from '../../edge/visit-headers.ts'
+import { sendQueueOf } from '../../lib/send-queue.ts'
+import { isTls } from '../is-tls.ts'
+
+/** Bytes of an unused body that are read and dropped, so that the connection can continue. */
+const MAX_DISCARDED_BODY_BYTES = 2 ** 20
+
+/** A request and its response. */
+interface NodeExchange {
+  edge: Edge
+  request: IncomingMessage
+  response: ServerResponse
+  siteRequest: EdgeRequest
+}
+
+/** Handles a visitor's request that Node's parser has read. Never throws. */
+export function handleSiteRequest(edge: Edge, request: IncomingMessage, response: ServerResponse): void {
+  const target = readTarget(request)
+  const host = request.headers.host ?? ''
+  const headers = request.headers as RequestHeaders
+  const isSecure = isTls(request.socket)
+  const isHead = request.method === 'HEAD'
+  const siteRequest = { host, isSecure, target: target ?? { path: '/', query: '' }, headers, isHead }
+  const visit = { edge, request, response, siteRequest }
+  if (!target) send(visit, BAD_REQUEST)
+  else if (request.method === 'GET' || isHead) serveExchange(visit)
+  else if (request.method === 'POST' && target.path === PASSWORD_PATH)
+    void edge.submitPassword(siteRequest, request).then((answer) => send(visit, answer))
+  else if (request.method === 'OPTIONS' && target.path !== PASSWORD_PATH)
+    void edge.options(siteRequest).then((answer) => send(visit, answer))
+  else send(visit, methodResponse(request.method, target.path))
+}
+
+/** The response to any other method. */
+function methodResponse(method: string | undefined, path: string): EdgeResponse {
+  if (path !== PASSWORD_PATH) return METHOD_NOT_ALLOWED
+  return method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED
+}
+
+function serveExchange(visit: NodeExchange): void {
+  const answer = visit.edge.respond(visit.siteRequest) ?? SITE_NOT_FOUND
+  if (answer instanceof Promise) void answer.then((later) => fetchAndSend(visit, later))
+  else fetchAndSend(visit, answer)
+}
+
+function fetchAndSend(visit: NodeExchange, answer: EdgeResponse): void {
+  const { content } = answer
+  const bytes = content && visit.edge.peek(content)
+  if (!content || bytes || visit.siteRequest.isHead) send(visit, answer, bytes)
+  else void openBody(visit, answer).then((delivery) => delivery && stream(visit, delivery))
+}
+
+/** Pipelined requests may arrive all at once; their files are opened one after another, as they are sent. */
+async function openBody(
+  { edge, siteRequest, response }: NodeExchange,
+  answer: EdgeResponse,
+): Promise<ResponseWithBody | undefined> {
+  if (!response.socket && !response.destroyed) await once(response, 'socket').catch(() => undefined)
+  const memory = sendQueueOf(response.socket)?.reserve()
+  return response.destroyed ? undefined : edge.withBody(siteRequest, answer, memory)
+}
+
+function stream(visit: NodeExchange, { response: answer, body }: ResponseWithBody): void {
+  const { edge, siteRequest, request, response } = visit
+  if (body === undefined || Buffer.isBuffer(body)) return void send(visit, answer, body)
+  if (response.destroyed) return void body.close()
+  edge.count(siteRequest, answer, new ClientTracker(request.socket))
+  response.writeHead(answer.status, headersFor(request, answer))
+  pipeChunks(body, writableSink(response, sendQueueOf(response.socket)))
+    .then((whole) => whole && response.end())
+    .catch((error: unknown) => {
+      edge.reportCorruptBlob(siteRequest, answer.content!, error)
+      response.destroy()
+    })
+}
+
+function send(
+  { edge, siteRequest, request, response }: NodeExchange,
+  answer: EdgeResponse,
+  body = answer.body,
+): void {
+  if (response.destroyed || (request.destroyed && !request.complete)) return
+  edge.count(siteRequest, answer, new ClientTracker(request.socket))
+  response.writeHead(answer.status, headersFor(request, answer))
+  if (body && request.method !== 'HEAD') response.end(body)
+  else response.end()
+}
+
+/** A long unused body closes the connection instead of being read. */
+function headersFor(request: IncomingMessage, { headers }: EdgeResponse): string[] {
+  const lines = headers as string[]
+  return !request.complete && hasLongBody(request) ? [...lines, 'Connection', 'close'] : lines
+}
+
+function hasLongBody({ headers }: IncomingMessage): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined ||
+    Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BODY_BYTES
+  )
+}

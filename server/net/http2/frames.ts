@@ -1,0 +1,336 @@
+import type { Socket } from 'node:net'
+import type { MemoryReservation } from '../../lib/client-memory.ts'
+import { FloodGuard } from './flood-guard.ts'
+import {
+  buildFrame,
+  CODE,
+  ConnectionError,
+  FLAG,
+  FRAME_HEADER_BYTES,
+  type FrameHead,
+  INITIAL_WINDOW_BYTES,
+  MAX_WINDOW_BYTES,
+  TYPE,
+  writeFrameHead,
+} from './frame.ts'
+import { HeaderBlockAssembler, type PayloadRange, withoutPadding } from './header-block.ts'
+import { EMPTY_TABLE_UPDATE } from './hpack/encoder.ts'
+import { RequestReader } from './request-handler.ts'
+import { Responder } from './responder.ts'
+import type { Http2ServerContext } from './server-state.ts'
+import { readSettings } from './settings.ts'
+import type { Stream } from './stream.ts'
+import { Streams } from './streams.ts'
+import type { WriteBuffer } from './write-buffer.ts'
+
+/**
+ * Connection-level receive window for bodies. It never limits a single stream: each has a window of its own.
+ */
+const CONNECTION_WINDOW_BYTES = 16 * 2 ** 20
+
+const SETTINGS_ACK = buildFrame({ type: TYPE.settings, flags: FLAG.ack, stream: 0 })
+
+interface FrameHandlerOptions {
+  server: Http2ServerContext
+  socket: Socket
+  writeBuffer: WriteBuffer
+  /** For a header block in several frames. */
+  memory: MemoryReservation
+  onProgress: () => void
+  /** The last open stream has closed. */
+  onEmpty: () => void
+  /** The client sent GOAWAY. */
+  onGoAway: () => void
+  onFault: (error: unknown) => void
+  /** The client has used up its flood budget: it is to send no further requests. */
+  onFlood: () => void
+}
+
+/** Handles the frames of a client (RFC 9113, 6) in order. */
+export class FrameHandler {
+  readonly #writeBuffer: WriteBuffer
+  readonly #onProgress: () => void
+  readonly #onGoAway: () => void
+  readonly #floodGuard: FloodGuard
+  readonly #streams: Streams
+  readonly #responder: Responder
+  readonly #requests: RequestReader
+  /** An incomplete header block: only CONTINUATION may follow. */
+  #block: HeaderBlockAssembler | undefined
+  /** Bytes that the client may send over all streams. */
+  #receiveWindow = CONNECTION_WINDOW_BYTES
+  #tableSize = 4096
+  readonly #memory: MemoryReservation
+  #isClosed = false
+
+  constructor(options: FrameHandlerOptions) {
+    const { server, socket, writeBuffer, memory, onProgress, onEmpty, onFault } = options
+    this.#writeBuffer = writeBuffer
+    this.#memory = memory
+    this.#onProgress = onProgress
+    this.#onGoAway = options.onGoAway
+    const floodGuard = new FloodGuard({ clock: server.clock, onExhausted: options.onFlood })
+    const streams = new Streams({ writeBuffer, floodGuard, tick: () => server.ticks, onProgress, onEmpty })
+    const responder = new Responder({ server, streams, writeBuffer, floodGuard, socket, onFault })
+    this.#floodGuard = floodGuard
+    this.#streams = streams
+    this.#responder = responder
+    this.#requests = new RequestReader({ server, streams, responder, patience: floodGuard })
+  }
+
+  /** The newest stream that was processed: later ones can be retried. */
+  get lastStreamId(): number {
+    return this.#requests.lastAcceptedStreamId
+  }
+
+  /** Whether there is something to send that the client gives no window for. */
+  get isBlocked(): boolean {
+    return this.#streams.sender.isBlocked
+  }
+
+  /** Whether no stream is open. */
+  get isIdle(): boolean {
+    return this.#streams.size === 0
+  }
+
+  /** Announces the receive window beyond the initial one. */
+  begin(): void {
+    this.#writeBuffer.add(
+      buildFrame(
+        { type: TYPE.windowUpdate, flags: 0, stream: 0 },
+        CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES,
+      ),
+    )
+  }
+
+  /** Sends what the client has room for: after each read, so that windows that grew bit by bit are used as one. */
+  pump(): void {
+    this.#streams.sender.pump()
+  }
+
+  /** Refuses new requests. */
+  goAway(): void {
+    this.#requests.goAway()
+    this.#streams.goAway()
+  }
+
+  /** Ends streams whose clients did not keep up the minimum rate for `period` looks. */
+  resetIdle(period: number): void {
+    this.#streams.resetIdle(period)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#streams.close()
+    this.#memory[Symbol.dispose]()
+  }
+
+  /** Takes a frame; throws a `ConnectionError`. False once enough is there to be sent, or the connection is closed. */
+  readonly handle = (head: FrameHead, bytes: Buffer, at: number): boolean => {
+    if (this.#block && (head.type !== TYPE.continuation || head.stream !== this.#block.stream))
+      throw new ConnectionError(CODE.protocol, 'a header block is interrupted')
+    switch (head.type) {
+      case TYPE.data:
+        this.#data(head, bytes, at)
+        break
+      case TYPE.headers:
+        this.#headers(head, bytes, at)
+        break
+      case TYPE.priority:
+        this.#priority(head, bytes, at)
+        break
+      case TYPE.reset:
+        this.#reset(head)
+        break
+      case TYPE.settings:
+        this.#settings(head, bytes, at)
+        break
+      case TYPE.pushPromise:
+        throw new ConnectionError(CODE.protocol, 'a client promises a push')
+      case TYPE.ping:
+        this.#ping(head, bytes, at)
+        break
+      case TYPE.goAway:
+        this.#goAway(head)
+        break
+      case TYPE.windowUpdate:
+        this.#windowUpdate(head, bytes, at)
+        break
+      case TYPE.continuation:
+        this.#continuation(head, bytes, at)
+        break
+      default:
+        this.#floodGuard.charge(1)
+    }
+    return !this.#isClosed && !this.#writeBuffer.isFull
+  }
+
+  #data(head: FrameHead, bytes: Buffer, at: number): void {
+    const stream = this.#getStream(head)
+    this.#receiveWindow -= head.length
+    if (this.#receiveWindow < 0) throw new ConnectionError(CODE.flowControl, 'more comes than was allowed')
+    const { from, to } = withoutPadding(head, bytes, at)
+    const ended = (head.flags & FLAG.endStream) !== 0
+    this.#floodGuard.dataReceived(to - from, ended)
+    this.#sendWindowUpdate()
+    if (!stream) return void this.#onDataAfterClose(head)
+    if (stream.ended) return void this.#streams.streamError(stream, CODE.streamClosed)
+    stream.receiveWindow -= head.length
+    if (stream.receiveWindow < 0) return void this.#streams.streamError(stream, CODE.flowControl)
+    this.#streams.onProgress(stream, to - from)
+    stream.bytesReceived += to - from
+    stream.bytesConsumed += head.length - (to - from)
+    if (stream.bytesReceived > (stream.contentLength ?? stream.bytesReceived))
+      return void this.#streams.streamError(stream, CODE.protocol)
+    const count = to - from
+    if (count > 0 && !stream.bridge) stream.bytesConsumed += count
+    else if (count > 0 && !stream.bridge!.write(bytes, from, to)) this.#responder.refuse(stream)
+    if (ended) this.#onRequestEnd(stream)
+    else this.#streams.consume(stream, 0)
+  }
+
+  #headers(head: FrameHead, bytes: Buffer, at: number): void {
+    if (head.stream % 2 === 0)
+      throw new ConnectionError(CODE.protocol, 'a client begins a stream that is not its own')
+    const part = withoutPadding(head, bytes, at)
+    let dependsOnItself = false
+    if ((head.flags & FLAG.priority) !== 0) {
+      if (part.to - part.from < 5) throw new ConnectionError(CODE.frameSize, 'a priority has five bytes')
+      dependsOnItself = (bytes.readUInt32BE(part.from) & MAX_WINDOW_BYTES) === head.stream
+      part.from += 5
+    }
+    if ((head.flags & FLAG.endHeaders) !== 0) {
+      const ended = (head.flags & FLAG.endStream) !== 0
+      return void this.#fields({ stream: head.stream, ended, dependsOnItself }, bytes, part)
+    }
+    this.#block = new HeaderBlockAssembler({ head, dependsOnItself, memory: this.#memory })
+    this.#block.add(bytes, part)
+  }
+
+  #continuation({ flags, length }: FrameHead, bytes: Buffer, at: number): void {
+    const block = this.#block
+    if (!block) throw new ConnectionError(CODE.protocol, 'a header block is continued that did not begin')
+    block.add(bytes, { from: at, to: at + length })
+    if ((flags & FLAG.endHeaders) === 0) return
+    this.#block = undefined
+    const all = block.take()
+    this.#fields(block, all, { from: 0, to: all.length })
+  }
+
+  #fields(
+    block: Pick<HeaderBlockAssembler, 'stream' | 'ended' | 'dependsOnItself'>,
+    bytes: Buffer,
+    part: PayloadRange,
+  ): void {
+    this.#onProgress()
+    const stream = this.#streams.get(block.stream)
+    if (stream) {
+      if (this.#requests.trailers(stream, block.ended, bytes, part)) this.#onRequestEnd(stream)
+    } else this.#requests.handle(block, bytes, part)
+  }
+
+  /** The client has ended its side of the stream. */
+  #onRequestEnd(stream: Stream): void {
+    if (stream.isAnswered) return void this.#streams.onReset(stream)
+    if (stream.bytesReceived !== (stream.contentLength ?? stream.bytesReceived))
+      return void this.#streams.streamError(stream, CODE.protocol)
+    stream.ended = true
+    stream.bridge?.end()
+  }
+
+  #priority({ stream, length }: FrameHead, bytes: Buffer, at: number): void {
+    this.#floodGuard.charge(1)
+    if (stream === 0) throw new ConnectionError(CODE.protocol, 'a priority is of no stream')
+    const isWhole = length === 5
+    if (isWhole && (bytes.readUInt32BE(at) & MAX_WINDOW_BYTES) !== stream) return
+    const open = this.#streams.get(stream)
+    if (open) this.#streams.streamError(open, isWhole ? CODE.protocol : CODE.frameSize)
+    else throw new ConnectionError(isWhole ? CODE.protocol : CODE.frameSize, 'a priority is malformed')
+  }
+
+  #reset(head: FrameHead): void {
+    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'a code has four bytes')
+    const stream = this.#getStream(head)
+    if (!stream) return void this.#floodGuard.charge(1)
+    this.#streams.onReset(stream)
+    // Cancelling a download is a reader's right: only its frame is charged.
+    if (stream.hasResponse) this.#floodGuard.charge(1)
+    else this.#floodGuard.onReset()
+  }
+
+  #settings({ stream, flags, length }: FrameHead, bytes: Buffer, at: number): void {
+    this.#floodGuard.charge(1)
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'settings are of no stream')
+    if ((flags & FLAG.ack) !== 0) {
+      if (length !== 0) throw new ConnectionError(CODE.frameSize, 'an acknowledgement says nothing')
+      return
+    }
+    const { headerTableSize = this.#tableSize, initialWindowSize } = readSettings(bytes, at, length)
+    if (headerTableSize < this.#tableSize) {
+      this.#tableSize = 0
+      this.#responder.pendingPrefix = Buffer.from([EMPTY_TABLE_UPDATE])
+    }
+    this.#writeBuffer.add(SETTINGS_ACK)
+    if (initialWindowSize !== undefined && !this.#streams.resize(initialWindowSize))
+      throw new ConnectionError(CODE.flowControl, 'a window is too large')
+  }
+
+  #ping({ stream, flags, length }: FrameHead, bytes: Buffer, at: number): void {
+    this.#floodGuard.charge(1)
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'a ping is of no stream')
+    if (length !== 8) throw new ConnectionError(CODE.frameSize, 'a ping has eight bytes')
+    if ((flags & FLAG.ack) !== 0) return
+    const pong = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length)
+    writeFrameHead(pong, 0, { type: TYPE.ping, flags: FLAG.ack, stream, length })
+    bytes.copy(pong, FRAME_HEADER_BYTES, at, at + length)
+    this.#writeBuffer.add(pong)
+  }
+
+  #goAway({ stream, length }: FrameHead): void {
+    this.#floodGuard.charge(1)
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'leave is taken of a connection')
+    if (length < 8) throw new ConnectionError(CODE.frameSize, 'a leave has eight bytes or more')
+    this.#onGoAway()
+  }
+
+  #windowUpdate(head: FrameHead, bytes: Buffer, at: number): void {
+    this.#floodGuard.charge(1)
+    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'an increment has four bytes')
+    const increment = bytes.readUInt32BE(at) & MAX_WINDOW_BYTES
+    if (head.stream === 0) return void this.#growWindow(increment)
+    const stream = this.#getStream(head)
+    if (!stream) return
+    if (increment === 0) return void this.#streams.streamError(stream, CODE.protocol)
+    stream.window += increment
+    if (stream.window > MAX_WINDOW_BYTES) return void this.#streams.streamError(stream, CODE.flowControl)
+    this.#streams.sender.enqueue(stream)
+  }
+
+  #growWindow(increment: number): void {
+    const { sender } = this.#streams
+    if (increment === 0) throw new ConnectionError(CODE.protocol, 'an increment is nothing')
+    sender.window += increment
+    if (sender.window > MAX_WINDOW_BYTES) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+  }
+
+  /** The open stream of a frame; a frame of an idle stream is a connection error (RFC 9113, 5.1). */
+  #getStream({ stream }: FrameHead): Stream | undefined {
+    if (stream === 0 || stream > this.#requests.newestStreamId || stream % 2 === 0)
+      throw new ConnectionError(CODE.protocol, 'a frame is of a stream that was never begun')
+    return this.#streams.get(stream)
+  }
+
+  /** DATA for a closed stream: no error while the client may not know of the reset. */
+  #onDataAfterClose({ stream }: FrameHead): void {
+    if (this.#streams.wasEnded(stream)) return
+    this.#streams.streamErrorById(stream, CODE.streamClosed)
+  }
+
+  /** Replenishes the connection window. */
+  #sendWindowUpdate(): void {
+    const used = CONNECTION_WINDOW_BYTES - this.#receiveWindow
+    if (used < CONNECTION_WINDOW_BYTES / 4) return
+    this.#receiveWindow = CONNECTION_WINDOW_BYTES
+    this.#writeBuffer.add(buildFrame({ type: TYPE.windowUpdate, flags: 0, stream: 0 }, used))
+  }
+}

@@ -1,0 +1,68 @@
+import type { MemoryReservation } from '../../lib/client-memory.ts'
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import { CODE, ConnectionError, FLAG, type FrameHead } from './frame.ts'
+
+/**
+ * Bytes and frames of one header block. What is longer ends the connection; a shorter one that makes more than
+ * MAX_HEADER_LIST_BYTES is answered with 431.
+ */
+const MAX_BYTES = 64 * 1024
+const MAX_FRAMES = 16
+
+/** The payload of a frame without padding and priority fields. */
+export interface PayloadRange {
+  from: number
+  to: number
+}
+
+/** The payload of a DATA or HEADERS frame without its padding (RFC 9113, 6.1 and 6.2). */
+export function withoutPadding({ flags, length }: FrameHead, bytes: Buffer, at: number): PayloadRange {
+  if ((flags & FLAG.padded) === 0) return { from: at, to: at + length }
+  const from = at + 1
+  const to = at + length - (length > 0 ? bytes[at]! : 0)
+  if (length === 0 || to < from) throw new ConnectionError(CODE.protocol, 'a frame is all padding')
+  return { from, to }
+}
+
+interface HeaderBlockOptions {
+  head: FrameHead
+  /** Whether the stream is said to depend on itself. */
+  dependsOnItself: boolean
+  memory: MemoryReservation
+}
+
+/** A header block in several frames (RFC 9113, 6.10). */
+export class HeaderBlockAssembler {
+  readonly stream: number
+  /** Whether END_STREAM is set. */
+  readonly ended: boolean
+  /** Whether the stream depends on itself. */
+  readonly dependsOnItself: boolean
+  readonly #memory: MemoryReservation
+  readonly #pieces = new GrowingBuffer()
+  #bytes = 0
+  #frames = 0
+
+  constructor({ head, dependsOnItself, memory }: HeaderBlockOptions) {
+    this.stream = head.stream
+    this.ended = (head.flags & FLAG.endStream) !== 0
+    this.dependsOnItself = dependsOnItself
+    this.#memory = memory
+  }
+
+  /** Throws a `ConnectionFault` when the block gets too long. */
+  add(bytes: Buffer, { from, to }: PayloadRange): void {
+    this.#bytes += to - from
+    if (++this.#frames > MAX_FRAMES || this.#bytes > MAX_BYTES)
+      throw new ConnectionError(CODE.enhanceYourCalm, 'a header block is too long')
+    if (!this.#memory.resize(this.#pieces.capacityFor(to - from)))
+      throw new ConnectionError(CODE.enhanceYourCalm, 'there is no memory for a header block')
+    this.#pieces.appendCopy(bytes.subarray(from, to))
+  }
+
+  /** The whole block. Releases its memory. */
+  take(): Buffer {
+    this.#memory.resize(0)
+    return this.#pieces.take()
+  }
+}

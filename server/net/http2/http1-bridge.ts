@@ -1,0 +1,183 @@
+import { request as ask, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Duplex, duplexPair } from 'node:stream'
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import type { RequestHead } from './request-head.ts'
+
+/** Receives the response of a relayed request. */
+export interface BridgeSink {
+  /** The body is requested (RFC 9110, 15.2.1). */
+  continue(): void
+  /** The status and the header lines, name before value. */
+  head(status: number, lines: readonly string[]): void
+  /** A chunk of the body; false pauses until `resume`. */
+  data(bytes: Buffer): boolean
+  end(): void
+  /** The response failed or was cut off. */
+  fail(): void
+  /** Accounts for bytes of the request's body that are held now. False when there is no memory for them. */
+  account(bytes: number): boolean
+  /** Bytes of the request's body were consumed. */
+  consumed(bytes: number): void
+}
+
+interface Http1BridgeOptions {
+  head: RequestHead
+  /** Whether the request has no body. */
+  ended: boolean
+  /** The client's connection. */
+  peer: Socket
+  /** Passes a connection to Node's parser. */
+  parse: (socket: Duplex) => void
+  sink: BridgeSink
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Bytes of a body that are written at once: Node's parser takes them all in, whether they are wanted or not. */
+const MAX_WRITE_BYTES = 64 * 1024
+
+/** Maximum size of response headers; the service allows publishers fewer. */
+const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
+
+/**
+ * A request relayed to Node's HTTP/1.1 parser over an in-memory connection, where it meets the same limits,
+ * rejections and handlers as any other. Backpressure applies in both directions.
+ */
+export class Http1Bridge {
+  readonly #request: ClientRequest
+  readonly #near: Duplex
+  readonly #far: Duplex
+  readonly #sink: BridgeSink
+  /** What came of the body while other parts of it were written; what is still to be written of those, and their memory. */
+  readonly #pieces = new GrowingBuffer()
+  #unwritten: Buffer = NOTHING
+  #writingBytes = 0
+  #isFlushing = false
+  #isEnded = false
+  #response: IncomingMessage | undefined
+  #isClosed = false
+
+  /** Throws when the request cannot be expressed in HTTP/1.1. */
+  constructor({ head, ended, peer, parse, sink }: Http1BridgeOptions) {
+    const [near, far] = duplexPair()
+    this.#near = near
+    this.#far = far
+    this.#sink = sink
+    this.#request = ask({
+      createConnection: () => near,
+      method: head.method,
+      path: head.path,
+      headers: toHttp1Headers(head, ended),
+      maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
+    })
+    this.#request.on('response', (response) => this.#onResponse(response))
+    this.#request.on('continue', () => this.#isClosed || sink.continue())
+    this.#request.on('error', () => this.#fail())
+    this.#request.on('close', () => this.#fail())
+    far.on('error', () => undefined)
+    near.on('error', () => undefined)
+    const { remoteAddress, remoteFamily, remotePort } = peer
+    parse(Object.assign(far, { remoteAddress, remoteFamily, remotePort, encrypted: true }))
+    if (ended) this.#request.end()
+    else this.#request.flushHeaders()
+  }
+
+  /** Adds the bytes between `from` and `to` to the body. False when there is no memory for them. */
+  write(bytes: Buffer, from: number, to: number): boolean {
+    const count = to - from
+    if (this.#isClosed) {
+      this.#sink.consumed(count)
+      return true
+    }
+    if (!this.#sink.account(this.#writingBytes + this.#pieces.capacityFor(count))) return false
+    this.#pieces.appendCopy(bytes.subarray(from, to))
+    if (this.#isFlushing) return true
+    this.#isFlushing = true
+    // One write for all that one read brought.
+    queueMicrotask(() => this.#flush())
+    return true
+  }
+
+  /** The body is complete. */
+  end(): void {
+    this.#isEnded = true
+    if (!this.#isFlushing) this.#request.end()
+  }
+
+  /** Resumes the response. */
+  resume(): void {
+    this.#response?.resume()
+  }
+
+  /** Cancels the request. */
+  destroy(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#close()
+  }
+
+  #onResponse(response: IncomingMessage): void {
+    if (this.#isClosed) return
+    this.#response = response
+    this.#sink.head(response.statusCode!, response.rawHeaders)
+    response.on('data', (bytes: Buffer) => {
+      if (!this.#isClosed && !this.#sink.data(bytes)) response.pause()
+    })
+    response.on('error', () => this.#fail())
+    response.on('end', () => {
+      if (this.#isClosed) return
+      this.#isClosed = true
+      this.#sink.end()
+      setImmediate(() => this.#close())
+    })
+  }
+
+  /** Writes what came, and when that is consumed what came in the meantime. */
+  #flush(): void {
+    if (this.#isClosed) return
+    if (this.#unwritten.length === 0) {
+      this.#unwritten = this.#pieces.take()
+      this.#writingBytes = this.#unwritten.buffer.byteLength
+      this.#sink.account(this.#writingBytes)
+    }
+    if (this.#unwritten.length === 0) {
+      this.#isFlushing = false
+      if (this.#isEnded) this.#request.end()
+      return
+    }
+    const bytes = this.#unwritten.subarray(0, MAX_WRITE_BYTES)
+    this.#unwritten = this.#unwritten.subarray(bytes.length)
+    this.#request.write(bytes, () => {
+      if (this.#isClosed) return
+      this.#sink.consumed(bytes.length)
+      this.#flush()
+    })
+  }
+
+  #fail(): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#sink.fail()
+  }
+
+  #close(): void {
+    this.#request.destroy()
+    this.#near.destroy()
+    this.#far.destroy()
+  }
+}
+
+/** Header lines that are not relayed: trailers are dropped, so they are not announced either. */
+const NOT_RELAYED: ReadonlySet<string> = new Set(['te', 'trailer'])
+
+const BODY_EXPECTED = new Set(['POST', 'PUT', 'PATCH'])
+
+function toHttp1Headers({ method, authority, lines, cookie, length }: RequestHead, ended: boolean): string[] {
+  const all = ['Host', authority, 'Connection', 'close']
+  for (const { name, value } of lines) if (!NOT_RELAYED.has(name)) all.push(name, value)
+  if (cookie !== undefined) all.push('cookie', cookie)
+  if (length === undefined && !ended) all.push('Transfer-Encoding', 'chunked')
+  if (length === undefined && ended && BODY_EXPECTED.has(method)) all.push('Content-Length', '0')
+  return all
+}

@@ -1,0 +1,159 @@
+import { BAD_REQUEST, MISDIRECTED } from '../../edge/respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../../edge/response.ts'
+import type { FloodGuard } from './flood-guard.ts'
+import { CODE, ConnectionError } from './frame.ts'
+import type { HeaderBlockAssembler, PayloadRange } from './header-block.ts'
+import { type FieldList, HpackDecoder } from './hpack/decoder.ts'
+import type { HeaderFieldLike } from './hpack/static-table.ts'
+import { isConnectionSpecific, readRequestHead, type StaticRequest, toStaticRequest } from './request-head.ts'
+import type { Responder } from './responder.ts'
+import type { Http2ServerContext } from './server-state.ts'
+import type { Stream } from './stream.ts'
+import { MAX_CONCURRENT_STREAMS, type Streams } from './streams.ts'
+
+/** CONNECT is not supported (RFC 9110, 9.3.6). */
+const NO_TUNNEL: EdgeResponse = {
+  status: 405,
+  headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
+}
+
+const HEADERS_TOO_LARGE: EdgeResponse = { status: 431, headers: ['Content-Length', '0'] }
+
+/** Longer blocks are not cached. */
+const MAX_CACHED_BLOCK_BYTES = 1024
+
+/** A visit and its header block. */
+interface CachedRequest {
+  bytes: Buffer
+  /** Version of the decoder's table for which the block decodes to it. */
+  version: number
+  visit: StaticRequest
+}
+
+interface RequestReaderOptions {
+  server: Http2ServerContext
+  streams: Streams
+  responder: Responder
+  patience: FloodGuard
+}
+
+/** Handles the header blocks of one connection. */
+export class RequestReader {
+  readonly #options: RequestReaderOptions
+  readonly #decoder = new HpackDecoder()
+  /** Clients repeat themselves: comparing a block with the previous one replaces decoding it. */
+  #cached: CachedRequest | undefined
+  #isGoingAway = false
+  /** The newest stream that was begun, and the newest that was processed. */
+  newestStreamId = 0
+  lastAcceptedStreamId = 0
+
+  constructor(options: RequestReaderOptions) {
+    this.#options = options
+  }
+
+  /** Refuses new requests, which the client may retry elsewhere (RFC 9113, 6.8). */
+  goAway(): void {
+    this.#isGoingAway = true
+  }
+
+  /** A header block that starts a stream. */
+  handle(
+    block: Pick<HeaderBlockAssembler, 'stream' | 'ended' | 'dependsOnItself'>,
+    bytes: Buffer,
+    part: PayloadRange,
+  ): void {
+    const { server, streams, responder, patience } = this.#options
+    const { stream: id, ended } = block
+    if (id <= this.newestStreamId) {
+      if (!streams.wasEnded(id)) throw new ConnectionError(CODE.streamClosed, 'a stream is begun again')
+      patience.charge(1)
+      return void this.#decode(bytes, part)
+    }
+    this.newestStreamId = id
+    const isRefused = this.#isGoingAway || patience.refusesRequests
+    if (!isRefused) this.lastAcceptedStreamId = id
+    const mayBegin = !isRefused && streams.size < MAX_CONCURRENT_STREAMS && !block.dependsOnItself
+    if (mayBegin && ended && this.#isCached(bytes, part) && responder.respond(id, this.#cached!.visit)) {
+      server.requests++
+      return
+    }
+    const { version } = this.#decoder
+    const list = this.#decode(bytes, part)
+    if (isRefused) {
+      streams.sendReset(id, CODE.refused)
+      patience.charge(1)
+    } else if (block.dependsOnItself) streams.streamErrorById(id, CODE.protocol)
+    else if (!mayBegin) streams.streamErrorById(id, CODE.refused)
+    else {
+      server.requests++
+      const visit = this.#answer(block, list)
+      if (visit && version === this.#decoder.version) this.#remember(visit, bytes, part)
+    }
+  }
+
+  /** Trailers; true when they are valid. They are discarded. */
+  trailers(stream: Stream, ended: boolean, bytes: Buffer, part: PayloadRange): boolean {
+    const { fields } = this.#decode(bytes, part)
+    const { streams } = this.#options
+    const isAllowed = ended && fields.every(isTrailer)
+    if (stream.ended) streams.streamError(stream, CODE.streamClosed)
+    else if (isAllowed) return true
+    else streams.streamError(stream, CODE.protocol)
+    return false
+  }
+
+  /** Answers a request, and returns the visit if it was one. */
+  #answer(
+    { stream: id, ended }: Pick<HeaderBlockAssembler, 'stream' | 'ended'>,
+    { fields, tooLong }: FieldList,
+  ): StaticRequest | undefined {
+    const { server, streams, responder } = this.#options
+    if (tooLong) return void responder.respondShort(id, HEADERS_TOO_LARGE, { ended, head: false })
+    const head = readRequestHead(fields)
+    if (head === 'malformed') return void streams.streamErrorById(id, CODE.protocol)
+    if (head === 'unclear')
+      return void responder.respondShort(id, BAD_REQUEST, { ended, head: isHead(fields) })
+    if (!responder.covers(head.authority))
+      return void responder.respondShort(id, MISDIRECTED, { ended, head: head.method === 'HEAD' })
+    if (ended && head.length) return void streams.streamErrorById(id, CODE.protocol)
+    if (head.method === 'CONNECT') return void responder.respondShort(id, NO_TUNNEL, { ended, head: false })
+    const visit = ended && server.edge.servesHost(head.authority) ? toStaticRequest(head) : undefined
+    if (visit && responder.respond(id, visit)) return visit
+    if (!responder.relay(id, head, ended))
+      responder.respondShort(id, BAD_REQUEST, { ended, head: head.method === 'HEAD' })
+    return undefined
+  }
+
+  #decode(bytes: Buffer, { from, to }: PayloadRange): FieldList {
+    const list = this.#decoder.decode(bytes, from, to)
+    if (!list) throw new ConnectionError(CODE.compression, 'a header block cannot be read')
+    if (list.tooLong) this.#options.patience.oversized(to - from)
+    return list
+  }
+
+  #remember(visit: StaticRequest, bytes: Buffer, { from, to }: PayloadRange): void {
+    if (to - from > MAX_CACHED_BLOCK_BYTES) return
+    this.#cached = { bytes: Buffer.from(bytes.subarray(from, to)), version: this.#decoder.version, visit }
+  }
+
+  #isCached(bytes: Buffer, { from, to }: PayloadRange): boolean {
+    const known = this.#cached
+    if (known === undefined || known.version !== this.#decoder.version || known.bytes.length !== to - from)
+      return false
+    if (to - from > 32) return bytes.compare(known.bytes, 0, to - from, from, to) === 0
+    for (let index = 0; index < known.bytes.length; index++) {
+      if (bytes[from + index] !== known.bytes[index]) return false
+    }
+    return true
+  }
+}
+
+/** RFC 9113, 8.1 and 8.2.2. */
+function isTrailer(field: HeaderFieldLike): boolean {
+  return field.isWellFormed && field.name[0] !== ':' && !isConnectionSpecific(field)
+}
+
+function isHead(fields: FieldList['fields']): boolean {
+  return fields.some(({ name, value }) => name === ':method' && value === 'HEAD')
+}

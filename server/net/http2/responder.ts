@@ -1,0 +1,283 @@
+import type { Socket } from 'node:net'
+import { pipeChunks, type Sink } from '../../edge/body/pipe.ts'
+import { ClientTracker } from '../../edge/client-tracker.ts'
+import { ERROR_HEADERS } from '../../edge/respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../../edge/response.ts'
+import type { MemoryReservation } from '../../lib/client-memory.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import { isCovered } from '../tls/covered-hosts.ts'
+import type { FloodGuard } from './flood-guard.ts'
+import { CODE, MAX_FRAME_BYTES } from './frame.ts'
+import { Http1Bridge } from './http1-bridge.ts'
+import type { RequestHead, StaticRequest } from './request-head.ts'
+import type { SerializedFrames } from './serialized-frames.ts'
+import type { Http2ServerContext } from './server-state.ts'
+import type { Stream } from './stream.ts'
+import type { Streams } from './streams.ts'
+import type { WriteBuffer } from './write-buffer.ts'
+
+/** Memory that a relayed request takes by itself, without its bodies: measured, see docs/decisions/007-http2.md. */
+const RELAY_BYTES = 32 * 1024
+
+/** What a client gets whose share of the memory is used up. */
+const BUSY: EdgeResponse = {
+  status: 503,
+  headers: [...ERROR_HEADERS, 'Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
+  body: Buffer.from(
+    JSON.stringify({
+      error: 'Too many requests from your network are in progress; try again shortly',
+      code: 'UNAVAILABLE',
+      status: 503,
+    }),
+  ),
+}
+
+/** Bodies of one connection that are open at once; each holds some hundred KiB. */
+const OPEN_BODIES = { running: 32, waiting: 100 }
+
+interface ResponderOptions {
+  server: Http2ServerContext
+  streams: Streams
+  writeBuffer: WriteBuffer
+  floodGuard: FloodGuard
+  socket: Socket
+  /** Called on an internal error. */
+  onFault: (error: unknown) => void
+}
+
+/** Answers the requests of one connection: plain ones from tables, others through Node's parser. */
+export class Responder {
+  readonly #options: ResponderOptions
+  readonly #tracker: ClientTracker
+  #openBodies: Semaphore | undefined
+  /** Precedes the next header block. */
+  pendingPrefix: Buffer | undefined
+
+  constructor(options: ResponderOptions) {
+    this.#options = options
+    this.#tracker = new ClientTracker(options.socket)
+  }
+
+  /** Answers a complete plain request; false when the host belongs to no site. */
+  respond(id: number, visit: StaticRequest): boolean {
+    const { server, onFault, floodGuard, streams } = this.#options
+    const answer = server.edge.respond(visit.siteRequest)
+    if (answer === undefined) return false
+    if (!(answer instanceof Promise) && this.#sendImmediately(id, streams.initialWindow, visit, answer)) {
+      floodGuard.onStreamDone()
+      return true
+    }
+    const stream = streams.open(id, true)
+    this.#awaitResponse(stream, visit, answer).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) onFault(error)
+      else if (!stream.closed) streams.reset(stream, CODE.refused)
+    })
+    return true
+  }
+
+  /** Whether the connection's certificate is for this host. */
+  covers(host: string): boolean {
+    return isCovered(this.#options.socket, host)
+  }
+
+  /** Sends a response with a short body. */
+  respondShort(id: number, answer: EdgeResponse, { ended, head }: { ended: boolean; head: boolean }): void {
+    this.#send(this.#options.streams.open(id, ended), answer, head ? undefined : answer.body)
+  }
+
+  /** Relays a request to Node's parser; false when HTTP/1.1 cannot express it. */
+  relay(id: number, head: RequestHead, ended: boolean): boolean {
+    const { server, streams, socket: peer } = this.#options
+    const { parse } = server
+    const stream = streams.open(id, ended)
+    stream.memory = server.clientMemory.reserve(server.callerAddress(peer, forwardedFor(head)))
+    stream.fixedBytes = RELAY_BYTES
+    if (!stream.account()) {
+      this.refuse(stream)
+      return true
+    }
+    server.relayed++
+    stream.onClose = () => server.relayed--
+    stream.contentLength = head.length
+    const sink = {
+      continue: () => this.#sendHeaders(stream, { status: 100, headers: [] }, { ended: false, dated: false }),
+      head: (status: number, headers: readonly string[]) =>
+        this.#sendHeaders(stream, { status, headers }, { ended: false, dated: false }),
+      data: (bytes: Buffer) => {
+        streams.sender.push(stream, bytes)
+        if (!stream.account()) this.refuse(stream)
+        if (stream.hasRoom) return true
+        stream.onRoom(() => stream.bridge?.resume())
+        return false
+      },
+      end: () => streams.sender.end(stream),
+      fail: () => stream.closed || streams.reset(stream, CODE.internal),
+      account: (bytes: number) => {
+        stream.unconsumedBytes = bytes
+        return stream.account()
+      },
+      consumed: (bytes: number) => streams.consume(stream, bytes),
+    }
+    try {
+      stream.bridge = new Http1Bridge({ head, ended, peer, parse, sink })
+    } catch {
+      streams.onReset(stream)
+      return false
+    }
+    if (!ended) streams.growWindow(stream)
+    return true
+  }
+
+  /** Ends a request for which there is no memory. */
+  refuse(stream: Stream): void {
+    const { streams } = this.#options
+    if (stream.hasResponse) return void streams.reset(stream, CODE.enhanceYourCalm)
+    stream.release()
+    this.#send(stream, BUSY, BUSY.body)
+  }
+
+  /** Sends a cached response that fits into the windows. */
+  #sendImmediately(
+    id: number,
+    window: number,
+    { siteRequest, head }: StaticRequest,
+    answer: EdgeResponse,
+  ): boolean {
+    const { server, writeBuffer, streams } = this.#options
+    const { sender } = streams
+    const packed = this.pendingPrefix ? undefined : this.#getFrames(answer, head)
+    if (!packed) return false
+    const body = head ? 0 : packed.bodyLength
+    if (body > sender.window || body > window) return false
+    sender.window -= body
+    server.edge.count(siteRequest, answer, this.#tracker)
+    const at = writeBuffer.reserve(head ? packed.headLength : packed.bytes.length)
+    server.serializer.write(packed, writeBuffer.target, at, { stream: id, head })
+    return true
+  }
+
+  /** The response as frames, when they are complete. */
+  #getFrames(answer: EdgeResponse, head: boolean): SerializedFrames | undefined {
+    const { serializer, edge } = this.#options.server
+    const known = serializer.getCached(answer)
+    if (known && (known.isComplete || head)) return known
+    const { content } = answer
+    const body = content ? edge.peek(content) : answer.body
+    if (!head && (body ? body.length > MAX_FRAME_BYTES : content)) return undefined
+    return serializer.serialize(answer, body)
+  }
+
+  async #awaitResponse(
+    stream: Stream,
+    visit: StaticRequest,
+    answer: EdgeResponse | Promise<EdgeResponse>,
+  ): Promise<void> {
+    const { server, writeBuffer, streams } = this.#options
+    const found = await answer
+    if (stream.closed) return
+    writeBuffer.begin()
+    const isSent = this.#sendImmediately(stream.id, stream.window, visit, found)
+    if (isSent) streams.onAnswered(stream)
+    writeBuffer.end()
+    if (isSent) return
+    const { content } = found
+    const body = content ? server.edge.peek(content) : found.body
+    if (body || !content || visit.head) {
+      server.edge.count(visit.siteRequest, found, this.#tracker)
+      this.#send(stream, found, visit.head ? undefined : body, visit.siteRequest)
+    } else await this.#streamBody(stream, visit, found)
+  }
+
+  /** Holds its slot until the body is sent, so that waiting streams hold no memory. */
+  async #streamBody(stream: Stream, { siteRequest }: StaticRequest, wanted: EdgeResponse): Promise<void> {
+    const { streams } = this.#options
+    const { edge } = this.#options.server
+    this.#openBodies ??= new Semaphore(OPEN_BODIES)
+    await this.#openBodies.run(async () => {
+      if (stream.closed) return
+      const { response, body } = await edge.withBody(siteRequest, wanted, this.#reserve(siteRequest))
+      if (!stream.closed) edge.count(siteRequest, response, this.#tracker)
+      if (body === undefined || Buffer.isBuffer(body)) {
+        this.#send(stream, response, body, siteRequest)
+        return new Promise<void>((resolve) => stream.onRoom(resolve))
+      }
+      this.#sendHeaders(stream, response, { ended: false })
+      await pipeChunks(body, this.#sink(stream, siteRequest))
+        .then((whole) => whole && streams.sender.end(stream))
+        .catch((error: unknown) => {
+          edge.reportCorruptBlob(siteRequest, response.content!, error)
+          if (!stream.closed) streams.reset(stream, CODE.internal)
+        })
+    })
+  }
+
+  #send(
+    stream: Stream,
+    answer: EdgeResponse,
+    body: Buffer | undefined,
+    asked?: StaticRequest['siteRequest'],
+  ): void {
+    const { writeBuffer, streams } = this.#options
+    if (stream.closed) return
+    writeBuffer.begin()
+    this.#sendHeaders(stream, answer, { ended: !body?.length })
+    if (!body?.length) streams.onAnswered(stream)
+    else {
+      stream.isLast = true
+      streams.sender.push(stream, body)
+      if (!stream.closed && stream.bufferedBytes > 0) this.#sink(stream, asked).account()
+    }
+    writeBuffer.end()
+  }
+
+  /** Accounts for the bytes that wait on a stream until it is closed. */
+  #sink(stream: Stream, asked?: StaticRequest['siteRequest']): Sink {
+    const { streams } = this.#options
+    const refuse = () => stream.closed || streams.reset(stream, CODE.enhanceYourCalm)
+    const memory = this.#reserve(asked, refuse)
+    const { onClose } = stream
+    stream.onClose = () => {
+      onClose?.()
+      memory[Symbol.dispose]()
+    }
+    return {
+      get destroyed() {
+        return stream.closed
+      },
+      get isFull() {
+        return !stream.hasRoom
+      },
+      write: (bytes) => streams.sender.push(stream, bytes),
+      drained: () => new Promise((resolve) => stream.onRoom(resolve)),
+      account: () => void (stream.closed || memory.require(stream.bufferedBytes) || refuse()),
+    }
+  }
+
+  #reserve(asked?: StaticRequest['siteRequest'], evict?: () => void): MemoryReservation {
+    const { server, socket } = this.#options
+    const address = server.callerAddress(socket, asked?.headers['x-forwarded-for'])
+    return server.clientMemory.reserve(address, evict)
+  }
+
+  #sendHeaders(
+    stream: Stream,
+    answer: Pick<EdgeResponse, 'status' | 'headers'>,
+    { ended, dated: withDate = true }: { ended: boolean; dated?: boolean },
+  ): void {
+    const { id, closed } = stream
+    if (closed) return
+    stream.hasResponse ||= answer.status >= 200
+    const { server, writeBuffer } = this.#options
+    writeBuffer.add(
+      server.serializer.headers(answer, { stream: id, ended, withDate, prefix: this.pendingPrefix }),
+    )
+    this.pendingPrefix = undefined
+  }
+}
+
+/** The values of `X-Forwarded-For` in their order. */
+function forwardedFor({ lines }: RequestHead): string {
+  const found = lines.filter(({ name }) => name === 'x-forwarded-for')
+  return found.map(({ value }) => value).join(',')
+}

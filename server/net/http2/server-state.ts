@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Edge } from '../../edge/edge.ts'
+import type { ClientMemory } from '../../lib/client-memory.ts'
+import type { Log } from '../../lib/log.ts'
+import type { readIntoSharedBuffer } from '../shared-buffer-read.ts'
+import type { FrameSerializer } from './serialized-frames.ts'
+
+/** State that the connections of a server share. */
+export interface Http2ServerContext {
+  readonly edge: Edge
+  readonly serializer: FrameSerializer
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly log: Log | undefined
+  readonly clientMemory: ClientMemory
+  /** How often the lane has looked for connections that fell asleep. */
+  readonly ticks: number
+  /** How sockets are read. */
+  readonly read: typeof readIntoSharedBuffer
+  /** Gives a connection to Node's parser. */
+  readonly parse: (socket: Duplex) => void
+  /** The address whose share of the memory a connection uses. */
+  connectionAddress(socket: Socket): string
+  /** The same for a request with these values of `X-Forwarded-For`. */
+  callerAddress(socket: Socket, forwardedFor: string | undefined): string
+  /** Received requests. */
+  requests: number
+  /** Relayed requests in progress. */
+  relayed: number
+}

@@ -1,0 +1,209 @@
+import type { Socket } from 'node:net'
+import { buildFrame, CODE, type Code, ConnectionError, TYPE } from './frame.ts'
+import { FrameReader } from './frame-reader.ts'
+import { FrameHandler } from './frames.ts'
+import { Progress } from './progress.ts'
+import type { Http2ServerContext } from './server-state.ts'
+import { OWN_SETTINGS } from './settings.ts'
+import { WriteBuffer } from './write-buffer.ts'
+
+/** Low-water mark: resume reading below this. */
+const LOW_WATER_MARK_BYTES = 2 ** 19
+
+/** Bytes that a client may still send after GOAWAY. */
+const MAX_IGNORED_BYTES = 2 ** 20
+
+/** Idle checks after which a closed connection is destroyed. */
+const CLOSING_TICKS = 2
+
+const EMPTY = Buffer.alloc(0)
+
+/** An HTTP/2 connection (RFC 9113). No input makes it throw. */
+export class Http2Session {
+  readonly #socket: Socket
+  readonly #server: Http2ServerContext
+  readonly #writeBuffer: WriteBuffer
+  readonly #frames: FrameHandler
+  readonly #reader: FrameReader
+  /** Unprocessed input while output is queued. */
+  #unprocessed = EMPTY
+  #isPaused = false
+  /** Whether GOAWAY was sent. */
+  #isGoingAway = false
+  /** The idle check at which reading ended, if it has. */
+  #endedAtTick: number | undefined
+  #ignoredBytes = 0
+  /** The idle check since which nothing was received or sent. */
+  #lastActiveTick: number
+  #lastBufferedBytes = 0
+  /** What was delivered since the client is waited for, and what was delivered up to the last look. */
+  readonly #progress: Progress
+  #deliveredBytes = 0
+
+  constructor(socket: Socket, server: Http2ServerContext) {
+    this.#socket = socket
+    this.#server = server
+    this.#lastActiveTick = server.ticks
+    this.#progress = new Progress(server.ticks)
+    const address = server.connectionAddress(socket)
+    this.#writeBuffer = new WriteBuffer(
+      socket,
+      server.clientMemory.reserve(address, () => socket.destroy()),
+    )
+    this.#frames = new FrameHandler({
+      server,
+      socket,
+      writeBuffer: this.#writeBuffer,
+      memory: server.clientMemory.reserve(address),
+      onProgress: this.#onProgress,
+      onEmpty: () => this.#isGoingAway && this.#end(),
+      onGoAway: () => this.close(),
+      onFault: (error) => this.#fail(error),
+      onFlood: () => this.close(CODE.enhanceYourCalm),
+    })
+    this.#reader = new FrameReader(this.#frames.handle)
+    socket.setNoDelay(true)
+    socket.on('drain', this.#onDrain)
+    socket.on('error', () => socket.destroy())
+    // A client that has closed its side cannot open windows any more.
+    socket.on('end', () => this.#end())
+    socket.on('close', () => {
+      this.#frames.close()
+      this.#writeBuffer.release()
+    })
+    this.#writeBuffer.add(OWN_SETTINGS)
+    this.#frames.begin()
+    server.read(socket, this.#onData)
+  }
+
+  /** Refuses new requests and closes after those in progress (RFC 9113, 6.8). */
+  close(code: Code = CODE.noError): void {
+    if (this.#endedAtTick !== undefined || (this.#isGoingAway && code === CODE.noError)) return
+    this.#isGoingAway = true
+    this.#frames.goAway()
+    this.#goAway(code)
+    if (this.#frames.isIdle) this.#end()
+  }
+
+  /** Closes a connection after its idle time-out. */
+  timeout(): void {
+    if (this.isNew || !this.#frames.isIdle) this.destroy()
+    else this.close()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Whether the preface is incomplete. */
+  get isNew(): boolean {
+    return !this.#reader.hasPreface
+  }
+
+  /**
+   * Performs an idle check; returns the number of checks since the last activity. `idle` is the limit for a
+   * stream.
+   */
+  checkIdle(idle: number): number {
+    const { ticks } = this.#server
+    if (this.#endedAtTick !== undefined) {
+      if (ticks - this.#endedAtTick > CLOSING_TICKS) this.destroy()
+      return 0
+    }
+    const waiting = this.#socket.writableLength
+    if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = ticks
+    this.#lastBufferedBytes = waiting
+    this.#writeBuffer.account()
+    if (this.#isTooSlow(idle)) return Number.POSITIVE_INFINITY
+    this.#writeBuffer.begin()
+    this.#frames.resetIdle(idle)
+    this.#writeBuffer.end()
+    return ticks - this.#lastActiveTick
+  }
+
+  /** Whether the client takes less than the minimum rate of what is to be sent to it. */
+  #isTooSlow(period: number): boolean {
+    const { deliveredBytes } = this.#writeBuffer
+    this.#progress.add(deliveredBytes - this.#deliveredBytes)
+    this.#deliveredBytes = deliveredBytes
+    const isWaiting = this.#lastBufferedBytes > 0 || this.#frames.isBlocked
+    return this.#progress.isTooSlow({ look: this.#server.ticks, period, isWaiting })
+  }
+
+  readonly #onProgress = (): void => {
+    this.#lastActiveTick = this.#server.ticks
+  }
+
+  readonly #onData = (buffer: Buffer, length: number): void => {
+    if (this.#endedAtTick !== undefined) this.#ignore(length)
+    else if (this.#isPaused)
+      this.#unprocessed = Buffer.concat([this.#unprocessed, buffer.subarray(0, length)])
+    else this.#process(buffer, length)
+  }
+
+  /** The socket has drained. */
+  readonly #onDrain = (): void => {
+    this.#lastActiveTick = this.#server.ticks
+    this.#writeBuffer.release()
+    this.#frames.pump()
+    if (
+      !this.#isPaused ||
+      this.#endedAtTick !== undefined ||
+      this.#writeBuffer.bufferedBytes > LOW_WATER_MARK_BYTES
+    )
+      return
+    this.#isPaused = false
+    const rest = this.#unprocessed
+    this.#unprocessed = EMPTY
+    this.#process(rest, rest.length)
+    if (!this.#isPaused) this.#socket.resume()
+  }
+
+  #process(bytes: Buffer, length: number): void {
+    this.#writeBuffer.begin()
+    try {
+      for (let at = 0; at < length; ) {
+        at = this.#reader.read(bytes, at, length)
+        if (this.#endedAtTick !== undefined) break
+        if (!this.#writeBuffer.isFull) continue
+        this.#isPaused = true
+        this.#unprocessed = Buffer.from(bytes.subarray(at, length))
+        this.#socket.pause()
+        break
+      }
+      this.#frames.pump()
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#writeBuffer.end()
+  }
+
+  #fail(error: unknown): void {
+    if (this.#endedAtTick !== undefined) return
+    const isFault = error instanceof ConnectionError
+    if (!isFault) this.#server.log?.error('HTTP/2 connection failed', { error })
+    this.#goAway(isFault ? error.code : CODE.internal)
+    this.#end()
+  }
+
+  #goAway(code: Code): void {
+    this.#writeBuffer.add(
+      buildFrame({ type: TYPE.goAway, flags: 0, stream: 0 }, this.#frames.lastStreamId, code),
+    )
+  }
+
+  /** Reads and drops input for a while: closing a connection with unread bytes would lose the last output. */
+  #end(): void {
+    if (this.#endedAtTick !== undefined) return
+    this.#endedAtTick = this.#server.ticks
+    this.#unprocessed = EMPTY
+    this.#frames.close()
+    this.#writeBuffer.close()
+    this.#socket.resume()
+  }
+
+  #ignore(length: number): void {
+    this.#ignoredBytes += length
+    if (this.#ignoredBytes > MAX_IGNORED_BYTES) this.destroy()
+  }
+}

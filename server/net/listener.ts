@@ -1,0 +1,228 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import type { Connections } from '../lib/connections.ts'
+import { sendQueueOf } from '../lib/send-queue.ts'
+import { type LastExchange, onClientError } from './client-error.ts'
+import { getPort, listenOn } from './ports.ts'
+import { headBytes, RequestMessage } from './request-message.ts'
+
+/** Handlers of connections and requests. */
+export interface RequestHandlers {
+  /** Handles a request that Node's parser has read. */
+  request(request: IncomingMessage, response: ServerResponse): void
+  /** Takes connections before anything is read from them; `parse` passes one to Node's parser. */
+  fastPath?: ConnectionHandler | undefined
+}
+
+export interface ConnectionHandler {
+  accept(socket: Socket, parse: (socket: Socket) => void): void
+  /** Closes each connection as soon as nothing is in progress on it. */
+  close(): void
+  /** Destroys all connections. */
+  destroy(): void
+}
+
+export interface ListenOptions {
+  /** Whether several processes of this machine listen there. */
+  shared?: boolean
+  /** Counts connections, and accounts for what they hold. */
+  connections?: Connections
+}
+
+/** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
+const MAX_PIPELINED = 32
+
+/** Idle time-out of a connection in milliseconds. */
+const IDLE_TIMEOUT_MS = 60_000
+
+/**
+ * The HTTP sockets of one process. It listens at once, so that an ephemeral port is known, and holds requests
+ * back until `serve`.
+ */
+export class Listener {
+  readonly port: number
+  readonly #servers: [Server, ...Server[]]
+  readonly #ready: PromiseWithResolvers<RequestHandlers>
+  readonly #connections: Connections | undefined
+  #fastPath: ConnectionHandler | undefined
+
+  private constructor(
+    servers: [Server, ...Server[]],
+    ready: PromiseWithResolvers<RequestHandlers>,
+    connections: Connections | undefined,
+  ) {
+    this.#servers = servers
+    this.#ready = ready
+    this.#connections = connections
+    this.port = getPort(servers[0])
+  }
+
+  /**
+   * Listens; with `shared`, together with other processes of this machine. ListenError when the port is not
+   * available.
+   */
+  static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
+    const { shared = false, connections } = options
+    const ready = Promise.withResolvers<RequestHandlers>()
+    const place = { host, port, shared, setting: 'SLIPWAY_PORT' }
+    const servers = await listenOn(place, () => makeServer(ready.promise, connections))
+    return new Listener(servers, ready, connections)
+  }
+
+  /** Accepts an HTTP/1.1 connection from another listener like one of its own. */
+  accept(socket: Duplex): void {
+    takerOf.get(this.#servers[0])!(socket as Socket)
+  }
+
+  /** Takes a connection within this process over which HTTP/1.1 is spoken and gives it to Node's parser at once. */
+  parse(socket: Duplex): void {
+    this.#connections?.watch(socket)
+    nodeHandlers.get(this.#servers[0])!(socket)
+  }
+
+  serve(handlers: RequestHandlers): void {
+    this.#fastPath = handlers.fastPath
+    this.#ready.resolve(handlers)
+  }
+
+  /**
+   * Stops accepting connections, lets requests in progress finish for at most `seconds`, then destroys the
+   * rest.
+   */
+  async drain(seconds: number): Promise<void> {
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    for (const server of this.#servers) server.closeIdleConnections()
+    this.#fastPath?.close()
+    const cut = setTimeout(() => {
+      for (const server of this.#servers) server.closeAllConnections()
+      this.#fastPath?.destroy()
+    }, seconds * 1000)
+    await Promise.all(closed)
+    clearTimeout(cut)
+  }
+}
+
+/** CONNECT is not supported (RFC 9110, 9.3.6). */
+const NO_TUNNEL = [
+  'HTTP/1.1 405 Method Not Allowed',
+  'Allow: GET, HEAD, OPTIONS',
+  'Content-Length: 0',
+  'Connection: close',
+  '\r\n',
+].join('\r\n')
+
+/** Overrides Node's defaults, which assume trusted clients; see design.md, "Node's defaults to override". */
+function makeServer(ready: Promise<RequestHandlers>, connections: Connections | undefined): Server {
+  let doors: RequestHandlers | undefined
+  const last = new WeakMap<Duplex, LastExchange>()
+  const waiting = new WeakMap<Duplex, number>()
+  const broken = new WeakSet<Duplex>()
+  const server = createServer(
+    {
+      headersTimeout: 15_000,
+      requestTimeout: 0,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 5000,
+      maxHeaderSize: 16 * 1024,
+      noDelay: true,
+      IncomingMessage: RequestMessage,
+      // Node's own refusal passes `last` by, so that what follows would be refused a second time; see refuseUnclear.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      const { socket } = request
+      const count = (waiting.get(socket) ?? 0) + 1
+      waiting.set(socket, count)
+      if (count >= MAX_PIPELINED) pauseParsing(socket, true)
+      const queue = sendQueueOf(socket)
+      const bytes = headBytes(request)
+      queue?.addRequest(bytes)
+      response.once('close', () => {
+        queue?.addRequest(-bytes)
+        const left = waiting.get(socket)! - 1
+        waiting.set(socket, left)
+        destroyWithSocket(request)
+        if (left === MAX_PIPELINED - 1) pauseParsing(socket, false)
+      })
+      if (!server.listening) response.setHeader('Connection', 'close')
+      last.set(socket, { request, response })
+      if (doors) doors.request(request, response)
+      else void ready.then((given) => given.request(request, response))
+    },
+  )
+  saveNodeHandler(server, connections)
+  void ready.then((given) => {
+    doors = given
+    if (given.fastPath) interceptConnections(server, given.fastPath)
+  })
+  server.on('clientError', (error, socket) => {
+    // Every further byte would raise the error again.
+    if (broken.has(socket)) return
+    broken.add(socket)
+    onClientError(error, socket, last.get(socket))
+  })
+  server.on('connect', (_request, socket) => socket.end(NO_TUNNEL, () => socket.destroy()))
+  server.maxConnections = 20_000
+  server.setTimeout(IDLE_TIMEOUT_MS)
+  return server
+}
+
+/**
+ * Node forgets a request once its response is sent: the end of the connection does not end a body that did not arrive whole,
+ * and what reads it waits for ever with its file, its memory and its place.
+ */
+function destroyWithSocket(request: IncomingMessage): void {
+  const { socket } = request
+  if (request.complete || request.destroyed) return
+  const destroy = () => request.destroy()
+  if (socket.destroyed) return void destroy()
+  socket.once('close', destroy)
+  request.once('close', () => socket.off('close', destroy))
+}
+
+/** Pauses and resumes a connection's parser as Node does when responses are not read. */
+function pauseParsing(socket: Socket, held: boolean): void {
+  const own = socket as Socket & { _paused?: boolean; parser?: { resume(): void } | null }
+  if (own._paused === held) return
+  own._paused = held
+  if (held) return void socket.pause()
+  own.parser?.resume()
+  socket.resume()
+}
+
+/** How each server gives a connection to Node's parser, and to whatever takes it first. */
+const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
+const takerOf = new WeakMap<Server, (socket: Socket) => void>()
+
+function saveNodeHandler(server: Server, connections: Connections | undefined): void {
+  const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
+  const parse = (socket: Duplex) => {
+    listener.call(server, socket)
+    if (socket instanceof TLSSocket) readAsStream(socket)
+  }
+  nodeHandlers.set(server, parse)
+  takerOf.set(server, parse)
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    if (connections?.admit(socket) === false) return
+    connections?.watch(socket)
+    takerOf.get(server)!(socket)
+  })
+}
+
+/** Connections go to the fast path first; those it hands over take the original route. */
+function interceptConnections(server: Server, handler: ConnectionHandler): void {
+  const parse = nodeHandlers.get(server)!
+  takerOf.set(server, (socket) => handler.accept(socket, parse))
+}
+
+/**
+ * Feeds Node's parser through the socket's stream instead of its handle. A paused TLS socket still delivers
+ * every record of its last read, and the parser of Node 26 rejects bytes while it is paused (HPE_PAUSED,
+ * 400). The stream buffers them in order.
+ */
+function readAsStream(socket: TLSSocket): void {
+  socket.on('data', () => undefined)
+}

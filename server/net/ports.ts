@@ -1,0 +1,83 @@
+import type { AddressInfo, Server } from 'node:net'
+
+/** An address to listen on, and how to report errors. */
+export interface ListenAddress {
+  host: string
+  port: number
+  /**
+   * Whether the system spreads connections over all listening processes, so that none are lost with a process
+   * that dies.
+   */
+  shared: boolean
+  /** The setting of the port. */
+  setting: string
+}
+
+/** The port is not available: one sentence for the operator. */
+export class ListenError extends Error {
+  override name = 'ListenError'
+}
+
+/**
+ * Listens on every address of a host with one port; `localhost` means the loopback addresses that the machine
+ * has. Port 0 picks a free one.
+ */
+export async function listenOn<S extends Server>(place: ListenAddress, make: () => S): Promise<[S, ...S[]]> {
+  const hosts = place.host === 'localhost' ? ['127.0.0.1', '::1'] : [place.host]
+  const servers: S[] = []
+  let { port } = place
+  for (const [index, host] of hosts.entries()) {
+    const server = make()
+    try {
+      await listen(server, { ...place, host, port })
+    } catch (error) {
+      if (index > 0 && hasNoSuchAddress(error)) continue
+      for (const other of servers) other.close()
+      throw toListenError(error, { ...place, host, port })
+    }
+    servers.push(server)
+    port = getPort(server)
+  }
+  return servers as [S, ...S[]]
+}
+
+export function getPort(server: Server): number {
+  return (server.address() as AddressInfo).port
+}
+
+function listen(server: Server, place: ListenAddress): Promise<void> {
+  const { host, port, shared } = place
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog: 1024, reusePort: shared, exclusive: shared }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  }).catch((error: NodeJS.ErrnoException) => {
+    // Where the system cannot spread connections, the supervisor distributes them.
+    if (!shared || error.code !== 'ENOTSUP') throw error
+    return listen(server, { ...place, shared: false })
+  })
+}
+
+function hasNoSuchAddress(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
+}
+
+function toListenError(error: unknown, { host, port, setting }: ListenAddress): Error {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new ListenError(
+        `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with ${setting}.`,
+      )
+    case 'EACCES':
+      return new ListenError(
+        `Port ${port} may not be used by this user. Choose one above 1023 with ${setting}.`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`)
+  }
+  return error as Error
+}

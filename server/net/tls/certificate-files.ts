@@ -1,0 +1,107 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import type { Log } from '../../lib/log.ts'
+
+/** A certificate chain and its key, PEM. */
+export interface KeyPair {
+  chain: string
+  key: string
+}
+
+interface CertificateFilesOptions {
+  certFile: string
+  keyFile: string
+  /** A host that the certificate must cover, and its name for error messages. */
+  covering: { host: string; name: string }
+  log: Log
+  /** Called when the files have changed. */
+  onChange: () => void
+}
+
+/** Interval between two checks of the files, in milliseconds. */
+const POLL_INTERVAL_MS = 10_000
+
+const MAX_CACHED_NAMES = 10_000
+
+/**
+ * The operator's certificate and key files. They are reloaded when they change; if the new files are invalid,
+ * the previous ones stay in use.
+ */
+export class CertificateFiles implements Disposable {
+  readonly #options: CertificateFilesOptions
+  readonly #timer: NodeJS.Timeout
+  #stamp: string
+  #lastError = ''
+  /** Caches which names the certificate covers. */
+  readonly #coversCache = new Map<string, boolean>()
+  #pair: KeyPair
+  #leaf: X509Certificate
+
+  /** Throws an error that names the file when it cannot be used. */
+  constructor(options: CertificateFilesOptions) {
+    this.#options = options
+    this.#stamp = this.#readStamp()
+    const { pair, leaf } = this.#read()
+    this.#pair = pair
+    this.#leaf = leaf
+    this.#timer = setInterval(() => this.reloadIfChanged(), POLL_INTERVAL_MS).unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  get pair(): KeyPair {
+    return this.#pair
+  }
+
+  covers(name: string): boolean {
+    const known = this.#coversCache.get(name)
+    if (known !== undefined) return known
+    const covered = this.#leaf.checkHost(name, { subject: 'never' }) !== undefined
+    if (this.#coversCache.size >= MAX_CACHED_NAMES) this.#coversCache.clear()
+    this.#coversCache.set(name, covered)
+    return covered
+  }
+
+  /** Reloads the files if they have changed. */
+  reloadIfChanged(): void {
+    const { log, onChange } = this.#options
+    try {
+      const stamp = this.#readStamp()
+      if (stamp === this.#stamp) return
+      const { pair, leaf } = this.#read()
+      this.#stamp = stamp
+      this.#pair = pair
+      this.#leaf = leaf
+      this.#coversCache.clear()
+      log.info('certificate files reloaded', { until: leaf.validTo })
+      onChange()
+    } catch (error) {
+      const { message } = error as Error
+      if (message === this.#lastError) return
+      this.#lastError = message
+      log.error('certificate files changed but are invalid; keeping the previous ones', { error })
+    }
+  }
+
+  #readStamp(): string {
+    return [this.#options.certFile, this.#options.keyFile]
+      .map((file) => {
+        const { mtimeMs, size, ino } = statSync(file)
+        return `${mtimeMs} ${size} ${ino}`
+      })
+      .join(', ')
+  }
+
+  #read(): { pair: KeyPair; leaf: X509Certificate } {
+    const { certFile, keyFile, covering } = this.#options
+    const pair = { chain: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+    const leaf = new X509Certificate(pair.chain)
+    if (!leaf.checkPrivateKey(createPrivateKey(pair.key)))
+      throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
+    if (leaf.checkHost(covering.host, { subject: 'never' }) === undefined)
+      throw new Error(`the certificate in ${certFile} is not for ${covering.name}`)
+    return { pair, leaf }
+  }
+}

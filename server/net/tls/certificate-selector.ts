@@ -1,0 +1,255 @@
+import { constants, createHash } from 'node:crypto'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { challengeCertificate } from '../../certificates/acme/challenge-certificate.ts'
+import { LoadingCache } from '../../lib/loading-cache.ts'
+import type { Log } from '../../lib/log.ts'
+import { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import type { CertificateRow } from '../../store/schema.ts'
+import type { Store } from '../../store/store.ts'
+import type { CertificateFiles, KeyPair } from './certificate-files.ts'
+import type { ClientHello } from './client-hello.ts'
+import type { Covers } from './covered-hosts.ts'
+import type { TicketKeys } from './ticket-keys.ts'
+
+/** The result of certificate selection for a handshake. */
+export interface SelectedCertificate {
+  context: SecureContext
+  protocols: readonly string[]
+  /** Which hosts may be asked for over the connection; undefined for all. */
+  covers?: Covers
+}
+
+interface CertificateSelectorOptions {
+  store: Store
+  seal: SecretBox
+  clock: () => number
+  tickets: TicketKeys
+  siteDomain: string
+  /** The name used for a client that sends no server name. */
+  baseHost: string
+  /** Certificate names of the service's own hosts; `*.{site_domain}` also covers that domain. */
+  own: readonly string[]
+  files: CertificateFiles | undefined
+  /** Whether clients are proxies of the operator. */
+  trustsProxies: boolean
+  log: Log
+}
+
+/** A cached context; undefined when there is no certificate. */
+interface CachedContext {
+  context: SecureContext | undefined
+  /** Of the ticket key in it. */
+  generation: number
+}
+
+/** The internal method with which Node renews the ticket keys of a server's context. */
+interface WithTicketKeys {
+  setTicketKeys(keys: Buffer): void
+}
+
+/** ALPN protocols in order of preference. */
+const ALPN_PROTOCOLS = ['h2', 'http/1.1']
+
+/** RFC 8737, 6.2. */
+const ACME_PROTOCOL = 'acme-tls/1'
+
+/** Forward-secret key exchange and authenticated ciphers (RFC 9325, 4.2). */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/** Maximum number of cached challenge certificates; each takes three milliseconds to create. */
+const MAX_CACHED_CHALLENGES = 100
+
+/**
+ * Memory of one context in bytes, measured with a leaf and one intermediate certificate
+ * (docs/performance.md).
+ */
+const CONTEXT_BYTES = 40 * 1024
+const CACHE_BYTES = 32 * 2 ** 20
+
+/** Cache key of the certificate files; no host has this name. */
+const STATIC_CERT_KEY = ''
+
+/**
+ * Selects the certificate of a name: from the cache, or from the store. Only active domains and the service's
+ * own names have one.
+ */
+export class CertificateSelector {
+  readonly #options: CertificateSelectorOptions
+  readonly #cache: LoadingCache<CachedContext>
+  /** Challenge certificates by name and key authorization. */
+  readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
+  #hasWarned = false
+  /** The service's own names that had a certificate at the last check. */
+  readonly #available = new Set<string>()
+  /** Own names whose last check failed. */
+  readonly #undetermined = new Set<string>()
+
+  constructor(options: CertificateSelectorOptions) {
+    this.#options = options
+    this.#cache = new LoadingCache({
+      load: (key) => this.#build(key),
+      bytes: () => CONTEXT_BYTES,
+      isNegative: ({ context }) => context === undefined,
+      onEvict: ({ context }) => context && releaseContext(context),
+      budget: new MemoryBudget(CACHE_BYTES),
+      clock: options.clock,
+    })
+  }
+
+  /** Undefined when the name has no certificate. UNAVAILABLE when the store is needed and unreachable. */
+  choose(hello: ClientHello): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined> {
+    const name = hello.serverName ?? this.#options.baseHost
+    if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
+    const key = this.#cacheKey(name)
+    if (key === undefined) return undefined
+    const warm = this.#cache.peek(key)
+    return warm ? this.#select(warm, key) : this.#cache.get(key).then((made) => this.#select(made, key))
+  }
+
+  /** Whether the certificate of an own name was available at the last check. */
+  hasCertificate(name: string): boolean {
+    const key = this.#cacheKey(name)
+    if (key === STATIC_CERT_KEY) return true
+    if (key !== undefined && this.#undetermined.delete(key)) void this.refresh([key])
+    return key !== undefined && this.#available.has(key)
+  }
+
+  /** Checks which own names have a certificate. Never rejects. */
+  async refresh(names: readonly string[] = this.#options.own): Promise<void> {
+    const own = names.filter((name) => this.#options.own.includes(name))
+    // A handshake that needs the certificate reports the same error.
+    const looks = await Promise.allSettled(own.map((name) => this.#cache.get(name)))
+    for (const [index, name] of own.entries()) {
+      const look = looks[index]!
+      if (look.status === 'rejected') this.#undetermined.add(name)
+      else if (look.value.context) this.#available.add(name)
+      else this.#available.delete(name)
+    }
+  }
+
+  /**
+   * Invalidates the certificates of these names; without names, all of them. Resolves when the own names are
+   * checked again.
+   */
+  invalidate(names: readonly string[] | undefined): Promise<void> {
+    if (names === undefined) this.#cache.markStale()
+    else for (const name of names) this.#cache.invalidate(name)
+    return this.refresh(names)
+  }
+
+  invalidateFiles(): void {
+    this.#cache.invalidate(STATIC_CERT_KEY)
+  }
+
+  /** The name under which a host's certificate is stored; undefined when the host cannot have one. */
+  #cacheKey(name: string): string | undefined {
+    const { files, own, siteDomain } = this.#options
+    if (own.includes(name)) return name
+    if (files?.covers(name)) return STATIC_CERT_KEY
+    const wildcard = `*.${siteDomain}`
+    const below = name.endsWith(`.${siteDomain}`)
+    if (!below && name !== siteDomain) return name
+    const label = name.slice(0, -siteDomain.length - 1)
+    return own.includes(wildcard) && !label.includes('.') ? wildcard : undefined
+  }
+
+  async #build(key: string): Promise<CachedContext> {
+    const { files, tickets } = this.#options
+    const pair = key === STATIC_CERT_KEY ? files?.pair : await this.#load(key)
+    const { generation } = tickets.current
+    if (!pair) return { context: undefined, generation }
+    return { context: this.#createContext(pair, key), generation }
+  }
+
+  async #load(name: string): Promise<KeyPair | undefined> {
+    const { store, own } = this.#options
+    if (!own.includes(name) && !(await store.read.domains.active(name))) return undefined
+    const row = await store.read.certificates.find(name)
+    return row && this.#decrypt(row)
+  }
+
+  #decrypt({ name, chain, key }: CertificateRow): KeyPair | undefined {
+    if (chain === null || key === null) return undefined
+    const opened = this.#options.seal.decrypt(key, `certificate ${name}`)
+    if (opened !== undefined) return { chain, key: opened }
+    if (!this.#hasWarned)
+      this.#options.log.error(
+        'cannot decrypt the key of a certificate: SLIPWAY_SECRET differs from the one that encrypted it',
+        { name },
+      )
+    this.#hasWarned = true
+    return undefined
+  }
+
+  async #selectChallenge(name: string): Promise<SelectedCertificate | undefined> {
+    const { store, clock } = this.#options
+    const [row] = await store.read.acme.challenge('tls-alpn-01', name, clock())
+    if (!row) return undefined
+    const about = `${name} ${row.key_authorization}`
+    const known = this.#challenges.get(about)
+    if (known) return known
+    const proof = this.#buildChallenge(name, row.key_authorization)
+    this.#challenges.set(about, proof)
+    proof.catch(() => this.#challenges.delete(about))
+    if (this.#challenges.size > MAX_CACHED_CHALLENGES)
+      this.#challenges.delete(this.#challenges.keys().next().value!)
+    return proof
+  }
+
+  async #buildChallenge(name: string, keyAuthorization: string): Promise<SelectedCertificate> {
+    const { certificate, key } = await challengeCertificate(name, keyAuthorization)
+    return {
+      context: this.#createContext({ chain: certificate, key }, ACME_PROTOCOL),
+      protocols: [ACME_PROTOCOL],
+    }
+  }
+
+  /** The session id context binds tickets to the certificate they were issued with. */
+  #createContext({ chain, key }: KeyPair, about: string): SecureContext {
+    return createSecureContext({
+      cert: chain,
+      key,
+      minVersion: 'TLSv1.2',
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      ticketKeys: this.#options.tickets.current.key,
+      sessionIdContext: createHash('sha256').update(about).digest('base64url').slice(0, 32),
+    })
+  }
+
+  /** Reuses the cached certificate and replaces only its ticket keys. */
+  #select(made: CachedContext, key: string): SelectedCertificate | undefined {
+    const { tickets, trustsProxies } = this.#options
+    const { context } = made
+    if (context === undefined) return undefined
+    const current = tickets.current
+    if (made.generation !== current.generation) {
+      ;(context.context as WithTicketKeys).setTicketKeys(current.key)
+      made.generation = current.generation
+    }
+    // A proxy may send requests for any host over one connection (RFC 9110, 7.4).
+    if (trustsProxies) return { context, protocols: ALPN_PROTOCOLS }
+    return { context, protocols: ALPN_PROTOCOLS, covers: (host) => this.#cacheKey(host) === key }
+  }
+}
+
+/**
+ * Frees a context's memory once no handshake can start with it; handshakes in progress keep what they need.
+ * V8 does not account for these bytes: left to garbage collection, ten thousand contexts took 370 MB.
+ */
+function releaseContext({ context }: SecureContext): void {
+  const native = context as { close?(): void }
+  setImmediate(() => native.close?.())
+}

@@ -1,0 +1,148 @@
+/** The fields of a ClientHello that select a certificate. */
+export interface ClientHello {
+  /** Lower case, without a trailing dot; undefined when it is absent or no valid host name (RFC 6066, 3). */
+  serverName: string | undefined
+  /** ALPN protocols that the client offers (RFC 7301). */
+  protocols: readonly string[]
+}
+
+/**
+ * Maximum size of a ClientHello with its record headers, in bytes. With post-quantum keys it has about two
+ * thousand.
+ */
+export const MAX_HELLO_BYTES = 16 * 1024
+
+/** Maximum number of records of one ClientHello. Real clients send one, or a few to evade censorship. */
+const MAX_RECORDS = 64
+
+/** Content types of records (RFC 8446, 5.1): change_cipher_spec, alert, handshake, application_data. */
+const RECORD_TYPES: ReadonlySet<number> = new Set([20, 21, 22, 23])
+const HANDSHAKE = 22
+const CLIENT_HELLO = 1
+const SERVER_NAME = 0
+const APPLICATION_PROTOCOLS = 16
+
+/**
+ * Why the first bytes of a connection are no acceptable hello: another protocol than TLS, or the name of the alert that says
+ * what is wrong (RFC 8446, 6.2).
+ */
+export type HelloFault = 'not TLS' | 'unexpected_message' | 'decode_error' | 'illegal_parameter'
+
+/** Reads the first bytes of a connection (RFC 8446, 4.1.2 and 5.1): `more` when they are not all there. */
+export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloFault {
+  const message = readHandshake(bytes)
+  if (typeof message === 'string') return message
+  try {
+    return parseHello(new ByteCursor(message))
+  } catch {
+    return 'decode_error'
+  }
+}
+
+/** Reassembles the first handshake message from its records. */
+function readHandshake(bytes: Buffer): Buffer | 'more' | HelloFault {
+  const pieces: Buffer[] = []
+  let gathered = 0
+  for (let at = 0; pieces.length < MAX_RECORDS; ) {
+    const fault = recordFault(bytes, at)
+    if (fault) return fault
+    if (bytes.length < at + 5) return incompleteOrOther(bytes)
+    const end = at + 5 + bytes.readUInt16BE(at + 3)
+    pieces.push(bytes.subarray(at + 5, end))
+    gathered += Math.min(end, bytes.length) - at - 5
+    if (gathered >= 4) {
+      const message = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+      if (message[0] !== CLIENT_HELLO) return 'unexpected_message'
+      const length = 4 + message.readUIntBE(1, 3)
+      if (length > MAX_HELLO_BYTES) return 'illegal_parameter'
+      if (gathered >= length) return message.subarray(4, length)
+    }
+    if (bytes.length < end) return incompleteOrOther(bytes)
+    at = end
+  }
+  return 'illegal_parameter'
+}
+
+function incompleteOrOther(bytes: Buffer): 'more' | HelloFault {
+  return bytes.length < MAX_HELLO_BYTES ? 'more' : 'illegal_parameter'
+}
+
+/** What is wrong with the record that begins there, as far as its header has come. */
+function recordFault(bytes: Buffer, at: number): HelloFault | undefined {
+  const [type, major] = [bytes[at], bytes[at + 1]]
+  const isOfTls = (type === undefined || RECORD_TYPES.has(type)) && (major === undefined || major === 3)
+  if (!isOfTls) return at === 0 ? 'not TLS' : 'decode_error'
+  // The version tells an alert or a ChangeCipherSpec from another protocol.
+  if (type !== undefined && type !== HANDSHAKE) return major === undefined ? undefined : 'unexpected_message'
+  const isEmpty = bytes.length >= at + 5 && bytes.readUInt16BE(at + 3) === 0
+  return isEmpty ? 'unexpected_message' : undefined
+}
+
+function parseHello(message: ByteCursor): ClientHello {
+  message.skip(2 + 32)
+  message.vector(1)
+  message.vector(2)
+  message.vector(1)
+  const hello: { serverName: string | undefined; protocols: string[] } = {
+    serverName: undefined,
+    protocols: [],
+  }
+  if (message.done) return hello
+  for (const extensions = message.vector(2); !extensions.done; ) {
+    const type = extensions.number(2)
+    const body = extensions.vector(2)
+    if (type === SERVER_NAME) hello.serverName = parseServerName(body)
+    else if (type === APPLICATION_PROTOCOLS) hello.protocols = parseProtocols(body)
+  }
+  return hello
+}
+
+function parseServerName(body: ByteCursor): string | undefined {
+  const names = body.vector(2)
+  const type = names.number(1)
+  const name = names.vector(2).text().toLowerCase().replace(/\.$/, '')
+  return type === 0 && name.length <= 253 && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name) ? name : undefined
+}
+
+function parseProtocols(body: ByteCursor): string[] {
+  const protocols: string[] = []
+  for (const list = body.vector(2); !list.done; ) protocols.push(list.vector(1).text())
+  return protocols
+}
+
+/** A cursor over bytes; throws a RangeError beyond the end. */
+class ByteCursor {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  skip(count: number): void {
+    if (this.#at + count > this.#bytes.length) throw new RangeError('beyond the end')
+    this.#at += count
+  }
+
+  number(size: number): number {
+    const value = this.#bytes.readUIntBE(this.#at, size)
+    this.#at += size
+    return value
+  }
+
+  /** A vector with a length prefix of `size` bytes. */
+  vector(size: number): ByteCursor {
+    const length = this.number(size)
+    const from = this.#at
+    this.skip(length)
+    return new ByteCursor(this.#bytes.subarray(from, this.#at))
+  }
+
+  text(): string {
+    return this.#bytes.toString('latin1')
+  }
+}

@@ -1,0 +1,171 @@
+import { isIP } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { type Config, ConfigError } from '../../config/settings.ts'
+import type { Edge } from '../../edge/edge.ts'
+import type { ClientMemory } from '../../lib/client-memory.ts'
+import type { Connections } from '../../lib/connections.ts'
+import type { Log } from '../../lib/log.ts'
+import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import type { Store } from '../../store/store.ts'
+import { Http2Server } from '../http2/http2-server.ts'
+import type { Listener } from '../listener.ts'
+import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
+import { CertificateFiles } from './certificate-files.ts'
+import { CertificateSelector } from './certificate-selector.ts'
+import type { ClientHello } from './client-hello.ts'
+import { SecureListener } from './secure-listener.ts'
+import { TicketKeys } from './ticket-keys.ts'
+
+export interface HttpsOptions {
+  config: Config
+  /** Whether several processes of this machine share the port. */
+  shared: boolean
+  connections: Connections
+  baseUrl: string
+  store: Store
+  secretBox: SecretBox
+  clock: () => number
+  log: Log
+}
+
+interface ServeOptions {
+  edge: Edge
+  listener: Listener
+  budget: MemoryBudget
+  clientMemory: ClientMemory
+}
+
+/** The HTTPS server of this process: its port and its certificates. */
+export class Https implements AsyncDisposable {
+  readonly #listener: SecureListener
+  readonly #selector: CertificateSelector
+  readonly #tickets: TicketKeys
+  readonly #files: CertificateFiles | undefined
+  readonly #options: HttpsOptions
+  readonly #base: URL
+  #http2: Http2Server | undefined
+
+  /** Listens, and holds connections back until `serve`. */
+  static async open(options: HttpsOptions, port: number): Promise<Https> {
+    const listener = await SecureListener.open(options.config.host, port, options)
+    try {
+      const https = new Https(options, listener)
+      await Promise.all([https.#selector.refresh(), https.#tickets.refresh()])
+      return https
+    } catch (error) {
+      listener.close()
+      throw error
+    }
+  }
+
+  private constructor(options: HttpsOptions, listener: SecureListener) {
+    const { config, baseUrl, store, secretBox, clock, log } = options
+    this.#listener = listener
+    this.#options = options
+    this.#base = new URL(baseUrl)
+    this.#files = openCertificateFiles(config, log, () => this.#selector.invalidateFiles())
+    this.#tickets = new TicketKeys({ store, seal: secretBox, clock, log })
+    this.#selector = new CertificateSelector({
+      store,
+      seal: secretBox,
+      clock,
+      tickets: this.#tickets,
+      siteDomain: config.siteDomain,
+      baseHost: this.#base.hostname,
+      own: getOwnNames(config, baseUrl),
+      files: this.#files,
+      trustsProxies: config.trustedProxies > 0,
+      log,
+    })
+  }
+
+  /** The port of this process. */
+  get listeningPort(): number {
+    return this.#listener.port
+  }
+
+  /** The public port: that of {base_url} if it has one. */
+  get port(): number {
+    const { protocol, port } = this.#base
+    return protocol === 'https:' ? Number(port || 443) : this.listeningPort
+  }
+
+  coversSites(): boolean {
+    return this.#selector.hasCertificate(`any.${this.#options.config.siteDomain}`)
+  }
+
+  /** Whether the service itself is served over HTTPS: {base_url} says so, and its certificate exists. */
+  coversService(): boolean {
+    const { protocol, hostname } = this.#base
+    return protocol === 'https:' && this.#selector.hasCertificate(hostname)
+  }
+
+  /** Starts to accept connections; HTTP/1.1 is handled like without TLS. */
+  serve({ edge, listener, budget, clientMemory }: ServeOptions): void {
+    const { config, clock, log } = this.#options
+    const http2 = new Http2Server({
+      edge,
+      clock,
+      budget,
+      clientMemory,
+      trustedProxies: config.trustedProxies,
+      parse: (socket) => listener.parse(socket),
+      log,
+    })
+    this.#http2 = http2
+    const doors = {
+      select: (hello: ClientHello) => this.#selector.choose(hello),
+      http1: (socket: TLSSocket) => listener.accept(socket),
+      http2: (socket: TLSSocket) => http2.accept(socket),
+      read: readIntoSharedBuffer,
+    }
+    this.#listener.serve(doors, log)
+  }
+
+  /** Invalidates the certificates of these names; without names, all of them. */
+  invalidate(names: readonly string[] | undefined): Promise<void> {
+    return this.#selector.invalidate(names)
+  }
+
+  /**
+   * Stops accepting connections and resolves when the last one has ended; destroys the rest after `seconds`.
+   */
+  drain(seconds: number): Promise<void> {
+    this.#http2?.close()
+    return this.#listener.drain(seconds)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0)
+    this.#files?.[Symbol.dispose]()
+  }
+}
+
+/**
+ * The service's own names for certificates: the wildcard of the site domain when there is a DNS hook, and the
+ * host of {base_url} unless another certificate covers it.
+ */
+export function getOwnNames(config: Config, baseUrl: string): string[] {
+  if (config.tlsCertFile !== '') return []
+  const { protocol, hostname } = new URL(baseUrl)
+  const { siteDomain, dnsHook } = config
+  const label = hostname.slice(0, -siteDomain.length - 1)
+  const isBelow = hostname === siteDomain || (hostname.endsWith(`.${siteDomain}`) && !label.includes('.'))
+  const names = dnsHook === '' ? [] : [`*.${siteDomain}`]
+  const isPublic = protocol === 'https:' && hostname.includes('.') && isIP(hostname) === 0
+  return isPublic && !(isBelow && dnsHook !== '') ? [...names, hostname] : names
+}
+
+function openCertificateFiles(config: Config, log: Log, onChange: () => void): CertificateFiles | undefined {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config
+  if (certFile === '' && keyFile === '') return undefined
+  try {
+    const covering = { host: `any.${config.siteDomain}`, name: `*.${config.siteDomain}` }
+    return new CertificateFiles({ certFile, keyFile, covering, log, onChange })
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_TLS_CERT_FILE=${JSON.stringify(certFile)} with SLIPWAY_TLS_KEY_FILE=${JSON.stringify(keyFile)} is not allowed: they must be a certificate and its key, PEM (${(error as Error).message})`,
+    )
+  }
+}

@@ -1,0 +1,95 @@
+import { createServer, type Server } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Connections } from '../../lib/connections.ts'
+import type { Log } from '../../lib/log.ts'
+import type { ListenOptions } from '../listener.ts'
+import { getPort, listenOn } from '../ports.ts'
+import type { SelectedCertificate } from './certificate-selector.ts'
+import type { ClientHello } from './client-hello.ts'
+import { type ReadSocket, TlsAcceptor } from './tls-acceptor.ts'
+
+/** Handlers of connections after the handshake. */
+export interface TlsHandlers {
+  /** Selects the certificate; undefined rejects the name. */
+  select(hello: ClientHello): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
+  http1(socket: TLSSocket): void
+  http2(socket: TLSSocket): void
+  /** How the first message of a connection is read. */
+  read: ReadSocket
+}
+
+/** The HTTPS sockets of one process: TLS 1.2 and 1.3, then HTTP/2 or HTTP/1.1 by ALPN (RFC 7301). */
+export class SecureListener {
+  readonly port: number
+  readonly #servers: readonly Server[]
+  readonly #ready: PromiseWithResolvers<TlsAcceptor>
+  readonly #connections: Connections | undefined
+  #acceptor: TlsAcceptor | undefined
+  /** Connections after the handshake. */
+  readonly #tlsSockets = new Set<TLSSocket>()
+
+  private constructor(
+    servers: readonly [Server, ...Server[]],
+    ready: PromiseWithResolvers<TlsAcceptor>,
+    connections: Connections | undefined,
+  ) {
+    this.#servers = servers
+    this.#ready = ready
+    this.#connections = connections
+    this.port = getPort(servers[0])
+  }
+
+  /** Listens, and holds connections back until `serve`. ListenError when the port is not available. */
+  static async open(host: string, port: number, options: ListenOptions = {}): Promise<SecureListener> {
+    const { shared = false, connections } = options
+    const ready = Promise.withResolvers<TlsAcceptor>()
+    const make = () => {
+      const server = createServer({ noDelay: true, allowHalfOpen: true }, (raw) => {
+        raw.on('error', () => raw.destroy())
+        if (connections?.admit(raw) === false) return
+        void ready.promise.then((handshakes) => handshakes.accept(raw))
+      })
+      server.maxConnections = 20_000
+      return server
+    }
+    const place = { host, port, shared, setting: 'SLIPWAY_HTTPS_PORT' }
+    return new SecureListener(await listenOn(place, make), ready, connections)
+  }
+
+  serve(handlers: TlsHandlers, log: Log): void {
+    this.#acceptor = new TlsAcceptor({
+      select: (hello) => handlers.select(hello),
+      read: handlers.read,
+      log,
+      onSecure: (socket) => {
+        this.#tlsSockets.add(socket)
+        socket.once('close', () => this.#tlsSockets.delete(socket))
+        if (socket.alpnProtocol === 'h2') handlers.http2(socket)
+        else if (socket.alpnProtocol === 'acme-tls/1') socket.destroySoon()
+        else {
+          this.#connections?.watch(socket)
+          handlers.http1(socket)
+        }
+      },
+    })
+    this.#ready.resolve(this.#acceptor)
+  }
+
+  /** Stops accepting connections. Those after the handshake are closed by their handlers. */
+  close(): void {
+    for (const server of this.#servers) server.close()
+    this.#acceptor?.destroy()
+  }
+
+  /** Resolves when the last connection has ended; destroys the rest after `seconds`. */
+  async drain(seconds: number): Promise<void> {
+    this.close()
+    const cut = setTimeout(() => {
+      for (const socket of this.#tlsSockets) socket.destroy()
+    }, seconds * 1000)
+    await Promise.all(
+      [...this.#tlsSockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+    )
+    clearTimeout(cut)
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import type { Log } from '../../lib/log.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import type { Store } from '../../store/store.ts'
+
+/** Milliseconds that one key is used for. */
+const PERIOD_MS = 12 * 3_600_000
+
+const KEY_BYTES = 48
+
+/** Minimum interval between two attempts to get the keys of a period from the store. */
+const RETRY_MS = 10_000
+
+interface TicketKeysOptions {
+  store: Store
+  seal: SecretBox
+  /** Milliseconds since 1970. */
+  clock: () => number
+  log: Log
+}
+
+/**
+ * Keys of session tickets (RFC 5077; RFC 8446, 4.6.1): random, and the same in every process, through the store, where they
+ * are sealed. Each is made one period ahead and deleted one period after its own. Until a key could be read, a process uses
+ * one that only it has.
+ */
+export class TicketKeys {
+  readonly #options: TicketKeysOptions
+  readonly #keys = new Map<number, Buffer>()
+  #period = Number.NaN
+  #isRefreshing = false
+  #nextAttempt = Number.NEGATIVE_INFINITY
+  /** Counts up each time the current key changes: what was made with the one before is to be made anew. */
+  #generation = 0
+
+  constructor(options: TicketKeysOptions) {
+    this.#options = options
+  }
+
+  /** The current key, 48 bytes as `tls.createSecureContext` takes them, and its number among those of this process. */
+  get current(): { key: Buffer; generation: number } {
+    const period = this.#periodNow()
+    if (period !== this.#period) this.#enter(period)
+    if (!this.#keys.has(period + 1)) void this.refresh()
+    return { key: this.#keys.get(period)!, generation: this.#generation }
+  }
+
+  /** Gets the keys of this period and the next one from the store, which makes those that are missing. Never rejects. */
+  async refresh(): Promise<void> {
+    const { store, clock, log } = this.#options
+    if (this.#isRefreshing || clock() < this.#nextAttempt) return
+    this.#isRefreshing = true
+    this.#nextAttempt = clock() + RETRY_MS
+    const period = this.#periodNow()
+    try {
+      const keys = await store.write('soft', async ({ ticketKeys }) => {
+        await ticketKeys.dropBefore(period - 1)
+        return [await this.#shared(ticketKeys, period), await this.#shared(ticketKeys, period + 1)] as const
+      })
+      this.#keys.set(period, keys[0]).set(period + 1, keys[1])
+      this.#period = Number.NaN
+    } catch (error) {
+      log.warn('the keys of session tickets could not be read', { error })
+    }
+    this.#isRefreshing = false
+  }
+
+  /** The key of a period in the store; a new one in the place of one that is missing, or sealed with another secret. */
+  async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
+    const { seal } = this.#options
+    const about = `session tickets ${period}`
+    const row = await queries.find(period)
+    const opened = row && seal.decrypt(row.key, about)
+    if (opened !== undefined) return Buffer.from(opened, 'base64')
+    const key = randomBytes(KEY_BYTES)
+    await queries.keep({ period, key: seal.encrypt(key.toString('base64'), about) })
+    return key
+  }
+
+  #enter(period: number): void {
+    this.#period = period
+    this.#generation++
+    for (const known of this.#keys.keys()) if (known < period || known > period + 1) this.#keys.delete(known)
+    if (!this.#keys.has(period)) this.#keys.set(period, randomBytes(KEY_BYTES))
+    // What was made before the store was asked holds no longer than until it answers.
+    if (!this.#keys.has(period + 1)) this.#nextAttempt = Number.NEGATIVE_INFINITY
+  }
+
+  #periodNow(): number {
+    return Math.floor(this.#options.clock() / PERIOD_MS)
+  }
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readTarget } from '../edge/resolve/target.ts'
+import { isCovered } from './tls/covered-hosts.ts'
+
+/** Why a request is rejected: it is ambiguous, or of an unsupported protocol. */
+interface Rejection {
+  status: 400 | 421 | 501 | 505
+  text: string
+}
+
+/** RFC 9112, 3.2: a name or an address, and a port. */
+const HOST = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
+
+/**
+ * Rejects requests that Node's parser accepts although another server in front could read them differently
+ * (RFC 9112, 3.2, 6.1 and 11.2; contract, "Serving", 8); the connection closes. Returns whether the request
+ * was answered.
+ */
+export function rejectAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
+  // After an upgrade that was not accepted, Node reads nothing further from the connection.
+  if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+  const refusal = findRejection(request)
+  if (!refusal) return false
+  const body = `${refusal.text}\n`
+  response.writeHead(refusal.status, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  })
+  response.end(body)
+  return true
+}
+
+function findRejection(request: IncomingMessage): Rejection | undefined {
+  const { httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return { status: 505, text: 'HTTP/1.1 is spoken here' }
+  }
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return { status: 501, text: 'The one transfer coding that is understood here is chunked' }
+  }
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return { status: 400, text: 'A request of HTTP/1.1 must have a Host header' }
+  }
+  const clear = headers.host === undefined || HOST.test(headers.host)
+  if (clear && readTarget(request)) {
+    if (isCovered(request.socket, headers.host ?? '')) return undefined
+    return { status: 421, text: "The certificate of this connection is not for the request's host" }
+  }
+  return { status: 400, text: 'The request is malformed, or says two different things about its host' }
+}

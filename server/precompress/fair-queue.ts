@@ -1,0 +1,95 @@
+interface FairQueueOptions {
+  /** Items that may wait in all; more are not taken. */
+  maxItems: number
+  /** Items of one flow that may wait; the oldest gives way. */
+  maxItemsOfFlow: number
+}
+
+/** What waits of one flow. A flow without items is kept while it is ahead of the others. */
+interface Flow {
+  items: string[]
+  /** What the flow has used, as a point in virtual time: it is served when all others have used as much. */
+  start: number
+  /** What its next turn costs; 0 while that is unknown. */
+  nextCost: number
+}
+
+/** An item whose turn it is. */
+export interface Turn {
+  flow: string
+  item: string
+  /** What was known of its cost. */
+  expectedCost: number
+}
+
+/**
+ * Shares one worker between flows: the next turn goes to the flow whose turn would end first if all were served at the same
+ * time, so a flow with much or large work waits and those with little go first (start-time fair queueing, Goyal and others
+ * 1996). One turn at a time: `take`, then `finish`.
+ */
+export class FairQueue {
+  readonly #options: FairQueueOptions
+  readonly #flows = new Map<string, Flow>()
+  #virtualTime = 0
+  #size = 0
+
+  constructor(options: FairQueueOptions) {
+    this.#options = options
+  }
+
+  /** Items that wait. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds an item to the end of its flow, unless it waits there already or the queue is full. */
+  add(flow: string, item: string): void {
+    const { maxItems, maxItemsOfFlow } = this.#options
+    const { items } = this.#flowOf(flow)
+    if (items.includes(item)) return
+    if (items.length >= maxItemsOfFlow) items.shift()
+    else if (this.#size >= maxItems) return
+    else this.#size++
+    items.push(item)
+  }
+
+  take(): Turn | undefined {
+    let next: [string, Flow] | undefined
+    for (const [name, flow] of this.#flows) {
+      if (flow.items.length === 0) {
+        if (flow.start <= this.#virtualTime) this.#flows.delete(name)
+      } else if (!next || flow.start + flow.nextCost < next[1].start + next[1].nextCost) next = [name, flow]
+    }
+    if (!next) return undefined
+    const [name, flow] = next
+    this.#virtualTime = Math.max(this.#virtualTime, flow.start)
+    this.#size--
+    return { flow: name, item: flow.items.shift()!, expectedCost: flow.nextCost }
+  }
+
+  /** Charges a turn to its flow. With `nextCost` the item is not done, and waits for another turn of that cost. */
+  finish(
+    { flow: name, item }: Turn,
+    { cost, nextCost }: { cost: number; nextCost?: number | undefined },
+  ): void {
+    const flow = this.#flowOf(name)
+    flow.start += cost
+    flow.nextCost = nextCost ?? 0
+    if (nextCost === undefined || flow.items.includes(item)) return
+    flow.items.unshift(item)
+    this.#size++
+  }
+
+  clear(): void {
+    this.#flows.clear()
+    this.#size = 0
+  }
+
+  #flowOf(name: string): Flow {
+    const flow = this.#flows.get(name) ?? { items: [], start: this.#virtualTime, nextCost: 0 }
+    // An idle flow saves nothing up.
+    if (flow.items.length === 0) flow.start = Math.max(flow.start, this.#virtualTime)
+    this.#flows.set(name, flow)
+    return flow
+  }
+}

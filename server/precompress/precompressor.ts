@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Blobs } from '../blobs/blobs.ts'
+import { ENCODINGS, type Encoding, shouldPrecompress } from '../blobs/encoding.ts'
+import { forEachConcurrent } from '../lib/concurrency.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { StoredFile } from '../sites/manifest.ts'
+import type { RenderedIndex } from '../sites/page-metadata/rendered-document.ts'
+import type { EncodingRow, VersionRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+import { CompressionWorker } from './compression-worker.ts'
+import { FairQueue, type Turn } from './fair-queue.ts'
+
+interface PrecompressorOptions {
+  store: Store
+  blobs: Blobs
+  clock: () => number
+  log: Log
+}
+
+/** A file to be encoded. */
+type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: string }
+
+/** A version in progress. */
+interface PrecompressionJob {
+  version: VersionRow
+  /** Hashes of completed files. */
+  attempted: Set<string>
+  /** Rows to be recorded. */
+  rows: EncodingRow[]
+  /** Of the files that were worked on. */
+  bytes: number
+  /** The size of the file that the next turn begins with. */
+  nextBytes?: number
+  isDone: boolean
+}
+
+const INDEX_PATH = 'index.html'
+
+/** Versions that wait in one process, and those of one site among them; the sweep finds those beyond. */
+const MAX_WAITING_VERSIONS = 1000
+const MAX_WAITING_VERSIONS_OF_SITE = 10
+
+/** Files that a site gets encoded in one turn while others wait, in bytes; a larger file is a turn by itself. */
+const TURN_BYTES = 256 * 1024
+
+/** Interval at which progress is recorded, in milliseconds. */
+const RECORD_INTERVAL_MS = 1000
+
+/** Duration of the claim on a version since its last recorded progress, in milliseconds. */
+const LEASE_DURATION_MS = 120_000
+
+/** A file that failed this often is served without encodings. */
+const MAX_FAILURES_PER_FILE = 3
+const MAX_REMEMBERED_FAILURES = 10_000
+
+/** Idle milliseconds after which the encoding process exits. */
+const WORKER_IDLE_TIMEOUT_MS = 5000
+
+/**
+ * Prepares the encodings of finalized versions in the background: the sites that wait take turns, and of a version those
+ * files come first that visitors ask for first. What is done is recorded as it goes, so that the process that takes up a version that was
+ * left goes on from there.
+ */
+export class Precompressor implements AsyncDisposable {
+  readonly #options: PrecompressorOptions
+  readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
+  readonly #holder = randomUUID()
+  /** Versions to come, by site. */
+  readonly #waiting = new FairQueue({
+    maxItems: MAX_WAITING_VERSIONS,
+    maxItemsOfFlow: MAX_WAITING_VERSIONS_OF_SITE,
+  })
+  /** Files that could not be encoded in an earlier turn of a version that waits for the next. */
+  readonly #failedFiles = new Map<string, Set<string>>()
+  /** Failures of each file. */
+  readonly #failures = new Map<string, number>()
+  #current: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: PrecompressorOptions) {
+    this.#options = options
+  }
+
+  /** Stops within a moment; the job continues what is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    this.#waiting.clear()
+    this.#worker[Symbol.dispose]()
+    await this.#current
+  }
+
+  /** The encoding process, if it is running. */
+  get pid(): number | undefined {
+    return this.#worker.pid
+  }
+
+  /** Takes up a version that was finalized or has a new front when it is its site's turn. Returns at once. */
+  enqueue(slug: string, versionId: string): void {
+    if (this.#stopped) return
+    this.#waiting.add(slug, versionId)
+    this.#current ??= this.#run()
+  }
+
+  /** Resolves when nothing is running or queued. */
+  async onIdle(): Promise<void> {
+    while (this.#current) await this.#current
+  }
+
+  async #run(): Promise<void> {
+    // Lets the caller send its response first.
+    await turn()
+    for (let next = this.#waiting.take(); next; next = this.#waiting.take()) {
+      let work: PrecompressionJob | undefined
+      try {
+        work = await this.#precompress(next)
+      } catch (error) {
+        const { log } = this.#options
+        const { flow: slug, item: version } = next
+        log.warn('precompression failed; a job will retry', { slug, version, error })
+      }
+      const nextCost = this.#stopped ? undefined : work?.nextBytes
+      if (nextCost === undefined) this.#failedFiles.delete(next.item)
+      this.#waiting.finish(next, { cost: work?.bytes ?? 0, nextCost })
+    }
+    this.#current = undefined
+  }
+
+  /** One turn of a version; undefined when there is nothing to do. */
+  async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
+    const { flow: slug, item: versionId } = turn
+    const { blobs, store } = this.#options
+    const { read } = store
+    const version = await read.versions.byId(versionId)
+    if (version?.state !== 'ready' || version.encoded === 1) return undefined
+    const attempted = new Set((await read.encodings.ofSite(slug)).map((row) => row.hash))
+    const failed = this.#failedFiles.get(versionId)
+    const untried = findCandidates(version).filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
+    if (untried.length > 0) await blobs.assertSpace()
+    if (untried.length > 0 && !(await this.#acquireLease(versionId))) return undefined
+    const work: PrecompressionJob = { version, attempted, rows: [], isDone: false, bytes: 0 }
+    try {
+      await this.#encodeSome(untried, work, Math.max(TURN_BYTES, turn.expectedCost))
+    } finally {
+      work.isDone = true
+      await this.#record(work)
+    }
+    return work
+  }
+
+  /** Encodes these files, or as many as a turn allows when others wait. */
+  async #encodeSome(
+    files: readonly PrecompressionCandidate[],
+    work: PrecompressionJob,
+    turnBytes: number,
+  ): Promise<void> {
+    let recorded = performance.now()
+    for (const file of files) {
+      if (this.#stopped || work.isDone) return
+      if (work.bytes + file.size > turnBytes && this.#waiting.size > 0) {
+        work.nextBytes = file.size
+        return
+      }
+      work.bytes += file.size
+      const row = this.#hasFailedTooOften(file) ? undefined : await this.#encodeFile(file)
+      if (row) work.rows.push(row)
+      if (row || this.#hasFailedTooOften(file)) work.attempted.add(file.hash)
+      else this.#skipFrom(work.version.id, file)
+      if (performance.now() - recorded < RECORD_INTERVAL_MS) continue
+      await this.#record(work)
+      recorded = performance.now()
+    }
+  }
+
+  /** A file that failed is not tried again in the next turns: a later visit to the version does that. */
+  #skipFrom(versionId: string, { hash }: PrecompressionCandidate): void {
+    // A version that gave way to newer ones of its site may have left its own.
+    if (this.#failedFiles.size > MAX_WAITING_VERSIONS) this.#failedFiles.clear()
+    const failed = this.#failedFiles.get(versionId) ?? new Set()
+    this.#failedFiles.set(versionId, failed.add(hash))
+  }
+
+  /** Claims a version unless another process works on it. */
+  async #acquireLease(versionId: string): Promise<boolean> {
+    const fence = await this.#options.store.write('soft', (tx) => this.#renewLease(tx, versionId))
+    return fence !== undefined
+  }
+
+  #renewLease(tx: WriteTransaction, versionId: string): Promise<number | undefined> {
+    const now = this.#options.clock()
+    return tx.leases.acquire(leaseName(versionId), this.#holder, now, now + LEASE_DURATION_MS)
+  }
+
+  /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
+  async #encodeFile(file: PrecompressionCandidate): Promise<EncodingRow | undefined> {
+    const { blobs } = this.#options
+    const bytes = await blobs.bytes(file.hash)
+    const encodings = await this.#compress(file, bytes).catch((error: unknown) =>
+      this.#countFailure(file, error),
+    )
+    if (!encodings) return undefined
+    await forEachConcurrent(ENCODINGS.length, [...encodings], ([encoding, encoded]) =>
+      blobs.putEncoding(file.hash, encoding, encoded),
+    )
+    const sizeOf = (encoding: Encoding) => encodings.get(encoding)?.length ?? null
+    return { hash: file.hash, br: sizeOf('br'), zstd: sizeOf('zstd'), gzip: sizeOf('gzip') }
+  }
+
+  async #compress(file: PrecompressionCandidate, bytes: Buffer | undefined): Promise<Map<Encoding, Buffer>> {
+    if (bytes?.length !== file.size) throw new Error(`The blob ${file.hash} is not there`)
+    return this.#worker.encode(bytes)
+  }
+
+  /** Counts a failure of the file itself. */
+  #countFailure({ path, hash }: PrecompressionCandidate, error: unknown): undefined {
+    if (this.#stopped) return
+    if (error instanceof ApiError) throw error
+    if (this.#failures.size >= MAX_REMEMBERED_FAILURES) this.#failures.clear()
+    const failures = (this.#failures.get(hash) ?? 0) + 1
+    this.#failures.set(hash, failures)
+    this.#options.log.error('precompressing a file failed', { path, hash, failures, error })
+  }
+
+  #hasFailedTooOften({ hash }: PrecompressionCandidate): boolean {
+    return (this.#failures.get(hash) ?? 0) >= MAX_FAILURES_PER_FILE
+  }
+
+  /**
+   * Records progress and invalidates caches. The blobs of an existing version exist, and so do their
+   * encodings; those of a version that was deleted in the meantime are collected like every unreferenced blob.
+   */
+  async #record(work: PrecompressionJob): Promise<void> {
+    const { store, clock } = this.#options
+    const { id, slug } = work.version
+    const rows = work.rows.splice(0)
+    await store.write('soft', async (tx) => {
+      const version = await tx.versions.byId(id)
+      const wanted = new Set(version && findCandidates(version).map((file) => file.hash))
+      const orphans = rows.filter((row) => !wanted.has(row.hash)).map((row) => row.hash)
+      await tx.encodings.record(rows.filter((row) => wanted.has(row.hash)))
+      await tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(orphans), clock())
+      if (wanted.size > 0) await tx.notifyChanged(slug)
+      work.isDone ||= version === undefined
+      if (!work.isDone) return void (await this.#renewLease(tx, id))
+      // Includes an index page rendered in the meantime.
+      if ([...wanted].every((hash) => work.attempted.has(hash))) await tx.versions.update(id, { encoded: 1 })
+      await tx.leases.release(leaseName(id), this.#holder)
+    })
+  }
+}
+
+function leaseName(versionId: string): string {
+  return `encodings of ${versionId}`
+}
+
+/** The compressible files of a version, each content once, in the order in which visitors request them. */
+function findCandidates({ files, front }: VersionRow): PrecompressionCandidate[] {
+  const published = (JSON.parse(files) as StoredFile[]).filter(shouldPrecompress) as PrecompressionCandidate[]
+  const fronts = front
+    ? [{ ...(JSON.parse(front) as RenderedIndex), path: INDEX_PATH, contentType: 'text/html' }]
+    : []
+  const inOrder = [...fronts.filter(shouldPrecompress), ...published].sort(
+    (one, other) => servingOrder(one) - servingOrder(other) || one.size - other.size,
+  )
+  return [...new Map(inOrder.map((file) => [file.hash, file])).values()]
+}
+
+function servingOrder({ path, contentType }: PrecompressionCandidate): number {
+  if (path === INDEX_PATH) return 0
+  return /html|css|javascript/i.test(contentType) ? 1 : 2
+}

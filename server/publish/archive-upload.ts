@@ -1,0 +1,152 @@
+import type { Readable } from 'node:stream'
+import { mediaType } from '../../client/sdk/media-type.ts'
+import type { ArchiveResponse, FinalizeResponse, PublishRequest, SiteMetadata } from '../../client/wire.ts'
+import type { Caller } from '../accounts/authorization.ts'
+import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { validationError } from '../lib/errors.ts'
+import { newId } from '../lib/tokens.ts'
+import {
+  type FileLimits,
+  MAX_PATH_LENGTH,
+  type StoredFile,
+  sumSizes,
+  validateManifest,
+} from '../sites/manifest.ts'
+import { validateMetadata } from '../sites/site-metadata.ts'
+import type { Store } from '../store/store.ts'
+import { type ArchiveKind, readArchive, type SkippedFile } from './archive/archive.ts'
+import type { Finalizer } from './finalize.ts'
+import type { PendingVersionStore, StagedVersion } from './stage.ts'
+
+/** An uploaded archive with the metadata of its publish. */
+export interface ArchiveRequest {
+  kind: ArchiveKind
+  body: Readable
+  viewer: SiteMetadata
+  live: boolean
+  baseVersionId: string | undefined
+  claimToken: string | undefined
+}
+
+interface ArchivePublisherOptions {
+  store: Store
+  blobs: Blobs
+  pendingVersions: PendingVersionStore
+  finalizer: Finalizer
+  /** An existing folder for archives that are too large for memory. */
+  spoolFolder: string
+  clock: () => number
+}
+
+interface UnpackedArchive {
+  files: StoredFile[]
+  received: StoredBlob[]
+  skipped: SkippedFile[]
+}
+
+/**
+ * Publishes a whole folder in one request: same rules as a manifest, and live when it returns (contract, "One
+ * request").
+ */
+export class ArchivePublisher {
+  readonly #options: ArchivePublisherOptions
+
+  constructor(options: ArchivePublisherOptions) {
+    this.#options = options
+  }
+
+  create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
+    return this.#publish(caller, request, (manifest, versionId) =>
+      this.#options.pendingVersions.newSite(caller, manifest, versionId),
+    )
+  }
+
+  /** Rejects what it can before reading the archive; the site is checked again when the version is staged. */
+  async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
+    const { pendingVersions } = this.#options
+    await pendingVersions.authorize(caller, slug, request.claimToken)
+    return this.#publish(caller, request, (manifest, versionId) =>
+      pendingVersions.newVersion(caller, slug, manifest, versionId),
+    )
+  }
+
+  /** A rejected archive leaves nothing behind. */
+  async #publish(
+    caller: Caller,
+    request: ArchiveRequest,
+    stage: (manifest: PublishRequest, versionId: string) => Promise<StagedVersion>,
+  ): Promise<ArchiveResponse> {
+    const { pendingVersions, finalizer, blobs, clock } = this.#options
+    const limits = pendingVersions.limitsFor(caller)
+    const problems = validateMetadata(request.viewer, '')
+    if (problems.length > 0) throw validationError(problems)
+    await blobs.assertSpace()
+    const versionId = newId(clock())
+    let staged: StagedVersion | undefined
+    let finalized: FinalizeResponse
+    let unpacked: UnpackedArchive
+    try {
+      unpacked = await this.#unpack(versionId, request, limits)
+      staged = await stage(toPublishRequest(request, unpacked.files), versionId)
+      await this.#recordReceived(versionId, unpacked.received)
+      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live: request.live })
+    } catch (error) {
+      if (staged) await pendingVersions.abort(staged)
+      await blobs.discard(versionId)
+      throw error
+    }
+    return {
+      ...finalized,
+      fileCount: unpacked.files.length,
+      totalBytes: sumSizes(unpacked.files),
+      skipped: unpacked.skipped,
+      ...staged.anonymous,
+    }
+  }
+
+  /** Records the received files, as uploads do. */
+  async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
+    const rows = received.map((one, index) => ({ version_id: versionId, file_number: index, ...one }))
+    await this.#options.store.write('soft', (tx) => tx.versions.recordArrivals(rows))
+  }
+
+  async #unpack(batch: string, { kind, body }: ArchiveRequest, limits: FileLimits): Promise<UnpackedArchive> {
+    const { blobs, spoolFolder } = this.#options
+    const found: { file: StoredFile; received: StoredBlob }[] = []
+    const { skipped } = await readArchive(
+      {
+        body,
+        kind,
+        spoolFolder,
+        assertSpace: (bytes) => blobs.assertSpace(bytes),
+        limits: {
+          files: limits.files,
+          fileBytes: limits.fileBytes,
+          totalBytes: limits.siteBytes,
+          pathCharacters: MAX_PATH_LENGTH,
+        },
+      },
+      async ({ path, size, body: bytes }) => {
+        const received = await blobs.put(batch, bytes, { size })
+        found.push({ file: { path, size, contentType: mediaType(path), hash: received.hash }, received })
+      },
+    )
+    const files = found.map((one) => one.file)
+    const problems = validateManifest(files, limits)
+    if (problems.length > 0) throw validationError(problems)
+    return { files, received: found.map((one) => one.received), skipped }
+  }
+}
+
+/** The equivalent manifest of a JSON publish. */
+function toPublishRequest(
+  { viewer, baseVersionId, claimToken }: ArchiveRequest,
+  files: StoredFile[],
+): PublishRequest {
+  return {
+    files,
+    ...viewer,
+    ...(baseVersionId === undefined ? {} : { baseVersionId }),
+    ...(claimToken === undefined ? {} : { claimToken }),
+  }
+}

@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream'
+import { BodyReader } from './body-reader.ts'
+import type { ArchiveEntry, ArchiveFile } from './file.ts'
+import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
+import { processEntries } from './process-entries.ts'
+import { gunzip, tarFiles } from './tar.ts'
+import { zipFiles } from './zip.ts'
+
+export type { ArchiveFile, ArchiveLimitValues as Limits }
+
+export type ArchiveKind = 'zip' | 'tar' | 'tar.gz'
+
+interface TarOptions {
+  /**
+   * The archive. It is never destroyed, so that the caller can still respond; an error leaves it partly
+   * unread.
+   */
+  body: Readable
+  limits: ArchiveLimitValues
+}
+
+interface ArchiveOptions extends TarOptions {
+  kind: ArchiveKind
+  /** An existing folder for a zip that is too large for memory; nothing remains in it. */
+  spoolFolder: string
+  /** Rejects when there is no space for `bytes` more in that folder. */
+  assertSpace?: (bytes: number) => Promise<void>
+}
+
+/** A file that was skipped because archivers add it. */
+export interface SkippedFile {
+  path: string
+  reason: 'junk'
+}
+
+const KINDS: Record<string, ArchiveKind> = {
+  'application/zip': 'zip',
+  'application/x-zip-compressed': 'zip',
+  'application/x-tar': 'tar',
+  'application/x-gtar': 'tar',
+  'application/gzip': 'tar.gz',
+  'application/x-gzip': 'tar.gz',
+}
+
+/** The archive format of a Content-Type (parameters are ignored), or undefined. */
+export function archiveKind(contentType: string | undefined): ArchiveKind | undefined {
+  const type = (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase()
+  return Object.hasOwn(KINDS, type) ? KINDS[type] : undefined
+}
+
+/**
+ * Calls `onFile` for every file of an archive (contract, "One request"), for several small files concurrently.
+ *
+ * - Resolves only when the archive was complete: every file was passed to `onFile`, and every call has
+ *   resolved.
+ * - Rejects once nothing runs any more, with the first error: PAYLOAD_TOO_LARGE at a limit, VALIDATION_ERROR
+ *   for damaged or unsupported entries (links, devices, encryption), or the error of `body` or `onFile`. `onFile`
+ *   may have received files before: nothing of a rejected archive may be kept.
+ * - A file never has more or fewer bytes than its `size`: its body fails instead. Bytes that `onFile` does not
+ *   read are skipped.
+ * - Paths are passed as they are in the archive, without a leading `./`. They may be absolute, contain `..`
+ *   or repeat: rejecting them is the task of `onFile`. Folders are ignored.
+ */
+export function readArchive(
+  { body, kind, limits, spoolFolder: folder, assertSpace }: ArchiveOptions,
+  onFile: (file: ArchiveFile) => Promise<void>,
+): Promise<{ skipped: SkippedFile[] }> {
+  if (kind === 'tar') return readTar({ body, limits }, onFile)
+  return read(body, limits, onFile, (chunks, budget) =>
+    kind === 'zip' ? zipFiles(chunks, budget, { folder, assertSpace }) : tarFiles(gunzip(chunks), budget),
+  )
+}
+
+/** The same for tar only. */
+export function readTar(
+  { body, limits }: TarOptions,
+  onFile: (file: ArchiveFile) => Promise<void>,
+): Promise<{ skipped: SkippedFile[] }> {
+  return read(body, limits, onFile, tarFiles)
+}
+
+async function read(
+  body: Readable,
+  limits: ArchiveLimitValues,
+  onFile: (file: ArchiveFile) => Promise<void>,
+  parse: (chunks: AsyncIterable<Buffer>, budget: ArchiveLimits) => AsyncIterable<ArchiveEntry>,
+): Promise<{ skipped: SkippedFile[] }> {
+  const budget = new ArchiveLimits(limits)
+  const incoming = new BodyReader(body, budget)
+  try {
+    await processEntries(parse(incoming.chunks(), budget), onFile, (reason) => incoming.stop(reason))
+  } finally {
+    incoming.stop(new Error('The archive is not read any more'))
+  }
+  return { skipped: budget.skipped.map((path) => ({ path, reason: 'junk' })) }
+}

@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+import { ApiError } from '../../lib/errors.ts'
+
+const EVENTS = ['readable', 'end', 'close'] as const
+
+/**
+ * Reads a body on demand. Unlike a stream's own iterator it can be stopped while it waits for a slow client,
+ * and it leaves the body open: a destroyed request cannot be answered any more.
+ */
+export class BodyReader {
+  readonly #body: Readable
+  readonly #limit: number
+  #stopped: { reason: unknown } | undefined
+  #attached = false
+  #wake = () => {}
+  readonly #onEvent = () => this.#wake()
+
+  constructor(body: Readable, { wireBytes }: { wireBytes: number }) {
+    this.#body = body
+    this.#limit = wireBytes
+    // The listener stays: a client that disconnects after its archive was rejected must not end the process.
+    body.on('error', this.#onEvent)
+  }
+
+  /** Ends `chunks` with `reason`, even while it waits. */
+  stop(reason: unknown): void {
+    this.#stopped ??= { reason }
+    this.#detach()
+    this.#wake()
+  }
+
+  /** All bytes of the body, once. Rejects when the body fails, is cut off, or exceeds its limit. */
+  async *chunks(): AsyncGenerator<Buffer, void, undefined> {
+    for (const event of EVENTS) this.#body.on(event, this.#onEvent)
+    this.#attached = true
+    try {
+      let bytes = 0
+      for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
+        bytes += chunk.length
+        if (bytes > this.#limit) {
+          throw new ApiError('PAYLOAD_TOO_LARGE', `An archive may have at most ${this.#limit} bytes`)
+        }
+        yield chunk
+      }
+    } finally {
+      this.#detach()
+    }
+  }
+
+  /** Only once: removing a 'readable' listener, even an absent one, stops a body that has been resumed. */
+  #detach(): void {
+    if (!this.#attached) return
+    this.#attached = false
+    for (const event of EVENTS) this.#body.off(event, this.#onEvent)
+  }
+
+  async #next(): Promise<Buffer | undefined> {
+    for (;;) {
+      if (this.#stopped) throw this.#stopped.reason
+      const chunk: Buffer | null = this.#body.read()
+      if (chunk) return chunk
+      if (this.#body.errored) throw this.#body.errored
+      if (this.#body.readableEnded) return undefined
+      if (this.#body.destroyed) throw new Error('The body of the request was cut off')
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+}

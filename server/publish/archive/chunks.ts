@@ -1,0 +1,56 @@
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+/** Reads exact amounts from a sequence of chunks. */
+export class ByteReader {
+  readonly #source: AsyncIterator<Buffer>
+  #buffered: Buffer = EMPTY
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source[Symbol.asyncIterator]()
+  }
+
+  /** The next `length` bytes, or undefined when fewer remain. */
+  async readExactly(length: number): Promise<Buffer | undefined> {
+    if (length <= this.#buffered.length) return this.#consume(length)
+    const found = new GrowingBuffer()
+    while (found.length < length) {
+      const piece = await this.readSome(length - found.length)
+      if (!piece) return undefined
+      found.append(piece)
+    }
+    return found.take()
+  }
+
+  /** The next bytes, at least one and at most `most`, or undefined at the end. */
+  async readSome(most: number): Promise<Buffer | undefined> {
+    while (this.#buffered.length === 0) {
+      const { done, value } = await this.#source.next()
+      if (done) return undefined
+      this.#buffered = value
+    }
+    return this.#consume(Math.min(most, this.#buffered.length))
+  }
+
+  /** Skips `length` bytes; false when fewer remain. */
+  async skip(length: number): Promise<boolean> {
+    for (let left = length; left > 0; ) {
+      const piece = await this.readSome(left)
+      if (!piece) return false
+      left -= piece.length
+    }
+    return true
+  }
+
+  /** Ends the source. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#source.return?.()
+  }
+
+  #consume(length: number): Buffer {
+    const taken = this.#buffered.subarray(0, length)
+    this.#buffered = this.#buffered.subarray(length)
+    return taken
+  }
+}

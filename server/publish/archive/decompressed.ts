@@ -1,0 +1,20 @@
+import { pipeline, type Transform } from 'node:stream'
+
+const CORRUPTION_CODES = new Set(['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT'])
+
+/** Decompresses `source` with `make` (of node:zlib) on demand; throws `damage()` for invalid data. */
+export async function* decompress(
+  source: AsyncIterable<Buffer>,
+  make: () => Transform,
+  damage: () => Error,
+): AsyncGenerator<Buffer, void, undefined> {
+  const engine = make()
+  pipeline(source, engine, () => {})
+  try {
+    yield* engine
+  } catch (error) {
+    throw CORRUPTION_CODES.has((error as NodeJS.ErrnoException).code ?? '') ? damage() : error
+  } finally {
+    engine.destroy()
+  }
+}

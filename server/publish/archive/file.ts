@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream'
+
+/** One file of an archive. */
+export interface ArchiveFile {
+  /** As in the archive, without a leading `./`. Untrusted until it is checked. */
+  path: string
+  /** Exact length of the body in bytes. */
+  size: number
+  body: Readable
+}
+
+/** A file as an engine returns it. */
+export interface ArchiveEntry extends ArchiveFile {
+  /** All bytes are in memory: other files may be read concurrently. */
+  isBuffered: boolean
+  /** The error of the body, which its consumer may report differently. */
+  sourceError?: unknown
+}
+
+/** Files up to this many bytes are buffered. */
+export const MAX_BUFFERED_FILE_BYTES = 256 * 2 ** 10
+
+/** A buffered file. */
+export function bufferedEntry(path: string, bytes: Buffer): ArchiveEntry {
+  const body = new Readable({ read() {} })
+  body.push(bytes)
+  body.push(null)
+  return { path, size: bytes.length, body, isBuffered: true }
+}
+
+/** A streamed file. `closeEntry` must be awaited before its source is read further. */
+export function streamedEntry(path: string, size: number, chunks: AsyncIterable<Buffer>): ArchiveEntry {
+  async function* watched(): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      yield* chunks
+    } catch (error) {
+      file.sourceError = error
+      throw error
+    }
+  }
+  const body = Readable.from(watched(), { objectMode: false })
+  // `sourceError` is checked after the file was used; without a listener an error would end the process.
+  body.on('error', () => {})
+  const file: ArchiveEntry = { path, size, body, isBuffered: false }
+  return file
+}
+
+/** Ends a body, read or not, and waits until nothing reads its source any more. */
+export async function closeEntry({ body }: ArchiveEntry): Promise<void> {
+  body.destroy()
+  if (!body.closed) await new Promise((resolve) => body.once('close', resolve))
+}
+
+/** The path of a file in the site: archivers write `./index.html` for `index.html`. */
+export function toSitePath(name: string): string {
+  return name.replace(/^\.\/(?=.)/s, '')
+}
+
+export function isFolder(path: string): boolean {
+  return path.endsWith('/')
+}
+
+/** Metadata files of macOS archivers: resource forks and Finder's view settings. */
+export function isOsMetadata(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return path.startsWith('__MACOSX/') || name === '.DS_Store' || name.startsWith('._')
+}

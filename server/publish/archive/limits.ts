@@ -1,0 +1,111 @@
+import { ApiError, validationError } from '../../lib/errors.ts'
+import { isOsMetadata } from './file.ts'
+
+/** Limits of an archive. Sizes are decompressed bytes of files. */
+export interface ArchiveLimitValues {
+  files: number
+  fileBytes: number
+  totalBytes: number
+  pathCharacters: number
+  /** Maximum bytes on the wire; by default what such files and the headers of any archiver can take. */
+  wireBytes?: number
+  /** Includes files that archivers add instead of skipping them. */
+  includeOsMetadata?: true
+}
+
+/** Allowance for headers, padding and names. Archivers need about 1 KiB per file. */
+const MAX_OVERHEAD_BYTES = 16 * 2 ** 20
+const OVERHEAD_BYTES_PER_FILE = 8 * 2 ** 10
+
+/** Folders have metadata files of their own, so there may be more of these than files. */
+const MAX_OS_METADATA_PER_FILE = 4
+
+/** An empty record costs time too, so each is charged at least a tar header. */
+const MIN_RECORD_BYTES = 512
+
+/**
+ * Tracks how much of its limits an archive has used. Engines reserve before they read a file and never return
+ * more bytes than reserved, so that a false size gains nothing.
+ */
+export class ArchiveLimits {
+  /** Paths of skipped files. */
+  readonly skipped: string[] = []
+  readonly #limits: ArchiveLimitValues
+  #files = 0
+  #bytes = 0
+  #overhead = 0
+
+  constructor(limits: ArchiveLimitValues) {
+    this.#limits = limits
+  }
+
+  /** Maximum bytes of an archive within the limits: incompressible contents and overhead. */
+  get wireBytes(): number {
+    return this.#limits.wireBytes ?? Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
+  }
+
+  /** Whether a file is operating system metadata. */
+  isSkippable(path: string): boolean {
+    return !this.#limits.includeOsMetadata && isOsMetadata(path)
+  }
+
+  /** Counts a file before it is read. */
+  admit(path: string, size: number): void {
+    this.#assertPathLength(path)
+    const { files, fileBytes } = this.#limits
+    if (++this.#files > files) throw archiveTooLarge(`The archive has more than ${files} files`)
+    if (size > fileBytes)
+      throw archiveTooLarge(`${sanitizeArchivePath(path)}: a file may have at most ${fileBytes} bytes`)
+    this.#charge(size)
+  }
+
+  /** Counts and records a skipped file. */
+  skip(path: string, size: number): void {
+    this.#assertPathLength(path)
+    const most = this.#limits.files * MAX_OS_METADATA_PER_FILE
+    if (this.skipped.length >= most)
+      throw archiveTooLarge(`The archive has more than ${most} files that are left out`)
+    this.skipped.push(path)
+    this.#charge(size)
+  }
+
+  /** Counts a record of the archive other than file contents. */
+  countOverhead(bytes: number): void {
+    this.#overhead += Math.max(bytes, MIN_RECORD_BYTES)
+    if (this.#overhead > this.#overheadLimit) {
+      throw archiveTooLarge(
+        `The archive has more than ${this.#overheadLimit} bytes beside the contents of its files`,
+      )
+    }
+  }
+
+  get #overheadLimit(): number {
+    return MAX_OVERHEAD_BYTES + this.#limits.files * OVERHEAD_BYTES_PER_FILE
+  }
+
+  #charge(size: number): void {
+    this.#bytes += size
+    if (this.#bytes > this.#limits.totalBytes) {
+      throw archiveTooLarge(
+        `The files of the archive may have at most ${this.#limits.totalBytes} bytes together`,
+      )
+    }
+  }
+
+  #assertPathLength(path: string): void {
+    const most = this.#limits.pathCharacters
+    if (path.length <= most || [...path].length <= most) return
+    throw validationError([
+      { field: sanitizeArchivePath(path), message: `a path may have at most ${most} characters` },
+    ])
+  }
+}
+
+/** Formats a path for a message. */
+export function sanitizeArchivePath(path: string): string {
+  return path.length <= 100 ? path : `${path.slice(0, 100)}…`
+}
+
+function archiveTooLarge(sentence: string): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', sentence)
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { toStorageError } from '../../lib/errors.ts'
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+
+/**
+ * Archives up to this many bytes stay in memory; larger ones are written to the file in steps of this size.
+ */
+const MAX_MEMORY_BYTES = 2 ** 20
+
+/** Read-ahead: archives are read from front to back in small steps. */
+const WINDOW_BYTES = 256 * 2 ** 10
+
+const EMPTY = Buffer.alloc(0)
+
+export interface SpoolPlace {
+  /** An existing folder. */
+  folder: string
+  /** Rejects when there is no space for `bytes` more. */
+  assertSpace?: ((bytes: number) => Promise<void>) | undefined
+}
+
+/** The bytes of an archive with random access: in memory, or in an unlinked file. */
+export class Spool {
+  readonly size: number
+  readonly #file: FileHandle | undefined
+  #window: Buffer
+  #windowStart = 0
+
+  private constructor(size: number, window: Buffer, file?: FileHandle) {
+    this.size = size
+    this.#window = window
+    this.#file = file
+  }
+
+  /** Takes all of `chunks`. A full disk is INSUFFICIENT_STORAGE. */
+  static async from(chunks: AsyncIterable<Buffer>, { folder, assertSpace }: SpoolPlace): Promise<Spool> {
+    const gathered = new GrowingBuffer()
+    let written = 0
+    let file: FileHandle | undefined
+
+    async function flush(): Promise<void> {
+      await assertSpace?.(gathered.length)
+      file ??= await openUnlinked(folder)
+      const bytes = gathered.take()
+      await writeWhole(file, bytes)
+      written += bytes.length
+    }
+
+    try {
+      for await (const chunk of chunks) {
+        gathered.append(chunk)
+        if (gathered.length > MAX_MEMORY_BYTES) await flush()
+      }
+      if (!file) return new Spool(gathered.length, gathered.take())
+      await flush()
+      return new Spool(written, EMPTY, file)
+    } catch (error) {
+      await file?.close()
+      throw toStorageError(error) ?? error
+    }
+  }
+
+  /** The `length` bytes at `position`, fewer at the end of the archive. */
+  async read(position: number, length: number): Promise<Buffer> {
+    const end = Math.min(position + length, this.size)
+    if (!(position < end)) return EMPTY
+    const inside = position >= this.#windowStart && end <= this.#windowStart + this.#window.length
+    if (!inside) await this.#fill(position, Math.max(end - position, WINDOW_BYTES))
+    return this.#window.subarray(position - this.#windowStart, end - this.#windowStart)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file?.close()
+  }
+
+  async #fill(position: number, length: number): Promise<void> {
+    const window = Buffer.allocUnsafe(Math.min(length, this.size - position))
+    for (let at = 0; at < window.length; ) {
+      const { bytesRead } = await this.#file!.read(window, at, window.length - at, position + at)
+      if (bytesRead === 0) throw new Error('The spooled archive is shorter than it was')
+      at += bytesRead
+    }
+    this.#window = window
+    this.#windowStart = position
+  }
+}
+
+/** An unlinked file: it is deleted with its handle, even when the process is killed. */
+async function openUnlinked(folder: string): Promise<FileHandle> {
+  const path = join(folder, `archive-${randomBytes(12).toString('hex')}`)
+  const file = await open(path, 'wx+', 0o600)
+  try {
+    await unlink(path)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, at, bytes.length - at)
+    at += bytesWritten
+  }
+}

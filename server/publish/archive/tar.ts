@@ -1,0 +1,194 @@
+import { createGunzip } from 'node:zlib'
+import { ApiError, validationError } from '../../lib/errors.ts'
+import { ByteReader } from './chunks.ts'
+import { decompress } from './decompressed.ts'
+import {
+  type ArchiveEntry,
+  bufferedEntry,
+  closeEntry,
+  isFolder,
+  MAX_BUFFERED_FILE_BYTES,
+  streamedEntry,
+  toSitePath,
+} from './file.ts'
+import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import {
+  BLOCK_BYTES,
+  type PaxExtension,
+  readExtension,
+  readHeader,
+  readLongName,
+  SPARSE_FILE_MESSAGE,
+  type TarHeader,
+} from './tar-header.ts'
+
+/** Archivers for macOS store extended attributes in these headers; a site needs no more than this. */
+const MAX_EXTENSION_BYTES = 2 ** 20
+
+const ZEROS = Buffer.alloc(64 * 2 ** 10)
+
+/** Descriptions of entry types other than files, by typeflag. */
+const UNSUPPORTED_TYPES: Record<string, string> = {
+  '1': 'is a hard link; archive with --hard-dereference',
+  '2': 'is a symbolic link; archive with --dereference',
+  '3': 'is a device',
+  '4': 'is a device',
+  '6': 'is a named pipe',
+  S: SPARSE_FILE_MESSAGE,
+}
+
+/**
+ * The files of a tar archive, in its order, while it arrives. An archive without the final empty block is
+ * truncated and rejected; so is one with data after it, which other readers ignore silently.
+ */
+export async function* tarFiles(
+  source: AsyncIterable<Buffer>,
+  budget: ArchiveLimits,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  await using chunks = new ByteReader(source)
+  let extension: PaxExtension = {}
+  for (;;) {
+    const block = await requireBytes(chunks.readExactly(BLOCK_BYTES))
+    if (isEmpty(block)) break
+    const header = readHeader(block)
+    budget.countOverhead(BLOCK_BYTES)
+    const more = await readExtensionHeader(header, chunks, budget)
+    if (more) extension = { ...extension, ...more }
+    else {
+      const { path = header.name, size = header.size } = extension
+      yield* readEntry({ type: header.type, name: path, size }, chunks, budget)
+      extension = {}
+    }
+  }
+  await assertNoTrailingData(chunks, budget)
+}
+
+/** Decompresses one or several gzip members; zeros after them are ignored, other data is rejected. */
+export function gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  return decompress(
+    source,
+    () => createGunzip({ chunkSize: 64 * 2 ** 10 }),
+    () => validationError([{ field: 'archive', message: 'the gzip data is damaged or cut off' }]),
+  )
+}
+
+/** The attributes that a header sets for the next entry, or undefined when it is an entry itself. */
+async function readExtensionHeader(
+  { type, size }: TarHeader,
+  chunks: ByteReader,
+  budget: ArchiveLimits,
+): Promise<PaxExtension | undefined> {
+  if (!'xgLK'.includes(type)) return undefined
+  budget.countOverhead(size)
+  if (size > MAX_EXTENSION_BYTES) {
+    throw new ApiError(
+      'PAYLOAD_TOO_LARGE',
+      `An extended header may have at most ${MAX_EXTENSION_BYTES} bytes`,
+    )
+  }
+  const body = (await requireBytes(chunks.readExactly(padToBlock(size)))).subarray(0, size)
+  if (type === 'x') return readExtension(body)
+  // Global headers carry comments (git archive), 'K' the target of a link, and links are rejected.
+  return type === 'L' ? { path: readLongName(body) } : {}
+}
+
+async function* readEntry(
+  { name, size, type }: TarHeader,
+  chunks: ByteReader,
+  budget: ArchiveLimits,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  const path = toSitePath(name)
+  // POSIX: the size of a folder is its maximum size, no data follows.
+  if (type === '5') return
+  if (type !== '0' && type !== '7') {
+    throw validationError([
+      {
+        field: sanitizeArchivePath(path),
+        message: UNSUPPORTED_TYPES[type] ?? 'is of a kind that cannot be published',
+      },
+    ])
+  }
+  if (isFolder(path)) budget.countOverhead(size)
+  else if (budget.isSkippable(path)) budget.skip(path, size)
+  else {
+    budget.admit(path, size)
+    return yield* size <= MAX_BUFFERED_FILE_BYTES
+      ? readBuffered(path, size, chunks)
+      : readStreamed(path, size, chunks)
+  }
+  await skipBytes(padToBlock(size), chunks)
+}
+
+async function* readBuffered(
+  path: string,
+  size: number,
+  chunks: ByteReader,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  const bytes = await requireBytes(chunks.readExactly(padToBlock(size)), path)
+  yield bufferedEntry(path, bytes.subarray(0, size))
+}
+
+async function* readStreamed(
+  path: string,
+  size: number,
+  chunks: ByteReader,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  let left = size
+  async function* contents(): AsyncGenerator<Buffer, void, undefined> {
+    while (left > 0) {
+      const piece = await requireBytes(chunks.readSome(left), path)
+      left -= piece.length
+      yield piece
+    }
+  }
+  const file = streamedEntry(path, size, contents())
+  try {
+    yield file
+  } finally {
+    await closeEntry(file)
+  }
+  await skipBytes(left + padToBlock(size) - size, chunks, path)
+}
+
+async function assertNoTrailingData(chunks: ByteReader, budget: ArchiveLimits): Promise<void> {
+  for (;;) {
+    const rest = await chunks.readSome(ZEROS.length)
+    if (!rest) return
+    budget.countOverhead(rest.length)
+    if (!isEmpty(rest)) {
+      throw validationError([
+        { field: 'archive', message: 'something follows its end, perhaps a second archive' },
+      ])
+    }
+  }
+}
+
+async function skipBytes(bytes: number, chunks: ByteReader, path?: string): Promise<void> {
+  if (!(await chunks.skip(bytes))) throw truncatedArchive(path)
+}
+
+async function requireBytes(bytes: Promise<Buffer | undefined>, path?: string): Promise<Buffer> {
+  const found = await bytes
+  if (!found) throw truncatedArchive(path)
+  return found
+}
+
+function truncatedArchive(path: string | undefined): Error {
+  return path === undefined
+    ? validationError([{ field: 'archive', message: 'ends too early: it was cut off' }])
+    : validationError([
+        {
+          field: sanitizeArchivePath(path),
+          message: 'the archive ends in the middle of this file: it was cut off',
+        },
+      ])
+}
+
+function padToBlock(size: number): number {
+  return Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
+}
+
+/** Whether these bytes, at most the length of ZEROS, are all zero. */
+function isEmpty(bytes: Buffer): boolean {
+  return bytes.equals(ZEROS.subarray(0, bytes.length))
+}

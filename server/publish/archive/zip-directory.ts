@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer'
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
+import { ApiError, type FieldError, validationError } from '../../lib/errors.ts'
+import { isFolder, toSitePath } from './file.ts'
+import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import type { Spool } from './spool.ts'
+
+export const LOCAL_HEADER_BYTES = 30
+
+// Names are decoded here: yauzl would reject names that our own path rules report better.
+const OPTIONS = { lazyEntries: true, autoClose: false, decodeStrings: false, validateEntrySizes: true }
+
+const UTF8_FLAG = 0x800
+const FILE_TYPE = 0o170000
+const SYMBOLIC_LINK = 0o120000
+const REGULAR_FILE_TYPES = new Set([0, 0o100000, 0o040000])
+const DEFLATED = 8
+const CENTRAL_HEADER_SIGNATURE = 0x02014b50
+
+/** A file of a zip archive according to its central directory. */
+export interface ZipEntry {
+  path: string
+  /** Offset of its local header. */
+  offset: number
+  compressedSize: number
+  size: number
+  deflated: boolean
+  crc32: number
+}
+
+/**
+ * The files of a zip archive, ordered by the position of their data. Everything that can be rejected without
+ * reading a file is rejected here, all of it at once.
+ */
+export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promise<ZipEntry[]> {
+  const reader = new SpoolReader(spool)
+  const entries: ZipEntry[] = []
+  const problems: FieldError[] = []
+  try {
+    const zip = await fromRandomAccessReaderPromise(reader, spool.size, OPTIONS)
+    const start = Number(zip.readEntryCursor)
+    for await (const entry of zip.eachEntry()) {
+      const path = decodeEntryPath(entry)
+      budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
+      if (isFolder(path)) continue
+      if (budget.isSkippable(path)) budget.skip(path, entry.uncompressedSize)
+      else {
+        budget.admit(path, entry.uncompressedSize)
+        const message = unsupportedReason(entry)
+        if (message) problems.push({ field: sanitizeArchivePath(path), message })
+        entries.push(toZipEntry(entry, path))
+      }
+    }
+    await assertEntryCount(spool, Number(zip.readEntryCursor))
+    entries.sort((one, other) => one.offset - other.offset)
+    problems.push(...findOverlaps(entries, start))
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw reader.failure ?? unreadableZip((error as Error).message)
+  }
+  if (problems.length > 0) throw validationError(problems)
+  return entries
+}
+
+/** The error for a damaged archive. */
+export function unreadableZip(why: string): ApiError {
+  return validationError([{ field: 'archive', message: `it cannot be read as a zip archive: ${why}` }])
+}
+
+/** Adapts a spool to yauzl. Its own file reader ends the process when an offset is beyond 2^53. */
+class SpoolReader extends RandomAccessReader {
+  failure: unknown
+  readonly #spool: Spool
+
+  constructor(spool: Spool) {
+    super()
+    this.#spool = spool
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    this.#spool.read(position, length).then(
+      (bytes) => callback(null, bytes.copy(buffer, offset)),
+      (error) => {
+        this.failure = error
+        callback(error)
+      },
+    )
+  }
+}
+
+/** UTF-8 if valid, whatever the flag, because many archivers omit it; otherwise CP437. */
+function decodeEntryPath(entry: Entry): string {
+  const flags = isUtf8(entry.fileNameRaw)
+    ? entry.generalPurposeBitFlag | UTF8_FLAG
+    : entry.generalPurposeBitFlag & ~UTF8_FLAG
+  return toSitePath(getFileNameLowLevel(flags, entry.fileNameRaw, entry.extraFields, true))
+}
+
+function toZipEntry(entry: Entry, path: string): ZipEntry {
+  return {
+    path,
+    offset: entry.relativeOffsetOfLocalHeader,
+    compressedSize: entry.compressedSize,
+    size: entry.uncompressedSize,
+    deflated: entry.compressionMethod === DEFLATED,
+    crc32: entry.crc32,
+  }
+}
+
+/** Why an entry cannot be published, or undefined. */
+function unsupportedReason(entry: Entry): string | undefined {
+  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
+  if (type === SYMBOLIC_LINK) return 'is a symbolic link'
+  if (!REGULAR_FILE_TYPES.has(type)) return 'is a device, a socket or a pipe'
+  if (entry.isEncrypted()) return 'is encrypted'
+  if (!entry.canDecodeFileData())
+    return `is compressed by method ${entry.compressionMethod}; only deflate can be read`
+  return undefined
+}
+
+/** Zip bombs let many entries share the same bytes; no archiver does. */
+function findOverlaps(entries: ZipEntry[], directoryStart: number): FieldError[] {
+  return entries
+    .filter((entry, index) => {
+      const next = entries[index + 1]?.offset ?? directoryStart
+      return entry.offset + LOCAL_HEADER_BYTES + entry.compressedSize > next
+    })
+    .map(({ path }) => ({
+      field: sanitizeArchivePath(path),
+      message: 'its bytes overlap with something else in the archive',
+    }))
+}
+
+/** The entry count has 16 bits, and yauzl believes it: an old archiver's 70,000 files would become 4,464. */
+async function assertEntryCount(spool: Spool, end: number): Promise<void> {
+  const next = await spool.read(end, 4)
+  if (next.length === 4 && next.readUInt32LE() === CENTRAL_HEADER_SIGNATURE) {
+    throw unreadableZip('it has more entries than it says')
+  }
+}

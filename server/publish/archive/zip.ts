@@ -1,0 +1,106 @@
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
+import { type ApiError, validationError } from '../../lib/errors.ts'
+import { decompress } from './decompressed.ts'
+import {
+  type ArchiveEntry,
+  bufferedEntry,
+  closeEntry,
+  MAX_BUFFERED_FILE_BYTES,
+  streamedEntry,
+} from './file.ts'
+import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import { Spool, type SpoolPlace } from './spool.ts'
+import { LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-directory.ts'
+
+const LOCAL_HEADER_SIGNATURE = 0x04034b50
+const READ_CHUNK_BYTES = 64 * 2 ** 10
+
+/**
+ * The files of a zip archive, ordered by the position of their data; its directory is at the end, so it must
+ * be complete.
+ */
+export async function* zipFiles(
+  source: AsyncIterable<Buffer>,
+  budget: ArchiveLimits,
+  place: SpoolPlace,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  await using spool = await Spool.from(source, place)
+  for (const entry of await readDirectory(spool, budget)) {
+    const start = await findContentsStart(spool, entry)
+    if (Math.max(entry.size, entry.compressedSize) <= MAX_BUFFERED_FILE_BYTES) {
+      yield bufferedEntry(entry.path, await readContents(spool, start, entry))
+    } else yield* readStreamed(spool, start, entry)
+  }
+}
+
+/** Offset of an entry's data: after the local header, whose lengths may differ from the directory's. */
+async function findContentsStart(spool: Spool, { path, offset }: ZipEntry): Promise<number> {
+  const header = await spool.read(offset, LOCAL_HEADER_BYTES)
+  if (header.length < LOCAL_HEADER_BYTES || header.readUInt32LE() !== LOCAL_HEADER_SIGNATURE)
+    throw corruptEntry(path)
+  return offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
+}
+
+async function readContents(spool: Spool, start: number, entry: ZipEntry): Promise<Buffer> {
+  const raw = await spool.read(start, entry.compressedSize)
+  const bytes = entry.deflated ? inflate(raw, entry) : raw
+  if (bytes.length !== entry.size || crc32(bytes) !== entry.crc32) throw corruptEntry(entry.path)
+  return bytes
+}
+
+/** Inflates in one step, and stops when there is more than the declared size. */
+function inflate(raw: Buffer, { path, size }: ZipEntry): Buffer {
+  try {
+    return inflateRawSync(raw, { maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, 64) })
+  } catch {
+    throw corruptEntry(path)
+  }
+}
+
+async function* readStreamed(
+  spool: Spool,
+  start: number,
+  entry: ZipEntry,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  const raw = readPieces(spool, start, entry.compressedSize)
+  const bytes = entry.deflated
+    ? decompress(
+        raw,
+        () => createInflateRaw({ chunkSize: READ_CHUNK_BYTES }),
+        () => corruptEntry(entry.path),
+      )
+    : raw
+  const file = streamedEntry(entry.path, entry.size, verifyContents(bytes, entry))
+  try {
+    yield file
+  } finally {
+    await closeEntry(file)
+  }
+}
+
+async function* readPieces(spool: Spool, start: number, length: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < length; at += READ_CHUNK_BYTES)
+    yield spool.read(start + at, Math.min(READ_CHUNK_BYTES, length - at))
+}
+
+/** Passes on verified data: never a byte more than the declared size, and no end with a wrong checksum. */
+async function* verifyContents(bytes: AsyncIterable<Buffer>, { path, size, crc32: expected }: ZipEntry) {
+  let left = size
+  let sum = 0
+  for await (const chunk of bytes) {
+    left -= chunk.length
+    if (left < 0) throw corruptEntry(path)
+    sum = crc32(chunk, sum)
+    yield chunk
+  }
+  if (left !== 0 || sum !== expected) throw corruptEntry(path)
+}
+
+function corruptEntry(path: string): ApiError {
+  return validationError([
+    {
+      field: sanitizeArchivePath(path),
+      message: 'its bytes do not agree with the size and checksum in the archive',
+    },
+  ])
+}

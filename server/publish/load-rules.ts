@@ -1,0 +1,38 @@
+import type { PublishWarning } from '../../client/wire.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { readOrThrow } from '../blobs/read-or-throw.ts'
+import { runInSlices } from '../site-rules/parse/slices.ts'
+import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
+import type { StoredFile } from '../sites/manifest.ts'
+
+/**
+ * Reads `_redirects` and `_headers` at the root of a version (contract, "Serving" 2). Their content never
+ * prevents serving the version. UNAVAILABLE when they cannot be read.
+ */
+export async function loadRules(blobs: Blobs, files: readonly StoredFile[]): Promise<ParsedRules> {
+  const warnings: PublishWarning[] = []
+  const leftOut = (warning: PublishWarning): undefined => void warnings.push(warning)
+  const textOf = async (path: '_redirects' | '_headers'): Promise<string | undefined> => {
+    const file = files.find((one) => one.path === path)
+    if (!file) return undefined
+    if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
+    return decodeUtf8(await readOrThrow(blobs, file.hash!)) ?? leftOut(notTextWarning(path))
+  }
+  const redirects = await textOf('_redirects')
+  const headers = await textOf('_headers')
+  if (redirects === undefined && headers === undefined) return { rules: null, warnings }
+  const parsed = await runInSlices(ruleSteps({ redirects, headers }))
+  return { rules: parsed.rules, warnings: [...warnings, ...parsed.warnings] }
+}
+
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function notTextWarning(file: string): PublishWarning {
+  return { file, message: 'The file is left out because it is not UTF-8 text' }
+}

@@ -1,0 +1,99 @@
+import { ApiError } from '../lib/errors.ts'
+import type { StoredFile } from '../sites/manifest.ts'
+import type { ArrivalRow } from '../store/schema.ts'
+import type { Queries, Store } from '../store/store.ts'
+
+/** What is compared with the manifest of the version that a file arrives for. */
+export type ArrivedFile = Pick<ArrivalRow, 'file_number' | 'size' | 'hash'>
+
+/** Manifests in the cache: 72 bytes for each of up to 1,000 files, so at most 18 MB. */
+const MAX_CACHED_MANIFESTS = 256
+
+const HASH_CHARACTERS = 64
+
+/** The sizes and the declared hashes of a manifest, by file number. */
+export class ManifestFiles {
+  readonly slug: string
+  readonly #sizes: Float64Array
+  /** Hexadecimal digits; zero bytes where the manifest declares no hash. */
+  readonly #hashes: Buffer
+
+  constructor(slug: string, files: readonly StoredFile[]) {
+    this.slug = slug
+    this.#sizes = Float64Array.from(files, (file) => file.size)
+    this.#hashes = Buffer.alloc(files.length * HASH_CHARACTERS)
+    files.forEach(({ hash }, number) => {
+      if (hash !== undefined) this.#hashes.write(hash, number * HASH_CHARACTERS, 'latin1')
+    })
+  }
+
+  /** Whether the manifest has a file of this number and size and, where it declares a hash, of this hash. */
+  has({ file_number, size, hash }: Omit<ArrivedFile, 'hash'> & { hash?: string | undefined }): boolean {
+    if (this.#sizes[file_number] !== size) return false
+    const start = file_number * HASH_CHARACTERS
+    return (
+      this.#hashes[start] === 0 || hash === this.#hashes.toString('latin1', start, start + HASH_CHARACTERS)
+    )
+  }
+}
+
+/**
+ * The manifests of versions that wait for uploads, cached, so that an upload is checked before its first byte without a
+ * read of the store. What changes a version's state calls `Writing.changed`, which drops it from the cache: at once in
+ * this process, within a second in others. So an entry may be stale; `Arrivals` decides within its transaction.
+ */
+export class PendingVersions {
+  readonly #store: Store
+  /** The one used longest ago first. */
+  readonly #manifests = new Map<string, ManifestFiles>()
+  #generation = 0
+
+  constructor({ store }: { store: Store }) {
+    this.#store = store
+  }
+
+  /** The files of a pending version; UPLOAD_EXPIRED when there is none of this id, or it belongs to another site. */
+  async manifest(slug: string, versionId: string): Promise<ManifestFiles> {
+    const manifest = await this.load(versionId, this.#store.read)
+    if (manifest?.slug !== slug) throw notPending()
+    return manifest
+  }
+
+  /** The files of a pending version, from the cache or read with `queries`; undefined when it is not pending. */
+  async load(versionId: string, { versions }: Pick<Queries, 'versions'>): Promise<ManifestFiles | undefined> {
+    const cached = this.#manifests.get(versionId)
+    if (cached) {
+      this.#manifests.delete(versionId)
+      this.#manifests.set(versionId, cached)
+      return cached
+    }
+    const generation = this.#generation
+    const version = await versions.byId(versionId)
+    if (version?.state !== 'pending') return undefined
+    const manifest = new ManifestFiles(version.slug, JSON.parse(version.files) as StoredFile[])
+    if (generation === this.#generation) this.#keep(versionId, manifest)
+    return manifest
+  }
+
+  /** Drops the versions of these sites; all of them without names. */
+  forget(names: readonly string[] | undefined): void {
+    this.#generation++
+    if (names === undefined) this.#manifests.clear()
+    else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
+  }
+
+  #keep(versionId: string, manifest: ManifestFiles): void {
+    this.#manifests.set(versionId, manifest)
+    if (this.#manifests.size <= MAX_CACHED_MANIFESTS) return
+    const [oldest] = this.#manifests.keys()
+    this.#manifests.delete(oldest!)
+  }
+}
+
+export function notPending(): ApiError {
+  return new ApiError('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
+}
+
+export function notInManifest(): ApiError {
+  return new ApiError('INVALID_UPLOAD_TOKEN', 'The upload does not match the manifest of its version')
+}

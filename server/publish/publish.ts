@@ -1,0 +1,186 @@
+import type { Readable } from 'node:stream'
+import type {
+  BatchReceipt,
+  CreateResponse,
+  PublishRequest,
+  UpdateResponse,
+  UploadPlan,
+  UploadReceipt,
+} from '../../client/wire.ts'
+import type { Caller } from '../accounts/authorization.ts'
+import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
+import { requireVersion } from '../sites/version.ts'
+import type { Store } from '../store/store.ts'
+import { notInManifest, PendingVersions } from './pending-versions.ts'
+import {
+  BATCH_CONTENT_TYPE,
+  type BatchUpload,
+  MAX_BATCH_BYTES,
+  type SignedUpload,
+  type SignedUploadUrls,
+  UPLOAD_TTL_SECONDS,
+  type UploadQuery,
+} from './signed-uploads.ts'
+import type { PendingFile, PendingVersionStore, StagedVersion } from './stage.ts'
+import { BatchUploads } from './tar-upload.ts'
+import { UploadRecorder } from './upload-recorder.ts'
+import { ActiveUpload, UploadSlots } from './upload-slots.ts'
+
+interface PublishServiceOptions {
+  store: Store
+  blobs: Blobs
+  pendingVersions: PendingVersionStore
+  targets: SignedUploadUrls
+  addresses: UrlBuilder
+  clock: () => number
+}
+
+/** Headers of an upload that describe its body. */
+interface UploadHeaders {
+  contentType: string | undefined
+  contentLength: number | undefined
+}
+
+/** From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. */
+export class PublishService {
+  readonly #options: PublishServiceOptions
+  readonly #pending: PendingVersions
+  readonly #slots = new UploadSlots()
+  readonly #uploadRecorder: UploadRecorder
+  readonly #batchUploads: BatchUploads
+
+  constructor(options: PublishServiceOptions) {
+    this.#options = options
+    this.#pending = new PendingVersions(options)
+    this.#uploadRecorder = new UploadRecorder({ ...options, pending: this.#pending })
+    this.#batchUploads = new BatchUploads({
+      ...options,
+      uploadRecorder: this.#uploadRecorder,
+      slots: this.#slots,
+    })
+    options.store.onChange((names) => this.#forget(names))
+  }
+
+  /** Spec 4.3: creates a site with its first version, pending. */
+  async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
+    await this.#options.blobs.assertSpace()
+    const staged = await this.#options.pendingVersions.newSite(caller, request)
+    return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
+  }
+
+  /** Spec 4.4: stages a new version of a site. Anonymous sites need their claim token in place of a key. */
+  async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
+    await this.#options.blobs.assertSpace()
+    return this.#buildResponse(await this.#options.pendingVersions.newVersion(caller, slug, request))
+  }
+
+  /** Contract, "Publish": new targets for the missing files of a pending version. */
+  async refresh(
+    caller: Caller,
+    slug: string,
+    request: { versionId: string; claimToken?: string | undefined },
+  ): Promise<UpdateResponse> {
+    const { store, pendingVersions } = this.#options
+    await pendingVersions.authorize(caller, slug, request.claimToken)
+    const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
+    if (version.state !== 'pending')
+      throw new ApiError('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
+    const arrived = new Set((await store.read.versions.arrivalsOf(version.id)).map((row) => row.file_number))
+    const files = JSON.parse(version.files) as PendingFile[]
+    const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
+    return this.#buildResponse(
+      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined },
+      arrived,
+    )
+  }
+
+  /** Spec 4.6: receives one file. `key` and `query` are the signed URL, the only credential. */
+  async upload(
+    key: string,
+    query: UploadQuery,
+    body: Readable,
+    headers: UploadHeaders,
+  ): Promise<UploadReceipt> {
+    const { targets } = this.#options
+    const upload = targets.verify(key, query)
+    if (!isSameMediaType(headers.contentType, upload.contentType)) {
+      const sentence = `The upload of '${upload.path}' must carry Content-Type: ${upload.contentType}`
+      throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
+    }
+    if (headers.contentLength !== undefined && headers.contentLength !== upload.size) {
+      const sentence = `'${upload.path}' has ${upload.size} bytes in the manifest, but the upload has ${headers.contentLength}`
+      throw new ApiError('SIZE_MISMATCH', sentence)
+    }
+    const { versionId, path, fileNumber: file_number } = upload
+    const active = new ActiveUpload(body)
+    using _slot = this.#slots.take(upload, active)
+    const { hash, size } = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
+    await this.#uploadRecorder.add([{ version_id: versionId, file_number, hash, size }])
+    return { path, size, hash }
+  }
+
+  /** The bytes of one file, compared with the manifest before the first of them. */
+  async #receive(upload: SignedUpload, body: Readable, active: ActiveUpload): Promise<StoredBlob> {
+    const { slug, versionId, fileNumber: file_number, size, hash } = upload
+    const manifest = await this.#pending.manifest(slug, versionId)
+    if (!manifest.has({ file_number, size, hash })) throw notInManifest()
+    const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
+    return active.run(this.#options.blobs.put(versionId, body, expected))
+  }
+
+  /** Receives several files, as `BatchUploads` does; the signed URL is the only credential. */
+  async uploadBatch(
+    bundle: BatchUpload,
+    query: UploadQuery,
+    body: Readable,
+    headers: UploadHeaders,
+  ): Promise<BatchReceipt> {
+    this.#options.targets.verifyBatch(bundle, query)
+    if (!isSameMediaType(headers.contentType, BATCH_CONTENT_TYPE)) {
+      throw new ApiError('CONTENT_TYPE_MISMATCH', `A bundle must carry Content-Type: ${BATCH_CONTENT_TYPE}`)
+    }
+    if (headers.contentLength !== undefined && headers.contentLength > MAX_BATCH_BYTES) {
+      throw new ApiError('PAYLOAD_TOO_LARGE', `A bundle may have at most ${MAX_BATCH_BYTES} bytes`)
+    }
+    return this.#batchUploads.receive(bundle, body)
+  }
+
+  /** Something about these sites changed: their versions may not be pending any more. */
+  async #forget(names: readonly string[] | undefined): Promise<void> {
+    this.#pending.forget(names)
+    const active = this.#slots.versionsOf(names)
+    if (active.size === 0) return
+    // What changed is committed, so this must not fail. Uploads that go on are refused by `Arrivals`.
+    const pending = await this.#options.store.read.versions.pendingAmong([...active]).catch(() => active)
+    for (const id of active) if (!pending.has(id)) this.#slots.stopVersion(id)
+  }
+
+  #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
+    const { targets, addresses } = this.#options
+    const { slug, versionId, files, skipped } = staged
+    const uploads: UploadPlan['uploads'] = []
+    files.forEach(({ path, size, contentType, hash }, fileNumber) => {
+      if (skipped.has(fileNumber) || arrived.has(fileNumber)) return
+      uploads.push(targets.target({ slug, versionId, path, fileNumber, size, contentType, hash }))
+    })
+    return {
+      slug,
+      siteUrl: addresses.site(slug),
+      upload: {
+        versionId,
+        uploads,
+        ...(uploads.length > 0 && { bundle: targets.batchTarget({ slug, versionId }) }),
+        skipped: [...skipped].map((index) => ({ path: files[index]!.path, reason: 'hash_match' as const })),
+        finalizeUrl: addresses.finalize(slug),
+        expiresInSeconds: UPLOAD_TTL_SECONDS,
+      },
+    }
+  }
+}
+
+/** Compares media types, ignoring case and surrounding spaces. */
+function isSameMediaType(one: string | undefined, other: string): boolean {
+  return one?.trim().toLowerCase() === other.trim().toLowerCase()
+}

@@ -1,0 +1,177 @@
+import type { BatchTarget, UploadTarget } from '../../client/wire.ts'
+import { ApiError } from '../lib/errors.ts'
+import { isId, Signer } from '../lib/tokens.ts'
+import { isSlug } from '../sites/slug.ts'
+
+/** Spec 2.3 and 8.2. */
+export const UPLOAD_TTL_SECONDS = 3600
+
+/** Where uploads are sent; the signed key follows. */
+export const UPLOAD_PATH = '/api/v1/_upload/'
+
+/** The format of a batch: POSIX.1-2001, "pax" and "ustar Interchange Format". */
+export const BATCH_CONTENT_TYPE = 'application/x-tar'
+
+/** Maximum bytes of one batch. */
+export const MAX_BATCH_BYTES = 32 * 2 ** 20
+
+/** The claims of a signed target: one file of one version, with these bytes. */
+export interface SignedUpload {
+  slug: string
+  versionId: string
+  path: string
+  /** Its index in the manifest. */
+  fileNumber: number
+  size: number
+  contentType: string
+  hash: string | undefined
+}
+
+/** The claims of a batch target: any files of one version, as declared in its manifest. */
+export type BatchUpload = Pick<SignedUpload, 'slug' | 'versionId'>
+
+/** Query parameters of a target. */
+export interface UploadQuery {
+  token?: string
+  ct?: string
+  exp?: string
+}
+
+/**
+ * Signs and verifies upload targets. All claims are in the URL and under the signature (contract, "Publish"),
+ * so that an upload needs no lookup in the store before its bytes are received.
+ */
+export class SignedUploadUrls {
+  readonly #baseUrl: string
+  readonly #signer: Signer
+  readonly #clock: () => number
+
+  constructor(options: { baseUrl: string; secret: string; clock: () => number }) {
+    this.#baseUrl = options.baseUrl
+    this.#signer = new Signer(options.secret, 'upload targets')
+    this.#clock = options.clock
+  }
+
+  /** The target of one file, valid for an hour (spec 2.3). */
+  target(upload: SignedUpload): UploadTarget {
+    const { slug, versionId, path, fileNumber, size, contentType, hash = '' } = upload
+    const expires = this.#expiry()
+    const claims = [`${fileNumber}`, `${size}`, hash]
+    const signature = this.#signer.sign(fileFields({ slug, versionId, path, claims, contentType, expires }))
+    const token = [this.#signer.keyId, ...claims, signature].join('.')
+    const query = `token=${token}&ct=${encodeURIComponent(contentType)}&exp=${expires}`
+    return {
+      path,
+      method: 'PUT',
+      url: `${this.#baseUrl}${UPLOAD_PATH}${slug}/${versionId}/${encodedPath(path)}?${query}`,
+      headers: { 'Content-Type': contentType },
+    }
+  }
+
+  /** The target of batches of a version, valid for an hour. */
+  batchTarget({ slug, versionId }: BatchUpload): BatchTarget {
+    const expires = this.#expiry()
+    const signature = this.#signer.sign(bundleFields({ slug, versionId }, expires))
+    const token = `${this.#signer.keyId}.${signature}`
+    return {
+      method: 'PUT',
+      url: `${this.#baseUrl}${UPLOAD_PATH}${slug}/${versionId}?token=${token}&exp=${expires}`,
+      headers: { 'Content-Type': BATCH_CONTENT_TYPE },
+      maxBytes: MAX_BATCH_BYTES,
+    }
+  }
+
+  /**
+   * Verifies the URL of an upload. `encodedKey` is the part after `_upload/`, percent-encoded. INVALID_UPLOAD_TOKEN
+   * when anything was changed or is missing, UPLOAD_EXPIRED after its expiry.
+   */
+  verify(encodedKey: string, query: UploadQuery): SignedUpload {
+    const [slug = '', versionId = '', ...segments] = decodeKey(encodedKey)
+    const [keyId, fileNumber = '', size = '', hash = '', signature, ...more] = (query.token ?? '').split('.')
+    const [path, contentType, expires] = [segments.join('/'), query.ct ?? '', readExpiry(query)]
+    const fields = { slug, versionId, path, claims: [fileNumber, size, hash], contentType, expires }
+    this.#verify({ slug, versionId }, keyId, more.length > 0 ? undefined : signature, fileFields(fields))
+    this.#refuseExpired(expires)
+    return {
+      slug,
+      versionId,
+      path,
+      fileNumber: Number(fileNumber),
+      size: Number(size),
+      contentType,
+      hash: hash || undefined,
+    }
+  }
+
+  /** Verifies, like `verify`, the URL of a batch of this version. */
+  verifyBatch(bundle: BatchUpload, query: UploadQuery): void {
+    const [keyId, signature, ...more] = (query.token ?? '').split('.')
+    const expires = readExpiry(query)
+    this.#verify(bundle, keyId, more.length > 0 ? undefined : signature, bundleFields(bundle, expires))
+    this.#refuseExpired(expires)
+  }
+
+  /** Unix time in seconds. */
+  #expiry(): number {
+    return Math.floor(this.#clock() / 1000) + UPLOAD_TTL_SECONDS
+  }
+
+  #verify(
+    { slug, versionId }: BatchUpload,
+    keyId: string | undefined,
+    signature: string | undefined,
+    fields: readonly (string | number)[],
+  ): void {
+    const isSigned =
+      isSlug(slug) &&
+      isId(versionId) &&
+      keyId === this.#signer.keyId &&
+      signature !== undefined &&
+      this.#signer.verify(fields, signature)
+    if (!isSigned)
+      throw new ApiError('INVALID_UPLOAD_TOKEN', 'The upload address is not one that this service signed')
+  }
+
+  #refuseExpired(expires: number): void {
+    if (this.#clock() / 1000 < expires) return
+    throw new ApiError(
+      'UPLOAD_EXPIRED',
+      'The upload address is over; ask for fresh ones with uploads/refresh',
+    )
+  }
+}
+
+interface FileFields extends BatchUpload {
+  path: string
+  /** Number, size and hash, as they stand in the token. */
+  claims: readonly string[]
+  contentType: string
+  expires: number
+}
+
+/** What is signed for one file: the first field tells it from a bundle. */
+function fileFields({ slug, versionId, path, claims, contentType, expires }: FileFields) {
+  return ['file', slug, versionId, path, ...claims, contentType, expires]
+}
+
+function bundleFields({ slug, versionId }: BatchUpload, expires: number) {
+  return ['bundle', slug, versionId, expires]
+}
+
+/** The time in the address; -1, which no target is signed with, unless it is written in the one way that targets have it. */
+function readExpiry({ exp = '' }: UploadQuery): number {
+  return /^[1-9]\d{0,14}$/.test(exp) ? Number(exp) : -1
+}
+
+/** The segments of a key; empty when it is not percent-encoded UTF-8, which no signature matches. */
+function decodeKey(key: string): string[] {
+  try {
+    return key.split('/').map(decodeURIComponent)
+  } catch {
+    return []
+  }
+}
+
+function encodedPath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/')
+}

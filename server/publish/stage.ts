@@ -1,0 +1,262 @@
+import type { AnonymousExtras, FileEntry, PublishRequest, SiteMetadata } from '../../client/wire.ts'
+import {
+  assertNotBeingDeleted,
+  type Caller,
+  requireAccount,
+  requireClaimToken,
+  requireOwner,
+} from '../accounts/authorization.ts'
+import { type FieldError, siteNotFound, validationError } from '../lib/errors.ts'
+import { toIso } from '../lib/time.ts'
+import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
+import { type FileLimits, type StoredFile, sumSizes, validateManifest } from '../sites/manifest.ts'
+import { deleteSite } from '../sites/site.ts'
+import { hasImage, notAnImageError, validateMetadata } from '../sites/site-metadata.ts'
+import { newSlug } from '../sites/slug.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
+import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+
+interface PendingVersionStoreOptions {
+  store: Store
+  addresses: UrlBuilder
+  clock: () => number
+  /** Lifetime of an anonymous site in seconds. */
+  anonymousLifetime: number
+  limits: { anonymous: FileLimits; owned: FileLimits }
+}
+
+/** A staged version and the state of its site. */
+export interface StagedVersion {
+  slug: string
+  versionId: string
+  files: StoredFile[]
+  skipped: Set<number>
+  /** The site was created with this version. */
+  isNew: boolean
+  anonymous: AnonymousExtras | undefined
+}
+
+/** A manifest entry of a pending version; `known` bytes are those of the live version at staging. */
+export interface PendingFile extends StoredFile {
+  known?: true
+}
+
+/** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
+export class PendingVersionStore {
+  readonly #options: PendingVersionStoreOptions
+
+  constructor(options: PendingVersionStoreOptions) {
+    this.#options = options
+  }
+
+  limitsFor(caller: Caller): FileLimits {
+    return caller.account ? this.#options.limits.owned : this.#options.limits.anonymous
+  }
+
+  /** All violations in a publish request (spec 4.3); callers check them before staging. */
+  validate(caller: Caller, request: PublishRequest): FieldError[] {
+    return [
+      ...validateManifest(request.files, this.limitsFor(caller)),
+      ...validateMetadata(request, ''),
+      ...validateMetadata(request.viewer ?? {}, 'viewer.'),
+    ]
+  }
+
+  /** Rejects callers that may not publish to a site, before the body is read. */
+  async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<void> {
+    const { store, clock } = this.#options
+    requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+  }
+
+  /** Stages the first version of a new site; the manifest has been checked. */
+  async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
+    const { store, clock, addresses, anonymousLifetime } = this.#options
+    const { files } = request
+    const viewer = mergeMetadata(request)
+    const now = clock()
+    if (!caller.account) assertTimeToLive(viewer)
+    assertKnownImage(files, viewer)
+    const [slug, claimToken] = [newSlug(), newClaimToken()]
+    const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
+    const version = pendingVersion(slug, files, { caller, viewer, now, id: versionId })
+    await store.write('durable', async (tx) => {
+      if (caller.account) await assertNotBeingDeleted(tx, caller.account)
+      await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
+      await tx.versions.insert(version)
+    })
+    const anonymous = caller.account
+      ? undefined
+      : {
+          claimToken,
+          claimUrl: addresses.claim(slug, claimToken),
+          expiresAt: toIso(expiresAt!),
+          anonymous: true as const,
+          warning:
+            'Save the claimToken and claimUrl: they are shown once, and the site expires unless it is claimed.',
+        }
+    return { slug, versionId: version.id, files, skipped: new Set(), isNew: true, anonymous }
+  }
+
+  /** Stages a new version of a site; files with the same bytes in the live version are skipped (spec 4.4). */
+  async newVersion(
+    caller: Caller,
+    slug: string,
+    request: PublishRequest,
+    versionId?: string,
+  ): Promise<StagedVersion> {
+    const { store, clock } = this.#options
+    const { files } = request
+    const viewer = mergeMetadata(request)
+    return store.write('durable', async (tx) => {
+      const now = clock()
+      const site = requirePublisher(await tx.sites.bySlug(slug), caller, request.claimToken, now)
+      if (site.owner_id === null) assertTimeToLive(viewer)
+      assertKnownImage(files, viewer)
+      assertBaseIsLive(site, request.baseVersionId ?? null)
+      const skipped = await findReusableFiles(tx, site, files)
+      const base = request.baseVersionId
+      const version = pendingVersion(slug, files, {
+        caller,
+        viewer,
+        now,
+        id: versionId,
+        base,
+        reused: skipped,
+      })
+      await tx.versions.insert(version)
+      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined }
+    })
+  }
+
+  /** Removes a staged version, and its site when that is new. */
+  async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
+    const { store, clock } = this.#options
+    await store.write('durable', async (tx) => {
+      const version = await tx.versions.summary(versionId)
+      if (version?.state !== 'pending') return
+      if (isNew) await deleteSite(tx, slug, 'abandoned', clock())
+      else await deleteVersions(tx, slug, [versionId], clock())
+    })
+  }
+}
+
+/** Top level wins over `viewer` (contract, "Publish"). */
+function mergeMetadata(request: PublishRequest): SiteMetadata {
+  const viewer: Record<string, unknown> = {}
+  for (const field of ['title', 'description', 'ogImagePath', 'spaMode', 'ttlSeconds'] as const) {
+    const value = request[field] === undefined ? request.viewer?.[field] : request[field]
+    if (value !== undefined) viewer[field] = value
+  }
+  return viewer as SiteMetadata
+}
+
+/**
+ * The site when the caller may publish to it: with its owner's key, or with the claim token while it is
+ * anonymous.
+ */
+function requirePublisher(
+  site: SiteRow | undefined,
+  caller: Caller,
+  claimToken: string | undefined,
+  now: number,
+): SiteRow {
+  if (site?.owner_id === null && claimToken !== undefined) return requireClaimToken(site, claimToken, now)
+  if (claimToken !== undefined && !caller.account && !site) throw siteNotFound()
+  return requireOwner(site, requireAccount(caller), now)
+}
+
+interface NewVersion {
+  caller: Caller
+  viewer: SiteMetadata
+  now: number
+  id: string | undefined
+  base?: string | undefined
+  /** Files of the live version: determined here, whatever a manifest says. */
+  reused?: ReadonlySet<number>
+}
+
+function pendingVersion(
+  slug: string,
+  files: readonly FileEntry[],
+  { caller, viewer, now, id, base, reused }: NewVersion,
+): VersionRow {
+  return {
+    id: id ?? newId(now),
+    slug,
+    state: 'pending',
+    files: JSON.stringify(
+      files.map(({ path, size, contentType, hash }, index): PendingFile => {
+        return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
+      }),
+    ),
+    file_count: files.length,
+    total_bytes: sumSizes(files),
+    viewer: JSON.stringify(viewer),
+    base_version_id: base ?? null,
+    created_at: now,
+    published_at: null,
+    rules: null,
+    warnings: null,
+    front: null,
+    encoded: 0,
+    published_by: caller.account?.id ?? null,
+    published_with: caller.signedInWith,
+    look: null,
+  }
+}
+
+function pendingSite(
+  slug: string,
+  caller: Caller,
+  { claimToken, expiresAt, now }: { claimToken: string; expiresAt: number | null; now: number },
+): SiteRow {
+  return {
+    slug,
+    owner_id: caller.account?.id ?? null,
+    claim_token_hash: caller.account ? null : hashToken(claimToken),
+    live_version_id: null,
+    previous_version_id: null,
+    live_since: null,
+    title: null,
+    description: null,
+    og_image_path: null,
+    spa_mode: 0,
+    password_hash: null,
+    created_at: now,
+    updated_at: now,
+    expires_at: expiresAt,
+    gone_at: null,
+    gone_reason: null,
+  }
+}
+
+/**
+ * Files with the hash and size of a file in the site's own live version: no caller can obtain other bytes by
+ * naming a hash.
+ */
+async function findReusableFiles(
+  tx: WriteTransaction,
+  site: SiteRow,
+  files: readonly FileEntry[],
+): Promise<Set<number>> {
+  const live = site.live_version_id ? await tx.versions.byId(site.live_version_id) : undefined
+  const sizes = new Map<string, number>()
+  for (const file of live ? (JSON.parse(live.files) as StoredFile[]) : []) sizes.set(file.hash!, file.size)
+  return new Set(
+    files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
+  )
+}
+
+function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMetadata): void {
+  if (ogImagePath && !hasImage(files, ogImagePath))
+    throw validationError([notAnImageError('ogImagePath', ogImagePath)])
+}
+
+function assertTimeToLive(viewer: SiteMetadata): void {
+  if (viewer.ttlSeconds === undefined || viewer.ttlSeconds === null) return
+  throw validationError([
+    { field: 'ttlSeconds', message: 'needs a site with an owner; an anonymous site has its own time' },
+  ])
+}

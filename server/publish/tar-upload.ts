@@ -1,0 +1,170 @@
+import type { Readable } from 'node:stream'
+import type { BatchReceipt, UploadReceipt } from '../../client/wire.ts'
+import { requireNotExpired } from '../accounts/authorization.ts'
+import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { normalizeNfc } from '../lib/unicode.ts'
+import { MAX_FILES, MAX_PATH_LENGTH, type StoredFile, sanitizePath } from '../sites/manifest.ts'
+import type { Store } from '../store/store.ts'
+import { type ArchiveFile, readTar } from './archive/archive.ts'
+import { isOsMetadata } from './archive/file.ts'
+import { notPending } from './pending-versions.ts'
+import { type BatchUpload, MAX_BATCH_BYTES } from './signed-uploads.ts'
+import type { UploadRecorder } from './upload-recorder.ts'
+import { ActiveUpload, type UploadSlots } from './upload-slots.ts'
+
+/** Limits of a batch: each file of the version once, and no more bytes than one request. */
+const BATCH_LIMITS = {
+  files: MAX_FILES,
+  fileBytes: Number.POSITIVE_INFINITY,
+  totalBytes: MAX_BATCH_BYTES,
+  pathCharacters: MAX_PATH_LENGTH,
+  wireBytes: MAX_BATCH_BYTES,
+  includeOsMetadata: true,
+} as const
+
+/** Interval at which a slow batch records received files, in milliseconds. */
+const FLUSH_INTERVAL_MS = 500
+
+interface BatchUploadsOptions {
+  store: Store
+  blobs: Blobs
+  uploadRecorder: UploadRecorder
+  slots: UploadSlots
+  clock: () => number
+}
+
+/** A file of the manifest with its position. */
+interface ManifestEntry extends StoredFile {
+  fileNumber: number
+  /** The batch has contained it. */
+  received?: true
+}
+
+interface ReceivedFile {
+  fileNumber: number
+  receipt: UploadReceipt
+}
+
+/** Batch upload: several files of a pending version in one tar. */
+export class BatchUploads {
+  readonly #options: BatchUploadsOptions
+
+  constructor(options: BatchUploadsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Receives each file like an upload of its own. When one is rejected or the body ends early, the complete
+   * ones before it stay received. UPLOAD_EXPIRED when the version is not pending any more.
+   */
+  async receive({ slug, versionId }: BatchUpload, body: Readable): Promise<BatchReceipt> {
+    const awaited = await this.#loadManifest(slug, versionId)
+    const active = new ActiveUpload(body)
+    return await active.run(this.#read({ slug, versionId }, body, { awaited, active }))
+  }
+
+  async #read(
+    { slug, versionId }: BatchUpload,
+    body: Readable,
+    { awaited, active }: { awaited: Map<string, ManifestEntry>; active: ActiveUpload },
+  ): Promise<BatchReceipt> {
+    const { blobs, slots } = this.#options
+    const { signal } = active
+    // A file keeps its slot until it is recorded: until then another copy of it would be one too many.
+    using held = new DisposableStack()
+    const arrived: (ReceivedFile | undefined)[] = []
+    const whole = () => arrived.filter((one) => one !== undefined)
+    const record = this.#batchWriter(versionId)
+    const take = async (file: ArchiveFile) => {
+      const expected = findExpected(file, awaited)
+      if (!expected) return
+      const { path, size, hash, fileNumber } = expected
+      const place = arrived.push(undefined) - 1
+      held.use(slots.take({ slug, versionId, fileNumber }, active))
+      const received = await blobs
+        .put(versionId, file.body, { size, signal, ...(hash === undefined ? {} : { hash }) })
+        .catch((error: unknown) => {
+          throw withPath(error, path)
+        })
+      const one = { fileNumber, receipt: toReceipt(path, received) }
+      arrived[place] = one
+      await record.add(one)
+    }
+    try {
+      await readTar({ body, limits: BATCH_LIMITS }, take)
+    } finally {
+      await record.rest()
+    }
+    return { files: whole().map(({ receipt }) => receipt) }
+  }
+
+  /**
+   * Records received files: all of a batch at its end, since a thousand writes would take longer than the
+   * files; and over a slow connection often enough that little is lost when it drops.
+   */
+  #batchWriter(versionId: string) {
+    const { uploadRecorder, clock } = this.#options
+    let waiting: ReceivedFile[] = []
+    let written = clock()
+    const rest = async () => {
+      const rows = waiting.map(({ fileNumber, receipt: { hash, size } }) => {
+        return { version_id: versionId, file_number: fileNumber, hash, size }
+      })
+      waiting = []
+      written = clock()
+      await uploadRecorder.add(rows)
+    }
+    return {
+      rest,
+      async add(one: ReceivedFile): Promise<void> {
+        waiting.push(one)
+        if (clock() - written >= FLUSH_INTERVAL_MS) await rest()
+      },
+    }
+  }
+
+  /** The expected files by path. */
+  async #loadManifest(slug: string, versionId: string): Promise<Map<string, ManifestEntry>> {
+    const { store, clock } = this.#options
+    const site = await store.read.sites.bySlug(slug)
+    if (site && site.gone_reason !== 'deleted') requireNotExpired(site, clock())
+    const version = await store.read.versions.byId(versionId)
+    if (version?.slug !== slug || version.state !== 'pending') {
+      throw notPending()
+    }
+    const files = JSON.parse(version.files) as StoredFile[]
+    return new Map(files.map((file, fileNumber) => [normalizeNfc(file.path), { ...file, fileNumber }]))
+  }
+}
+
+/**
+ * The manifest entry of a file that occurs for the first time; undefined for operating system metadata. Paths
+ * are equal in both Unicode forms, as they are for visitors.
+ */
+function findExpected(
+  { path, size }: ArchiveFile,
+  awaited: Map<string, ManifestEntry>,
+): ManifestEntry | undefined {
+  const expected = awaited.get(normalizeNfc(path))
+  if (!expected && isOsMetadata(path)) return undefined
+  if (!expected) throw validationError([{ field: sanitizePath(path), message: 'is not in the manifest' }])
+  if (expected.received)
+    throw validationError([{ field: sanitizePath(path), message: 'is in the bundle twice' }])
+  expected.received = true
+  if (size !== expected.size) {
+    const sentence = `'${sanitizePath(path)}' has ${expected.size} bytes in the manifest, but ${size} in the bundle`
+    throw new ApiError('SIZE_MISMATCH', sentence, { details: { path: expected.path } })
+  }
+  return expected
+}
+
+/** Adds the path to the error of one file among many. */
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'HASH_MISMATCH') return error
+  return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })
+}
+
+function toReceipt(path: string, { size, hash }: StoredBlob): UploadReceipt {
+  return { path, size, hash }
+}

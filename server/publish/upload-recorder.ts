@@ -1,0 +1,158 @@
+import type { Blobs } from '../blobs/blobs.ts'
+import type { ArrivalRow } from '../store/schema.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+import { notInManifest, notPending, type PendingVersions } from './pending-versions.ts'
+
+/** The received files of one upload or batch: recorded all together or not at all. */
+interface QueuedRows {
+  rows: readonly ArrivalRow[]
+  resolve(): void
+  reject(error: unknown): void
+}
+
+interface Recorded {
+  /** The versions that are pending. */
+  pending: Set<string>
+  kept: Set<ArrivalRow>
+  again: ArrivalRow[]
+}
+
+/** Rows of a transaction, unless a single batch has more. */
+const MAX_BATCH_ROWS = 1000
+
+/** Milliseconds that a finished upload waits for others to share its transaction. */
+const BATCH_WINDOW_MS = 2
+
+/**
+ * Records received files of pending versions. Uploads that end close together share a transaction, so that a
+ * thousand small files cost a fraction of a thousand transactions; a single upload is recorded at once.
+ */
+export class UploadRecorder {
+  readonly #store: Store
+  readonly #blobs: Blobs
+  readonly #pending: PendingVersions
+  #waiting: QueuedRows[] = []
+  #inFlight = 0
+  #batchTimer: NodeJS.Timeout | undefined
+  #writing = false
+
+  constructor({ store, blobs, pending }: { store: Store; blobs: Blobs; pending: PendingVersions }) {
+    this.#store = store
+    this.#blobs = blobs
+    this.#pending = pending
+  }
+
+  /** Runs `receive` as an upload that others may wait for. */
+  async track<T>(receive: () => Promise<T>): Promise<T> {
+    this.#inFlight++
+    try {
+      return await receive()
+    } finally {
+      this.#inFlight--
+      if (this.#waiting.length > 0) this.#scheduleFlush()
+    }
+  }
+
+  /**
+   * Resolves once every process knows that the bytes of these files of one version have come; from here on they are not
+   * collected, and those that they replace are gone. UPLOAD_EXPIRED when the version has been finalized or deleted, and
+   * INVALID_UPLOAD_TOKEN when its manifest has no such file; in both cases the bytes are deleted.
+   */
+  add(rows: readonly ArrivalRow[]): Promise<void> {
+    if (rows.length === 0) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ rows, resolve, reject })
+      this.#scheduleFlush()
+    })
+  }
+
+  #scheduleFlush(): void {
+    if (this.#writing) return
+    if (this.#inFlight === 0) void this.#flush()
+    else this.#batchTimer ??= setTimeout(() => void this.#flush(), BATCH_WINDOW_MS)
+  }
+
+  async #flush(): Promise<void> {
+    clearTimeout(this.#batchTimer)
+    this.#batchTimer = undefined
+    if (this.#writing) return
+    this.#writing = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch()
+      try {
+        const { pending, kept, again } = await this.#record(batch)
+        await this.#deleteReplaced(again)
+        for (const { rows, resolve, reject } of batch) {
+          if (rows.every((row) => kept.has(row))) resolve()
+          else reject(pending.has(rows[0]!.version_id) ? notInManifest() : notPending())
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#writing = false
+  }
+
+  #takeBatch(): QueuedRows[] {
+    let rows = 0
+    const end = this.#waiting.findIndex((one) => {
+      rows += one.rows.length
+      return rows > MAX_BATCH_ROWS
+    })
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : Math.max(end, 1))
+  }
+
+  /** `kept` are the rows that fit a pending version; `replaced` those of files that had arrived before, and those not kept. */
+  #record(batch: readonly QueuedRows[]): Promise<Recorded> {
+    const rows = batch.flatMap((one) => one.rows)
+    return this.#store.write('soft', async (tx) => {
+      const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.version_id))])
+      const kept = await this.#fitting(tx, rows, pending)
+      const latest = new Map([...kept].map((row) => [fileKey(row), row]))
+      const before = await findEarlier(tx, [...latest.values()])
+      await tx.versions.recordArrivals([...latest.values()])
+      const once = new Set(before.map(fileKey))
+      const repeated = rows.filter((row) => latest.get(fileKey(row)) !== row || once.has(fileKey(row)))
+      return { pending, kept, again: [...before, ...repeated] }
+    })
+  }
+
+  /** The rows whose number, size and hash are those of a file in the manifest of their version. */
+  async #fitting(
+    tx: WriteTransaction,
+    rows: readonly ArrivalRow[],
+    pending: ReadonlySet<string>,
+  ): Promise<Set<ArrivalRow>> {
+    const fitting = new Set<ArrivalRow>()
+    for (const [id, own] of Map.groupBy(rows, (row) => row.version_id)) {
+      const manifest = pending.has(id) ? await this.#pending.load(id, tx) : undefined
+      for (const row of own) if (manifest?.has(row)) fitting.add(row)
+    }
+    return fitting
+  }
+
+  /**
+   * A file may be uploaded repeatedly, and late uploads arrive too: only one copy stays on the disk.
+   * Concurrent uploads of different bytes may both be lost, which finalize reports.
+   */
+  async #deleteReplaced(again: readonly ArrivalRow[]): Promise<void> {
+    for (const [id, rows] of Map.groupBy(again, (row) => row.version_id)) {
+      const wanted = new Set((await this.#store.read.versions.arrivalsOf(id)).map((row) => row.hash))
+      await this.#blobs.discard(id, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
+    }
+  }
+}
+
+function fileKey(row: ArrivalRow): string {
+  return `${row.version_id} ${row.file_number}`
+}
+
+/** Earlier rows of the same files. */
+async function findEarlier(tx: WriteTransaction, rows: readonly ArrivalRow[]): Promise<ArrivalRow[]> {
+  const found: ArrivalRow[] = []
+  for (const [id, files] of Map.groupBy(rows, (row) => row.version_id)) {
+    const numbers = files.map((file) => file.file_number)
+    found.push(...(await tx.versions.arrivalsAmong(id, numbers)))
+  }
+  return found
+}

@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream'
+import { ApiError } from '../lib/errors.ts'
+import { notPending } from './pending-versions.ts'
+
+/** The file of a version that an upload is for. */
+interface UploadPlace {
+  slug: string
+  versionId: string
+  fileNumber: number
+}
+
+/** An upload, or a bundle, in progress. */
+export class ActiveUpload {
+  readonly #body: Readable & { complete?: boolean }
+  readonly #replaced = Promise.withResolvers<never>()
+  readonly #controller = new AbortController()
+
+  constructor(body: Readable) {
+    this.#body = body
+    this.#replaced.promise.catch(() => undefined)
+  }
+
+  /** Aborted with the failure that ends the upload: no more of its bytes may be kept. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Refuses what is still to come. */
+  stop(reason: ApiError): void {
+    this.#controller.abort(reason)
+  }
+
+  /** Ends the upload now, unless all of its bytes have come: then it is over in a moment by itself. */
+  replace(): void {
+    if (this.#body.complete) return
+    const reason = new ApiError('UPLOAD_EXPIRED', 'A newer upload of the same file has replaced this one')
+    this.stop(reason)
+    this.#replaced.reject(reason)
+  }
+
+  /** What `work` resolves with; rejects as soon as the upload is replaced, while `work` may still come to its own end. */
+  run<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => undefined)
+    return Promise.race([work, this.#replaced.promise])
+  }
+}
+
+/**
+ * The uploads in progress in this process: one at a time for each file of a version, so that a version holds at most one
+ * staged and one arriving copy of each file, whatever is sent.
+ */
+export class UploadSlots {
+  readonly #bySlug = new Map<string, Map<string, { versionId: string; upload: ActiveUpload }>>()
+
+  /** Makes `upload` the one of this file and ends the one before, until the slot is disposed. */
+  take({ slug, versionId, fileNumber }: UploadPlace, upload: ActiveUpload): Disposable {
+    const place = `${versionId} ${fileNumber}`
+    const slots = this.#bySlug.get(slug) ?? new Map()
+    this.#bySlug.set(slug, slots)
+    const earlier = slots.get(place)?.upload
+    slots.set(place, { versionId, upload })
+    if (earlier !== upload) earlier?.replace()
+    return {
+      [Symbol.dispose]: () => {
+        if (slots.get(place)?.upload !== upload) return
+        slots.delete(place)
+        if (slots.size === 0 && this.#bySlug.get(slug) === slots) this.#bySlug.delete(slug)
+      },
+    }
+  }
+
+  /** The versions of these sites that an upload is in progress for; without names, of all sites. */
+  versionsOf(names: readonly string[] | undefined): Set<string> {
+    const slugs = names ?? [...this.#bySlug.keys()]
+    return new Set(
+      slugs.flatMap((slug) => [...(this.#bySlug.get(slug)?.values() ?? [])].map((one) => one.versionId)),
+    )
+  }
+
+  /** Stops the uploads of a version that is not pending any more. */
+  stopVersion(versionId: string): void {
+    for (const slots of this.#bySlug.values())
+      for (const one of slots.values()) if (one.versionId === versionId) one.upload.stop(notPending())
+  }
+}

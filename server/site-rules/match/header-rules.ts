@@ -1,0 +1,197 @@
+import { hostName } from '../../lib/host-name.ts'
+import { isSetCookie } from '../parse/header-line.ts'
+import { type HeaderPatterns, placeholderNames, readHeaderPatterns } from '../parse/header-pattern.ts'
+import { findHeaderProblem } from '../parse/header-policy.ts'
+import { type HeaderRule, headerBytes, MAX_HEADER_BYTES } from '../parse/header-rule.ts'
+import {
+  bytesOfNames,
+  bytesOfPieces,
+  type Captures,
+  canonicalPath,
+  interpolate,
+  interpolatedLength,
+  NO_CAPTURES,
+  percentEncoded,
+  readTemplate,
+  type TemplatePart,
+} from '../path-pattern.ts'
+
+/** Measured: what rules, each of them and a line of it take in memory beside their texts. */
+const BASE_BYTES = 400
+const RULE_BYTES = 1000
+const HEADER_BYTES = 160
+const REMOVED_BYTES = 50
+
+/** The rules of `_headers`, compiled in their order (contract, "Serving", 2). */
+export class HeaderRules {
+  /** Estimated memory in bytes. */
+  readonly bytes: number
+  readonly #rules: CompiledHeaderRule[]
+
+  constructor(published: readonly HeaderRule[]) {
+    const rules = published.map(withoutRefused)
+    this.#rules = rules.flatMap((rule) => {
+      const patterns = readHeaderPatterns(rule)
+      return typeof patterns === 'string' ? [] : [compileHeaderRule(rule, patterns)]
+    })
+    this.bytes = this.#rules.reduce((sum, { bytes }) => sum + bytes, rules.length > 0 ? BASE_BYTES : 0)
+  }
+
+  /** Whether any rule matches this path, percent-encoded as received. */
+  matches(path: string, host: string): boolean {
+    return this.#matching(path, host).length > 0
+  }
+
+  /**
+   * Applies the rules to header lines, name before value: the first rule that sets a name replaces the
+   * present value, later ones append. Names in `protected`, lower case, stay. Returns the same array when no rule
+   * matches.
+   */
+  apply(
+    path: string,
+    host: string,
+    lines: readonly string[],
+    { kept }: { kept: ReadonlySet<string> },
+  ): readonly string[] {
+    const matching = this.#matching(path, host)
+    if (matching.length === 0) return lines
+    const fixed = matching.reduce((sum, { rule }) => sum + rule.fixedBytes, 0)
+    const changing = new HeaderEditor(lines, kept, MAX_HEADER_BYTES - fixed)
+    for (const { rule, found } of matching) {
+      for (const name of rule.remove) changing.remove(name)
+      for (const { name, value } of rule.set) changing.set(name, value, found)
+    }
+    return changing.lines
+  }
+
+  #matching(path: string, host: string): { rule: CompiledHeaderRule; found: Captures }[] {
+    const canonical = canonicalPath(path)
+    if (canonical === undefined) return []
+    let name: string | undefined
+    return this.#rules.flatMap((rule) => {
+      const inPath = rule.patterns.path.match(canonical)
+      if (!inPath || !rule.patterns.host) return inPath ? [{ rule, found: inPath }] : []
+      name ??= canonicalPath(hostName(host)) ?? ''
+      const inHost = rule.patterns.host.match(name)
+      return inHost ? [{ rule, found: new Map([...inHost, ...inPath]) }] : []
+    })
+  }
+}
+
+/** Versions that were finalized under an earlier policy may have headers that are refused today. */
+function withoutRefused(rule: HeaderRule): HeaderRule {
+  return { ...rule, set: rule.set.filter(([name, value]) => findHeaderProblem(name, value) === undefined) }
+}
+
+interface CompiledHeaderRule {
+  /** About what it holds in memory. */
+  bytes: number
+  patterns: HeaderPatterns
+  set: CompiledHeader[]
+  /** Of lines without placeholders. */
+  fixedBytes: number
+  remove: string[]
+}
+
+interface CompiledHeader {
+  name: string
+  /** A string when it has no placeholders. */
+  value: string | readonly TemplatePart[]
+}
+
+function compileHeaderRule(rule: HeaderRule, patterns: HeaderPatterns): CompiledHeaderRule {
+  const { set, remove } = rule
+  const names = placeholderNames(patterns)
+  const lines = set.map(([name, value]) => compileHeader(name, value, names))
+  const fixedBytes = lines.reduce(
+    (sum, { name, value }) => sum + (typeof value === 'string' ? headerBytes(name, value) : 0),
+    0,
+  )
+  const compiled = { patterns, set: lines, fixedBytes, remove: [...new Set(remove)] }
+  return { ...compiled, bytes: estimateHeaderRuleBytes(rule, compiled) }
+}
+
+function compileHeader(name: string, value: string, names: ReadonlySet<string>): CompiledHeader {
+  const pieces = readTemplate(value, names)
+  return { name, value: pieces.every((piece) => typeof piece === 'string') ? value : pieces }
+}
+
+/** Header lines while rules are applied to them. */
+class HeaderEditor {
+  readonly #protected: ReadonlySet<string>
+  /** Names set by rules, lower case. */
+  readonly #setByRules = new Set<string>()
+  /** By name, lower case. */
+  readonly #pairs = new Map<string, [name: string, value: string][]>()
+  /** Remaining bytes for lines with placeholders. */
+  #bytesLeft: number
+
+  constructor(lines: readonly string[], kept: ReadonlySet<string>, room: number) {
+    this.#protected = kept
+    this.#bytesLeft = room
+    for (let at = 0; at < lines.length; at += 2) this.#add(lines[at]!, lines[at + 1]!)
+  }
+
+  get lines(): readonly string[] {
+    return [...this.#pairs.values()].flat(2)
+  }
+
+  remove(name: string): void {
+    if (!this.#protected.has(name)) this.#pairs.delete(name)
+  }
+
+  set(name: string, template: CompiledHeader['value'], found: Captures): void {
+    const lower = name.toLowerCase()
+    if (this.#protected.has(lower)) return
+    const value = typeof template === 'string' ? template : this.#interpolate(name, template, found)
+    if (value === undefined) return
+    if (!this.#setByRules.has(lower) && !isSetCookie(name) && lower !== 'vary') this.remove(lower)
+    this.#setByRules.add(lower)
+    const there = isSetCookie(name) ? undefined : this.#pairs.get(lower)?.[0]
+    if (there) there[1] += `, ${value}`
+    else this.#add(name, value)
+  }
+
+  /** Captured text may be long: such a line is omitted. */
+  #interpolate(name: string, pieces: readonly TemplatePart[], found: Captures): string | undefined {
+    if (headerBytes(name, '') + interpolatedLength(pieces, found, ENCODED_CHARACTER_LENGTH) > this.#bytesLeft)
+      return undefined
+    const value = interpolate(pieces, found, sanitizeCapture)
+    this.#bytesLeft -= headerBytes(name, value)
+    return value
+  }
+
+  #add(name: string, value: string): void {
+    const lower = name.toLowerCase()
+    const there = this.#pairs.get(lower)
+    if (there) there.push([name, value])
+    else this.#pairs.set(lower, [[name, value]])
+  }
+}
+
+/** Maximum growth of a character when encoded. */
+const ENCODED_CHARACTER_LENGTH = '%00'.length
+
+/** Captured text, canonical already, without list, parameter and quote separators. */
+function sanitizeCapture(found: string): string {
+  return found.replace(/[;,']/g, percentEncoded)
+}
+
+function estimateHeaderRuleBytes(
+  { path, host = '' }: HeaderRule,
+  { patterns, set, remove }: Pick<CompiledHeaderRule, 'patterns' | 'set' | 'remove'>,
+): number {
+  const lines = set.reduce(
+    (sum, { name, value }) => sum + HEADER_BYTES + name.length + bytesOfValue(value),
+    0,
+  )
+  const removed = remove.reduce((sum, name) => sum + REMOVED_BYTES + name.length, 0)
+  return (
+    RULE_BYTES + 2 * (path.length + host.length) + bytesOfNames(placeholderNames(patterns)) + lines + removed
+  )
+}
+
+function bytesOfValue(value: CompiledHeader['value']): number {
+  if (typeof value === 'string') return value.length
+  return bytesOfPieces(value) + interpolatedLength(value, NO_CAPTURES, 1)
+}

@@ -1,0 +1,56 @@
+import { sanitizePath } from '../../sites/manifest.ts'
+import { PASSWORD_COOKIE } from '../../sites/password.ts'
+import { findHeaderProblem, findNameProblem } from './header-policy.ts'
+
+/** A parsed line below a path. */
+export type HeaderLine = { set: [name: string, value: string] } | { remove: string }
+
+/** RFC 9110, 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+const PASSWORD_COOKIE_PATTERN = new RegExp(`^[\\s=]*(__Host-)?${PASSWORD_COOKIE}\\s*(=|$)`, 'i')
+
+/** Parses a line of `_headers` below a path, or returns a description of the error. */
+export function readHeaderLine(text: string): HeaderLine | string {
+  const [, removed] = /^!\s+(\S.*)$/.exec(text) ?? []
+  if (removed !== undefined) return validateName(removed) ?? { remove: removed.toLowerCase() }
+  const at = text.indexOf(':')
+  if (at < 0)
+    return `'${sanitizePath(text)}' is neither a path, which begins with '/', nor 'Name: value' nor '! Name'`
+  const name = text.slice(0, at).trim()
+  const value = text
+    .slice(at + 1)
+    .trim()
+    .replaceAll('\t', ' ')
+  const problem =
+    validateName(name) ??
+    validateValue(value) ??
+    findHeaderProblem(name, value) ??
+    validateCookie(name, value)
+  return problem ?? { set: [name, value] }
+}
+
+/** Whether every value of the name needs a line of its own (RFC 6265, 3). */
+export function isSetCookie(name: string): boolean {
+  return name.toLowerCase() === 'set-cookie'
+}
+
+function validateName(name: string): string | undefined {
+  if (name === '') return 'The header has no name'
+  if (!TOKEN.test(name)) return `'${sanitizePath(name)}' is no name of a header`
+  return findNameProblem(name)
+}
+
+function validateValue(value: string): string | undefined {
+  if (value === '') return 'The header has no value'
+  const visible = /^[ -~\u00a0-\u00ff]*$/.test(value)
+  return visible ? undefined : 'The value has characters that cannot stand in a header'
+}
+
+function validateCookie(name: string, value: string): string | undefined {
+  if (!isSetCookie(name)) return undefined
+  const [pair = '', ...attributes] = value.split(';')
+  if (PASSWORD_COOKIE_PATTERN.test(pair)) return `The cookie '${PASSWORD_COOKIE}' is the service's own`
+  const domain = attributes.some((attribute) => attribute.split('=')[0]!.trim().toLowerCase() === 'domain')
+  return domain ? 'A cookie cannot have a Domain: other sites would get it too' : undefined
+}

@@ -1,0 +1,168 @@
+import type { PublishWarning } from '../../../client/wire.ts'
+import { sanitizePath } from '../../sites/manifest.ts'
+import { readTemplate } from '../path-pattern.ts'
+import { isSetCookie, readHeaderLine } from './header-line.ts'
+import { type HeaderPatterns, overlap, parseHeaderPattern, placeholderNames } from './header-pattern.ts'
+import { RuleReader } from './rule-reader.ts'
+import { runAtOnce } from './slices.ts'
+
+/** A validated path of `_headers` with its lines: serving it cannot fail. */
+export interface HeaderRule {
+  /** Line number, from 1. */
+  line: number
+  /** A path that begins with a slash; `*` matches anything, `:name` one segment. */
+  path: string
+  /** The host of a rule with a full URL, lower case, without port; it may contain `*` and `:name` too. */
+  host?: string
+  /** In the order of the file; a name may occur several times. */
+  set: [name: string, value: string][]
+  /** Names to remove, lower case. */
+  remove: string[]
+}
+
+export interface ParsedHeaders {
+  rules: HeaderRule[]
+  warnings: PublishWarning[]
+}
+
+/** Maximum number of paths. */
+const MAX_HEADER_RULES = 100
+
+/** Lines with a path, whether they become a rule or not: each is compared with all rules before it. */
+const MAX_PATH_LINES = 1000
+
+/** Maximum size of names and values for one response. */
+export const MAX_HEADER_BYTES = 16 * 1024
+
+/** Reads `_headers` as `headerSteps` does, at once. */
+export function parseHeaders(text: string): ParsedHeaders {
+  return runAtOnce(headerSteps(text))
+}
+
+/**
+ * Reads `_headers`, a line in each step: Cloudflare's syntax (contract, "Serving", 2). A line that is wrong is left out
+ * and becomes a warning, and a path that is wrong with the lines below it; never throws.
+ */
+export function headerSteps(text: string): Generator<void, ParsedHeaders> {
+  return new HeaderFileParser(text).steps()
+}
+
+/** Bytes that a line adds to a response. */
+export function headerBytes(name: string, value: string): number {
+  return name.length + value.length + ': \r\n'.length
+}
+
+/** A rule that is being parsed, with its remaining size. */
+interface OpenRule {
+  rule: HeaderRule
+  patterns: HeaderPatterns
+  bytesLeft: number
+  /** Bytes that it adds to an answer. */
+  weight: number
+  /** Whether a line below it was rejected. */
+  warned: boolean
+}
+
+class HeaderFileParser {
+  readonly #file: RuleReader
+  readonly #read: OpenRule[] = []
+  /** The current path; 'refused' when it was rejected. */
+  #open: OpenRule | 'refused' | undefined
+  #pathLines = 0
+
+  constructor(text: string) {
+    this.#file = new RuleReader('_headers', text)
+  }
+
+  *steps(): Generator<void, ParsedHeaders> {
+    for (const { line, text } of this.#file.lines()) {
+      yield
+      if (!/^(\/|[^\s:]+:\/\/)/.test(text)) {
+        this.#addLine(line, text)
+        continue
+      }
+      this.#close()
+      if (this.#read.length === MAX_HEADER_RULES) {
+        this.#file.warn(
+          line,
+          `A site can have headers for ${MAX_HEADER_RULES} paths; those from here on are left out`,
+        )
+        break
+      }
+      if (++this.#pathLines > MAX_PATH_LINES) {
+        this.#file.warn(
+          line,
+          `At most ${MAX_PATH_LINES} lines with a path are read; those from here on are left out`,
+        )
+        break
+      }
+      this.#openPath(line, text)
+    }
+    this.#close()
+    return { rules: this.#read.map(({ rule }) => rule), warnings: this.#file.warnings }
+  }
+
+  #openPath(line: number, text: string): void {
+    const place = parseHeaderPattern(text)
+    if (typeof place === 'string') {
+      this.#file.warn(line, place)
+      this.#open = 'refused'
+      return
+    }
+    const { patterns } = place
+    const others = this.#read.filter((other) => overlap(patterns, other.patterns))
+    const used = others.reduce((sum, { weight }) => sum + weight, 0)
+    const rule = { line, path: place.path, ...(place.host !== undefined && { host: place.host }) }
+    this.#open = {
+      rule: { ...rule, set: [], remove: [] },
+      patterns,
+      bytesLeft: MAX_HEADER_BYTES - used,
+      weight: 0,
+      warned: false,
+    }
+  }
+
+  #addLine(line: number, text: string): void {
+    const open = this.#open
+    if (open === 'refused') return
+    const problem = open ? addHeader(open, text) : `'${sanitizePath(text)}' comes before the first path`
+    if (problem === undefined) return
+    this.#file.warn(line, problem)
+    if (open) open.warned = true
+  }
+
+  #close(): void {
+    const open = this.#open
+    this.#open = undefined
+    if (open === undefined || open === 'refused') return
+    const { rule, warned } = open
+    if (rule.set.length + rule.remove.length > 0) this.#read.push(open)
+    else if (!warned) this.#file.warn(rule.line, 'The path has no headers below it')
+  }
+}
+
+/** A description of the error, if any. */
+function addHeader(open: OpenRule, text: string): string | undefined {
+  const line = readHeaderLine(text)
+  if (typeof line === 'string') return line
+  if ('remove' in line) {
+    open.rule.remove.push(line.remove)
+    return undefined
+  }
+  const [name, value] = line.set
+  if (isSetCookie(name) && takesFromAddress(value, open.patterns)) {
+    return 'A cookie cannot take its text from the address'
+  }
+  const weight = headerBytes(name, value)
+  if (weight > open.bytesLeft) {
+    return `The headers that one answer can get would have more than ${MAX_HEADER_BYTES} bytes, counting other paths' that may apply to it too`
+  }
+  open.bytesLeft -= weight
+  open.weight += weight
+  open.rule.set.push(line.set)
+  return undefined
+}
+
+function takesFromAddress(value: string, patterns: HeaderPatterns): boolean {
+  return readTemplate(value, placeholderNames(patterns)).some((piece) => typeof piece !== 'string')
+}

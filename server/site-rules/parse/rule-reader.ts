@@ -1,0 +1,62 @@
+import type { PublishWarning } from '../../../client/wire.ts'
+
+/** Characters. */
+export const MAX_LINE_LENGTH = 2000
+
+/** Lines of a file, empty ones and comments included: several times what rules there can be. */
+const MAX_LINES = 10_000
+
+const MAX_WARNINGS = 100
+
+/** Reads a rule file line by line and collects warnings. */
+export class RuleReader {
+  readonly #name: '_redirects' | '_headers'
+  readonly #text: string
+  readonly #warnings: PublishWarning[] = []
+  #suppressed = 0
+  #isCut = false
+
+  constructor(name: '_redirects' | '_headers', text: string) {
+    this.#name = name
+    this.#text = text
+  }
+
+  /**
+   * The lines that say something among the first 10,000, trimmed, with their number from 1. A line that is too long is
+   * a warning instead.
+   */
+  *lines(): Generator<{ line: number; text: string }> {
+    let line = 0
+    for (const raw of this.#text.split('\n', MAX_LINES + 1)) {
+      if (++line > MAX_LINES) {
+        this.#isCut = true
+        return
+      }
+      // Also removes a byte order mark and the CR of CRLF.
+      const text = raw.trim()
+      if (text === '' || text.startsWith('#')) continue
+      if (text.length <= MAX_LINE_LENGTH) yield { line, text }
+      else this.warn(line, `The line has ${text.length} characters; at most ${MAX_LINE_LENGTH} are read`)
+    }
+  }
+
+  warn(line: number, message: string): void {
+    if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ file: this.#name, line, message })
+    else this.#suppressed++
+  }
+
+  /** At most 100, then the number of further ones and where reading stopped. */
+  get warnings(): PublishWarning[] {
+    const warnings = [...this.#warnings]
+    const file = this.#name
+    if (this.#suppressed > 0) {
+      const message = `${this.#suppressed} more lines have something wrong; the first ${MAX_WARNINGS} are named`
+      warnings.push({ file, message })
+    }
+    if (this.#isCut) {
+      const message = `Only the first ${MAX_LINES} lines are read; from here on they are left out`
+      warnings.push({ file, line: MAX_LINES + 1, message })
+    }
+    return warnings
+  }
+}

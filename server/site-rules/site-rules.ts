@@ -1,0 +1,47 @@
+import type { PublishWarning } from '../../client/wire.ts'
+import { type HeaderRule, headerSteps } from './parse/header-rule.ts'
+import { redirectSteps } from './parse/redirects-file.ts'
+import { runAtOnce } from './parse/slices.ts'
+import type { RedirectRule } from './redirect-rule.ts'
+
+/** Maximum size of `_redirects` and `_headers`. */
+export const MAX_RULE_FILE_BYTES = 2 ** 20
+
+/** The rules of a version. */
+export interface SiteRules {
+  redirects: RedirectRule[]
+  headers: HeaderRule[]
+}
+
+/** The texts of a version's files of rules, as far as it has them. */
+interface RuleTexts {
+  redirects: string | undefined
+  headers: string | undefined
+}
+
+export interface ParsedRules {
+  /** Null when the files say nothing. */
+  rules: SiteRules | null
+  warnings: PublishWarning[]
+}
+
+/** Reads both files at once. Never throws. */
+export function parseRules(texts: RuleTexts): ParsedRules {
+  return runAtOnce(ruleSteps(texts))
+}
+
+/** Reads both files, a line in each step. */
+export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
+  const redirects = yield* redirectSteps(texts.redirects ?? '')
+  const headers = yield* headerSteps(texts.headers ?? '')
+  const none = redirects.rules.length + headers.rules.length === 0
+  return {
+    rules: none ? null : { redirects: redirects.rules, headers: headers.rules },
+    warnings: [...redirects.warnings, ...headers.warnings],
+  }
+}
+
+/** The warning for a rule file larger than `MAX_RULE_FILE_BYTES`. */
+export function tooLongWarning(file: '_redirects' | '_headers'): PublishWarning {
+  return { file, message: `The file has more than ${MAX_RULE_FILE_BYTES} bytes, so none of it is read` }
+}

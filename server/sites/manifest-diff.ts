@@ -1,0 +1,22 @@
+import type { StoredFile } from './manifest.ts'
+
+/** The differences between a version and an earlier one. */
+export interface ManifestDiff {
+  added: string[]
+  /** Different bytes under the same path. */
+  changed: string[]
+  removed: string[]
+}
+
+/** Both manifests are of finalized versions, so every file has its hash. In the order of the manifests. */
+export function diffManifests(earlier: readonly StoredFile[], later: readonly StoredFile[]): ManifestDiff {
+  const before = new Map(earlier.map((file) => [file.path, file.hash]))
+  const added: string[] = []
+  const changed: string[] = []
+  for (const { path, hash } of later) {
+    if (!before.has(path)) added.push(path)
+    else if (before.get(path) !== hash) changed.push(path)
+    before.delete(path)
+  }
+  return { added, changed, removed: [...before.keys()] }
+}

@@ -1,0 +1,190 @@
+import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { escapeHtml } from '../../lib/html.ts'
+import { detectCharset, isAsciiCompatible, parseMetaCharset } from './html-charset.ts'
+
+/** Head tags to set; null leaves those of the document. */
+export interface HeadTags {
+  title: string | null
+  description: string | null
+  /** A full URL. */
+  image: string | null
+}
+
+/** What a parser finds in a document up to its body, or a little further. */
+interface DocumentHead {
+  doctype: Tree.DocumentType | undefined
+  html: Tree.Element
+  head: Tree.Element
+  /** All `<title>` and `<meta>` elements, in order. */
+  elements: Tree.Element[]
+}
+
+/** How far browsers search for `<meta charset>`, in bytes (HTML, 4.2.5.4). */
+const CHARSET_SCAN_BYTES = 1024
+
+/** How far the head is parsed, in bytes: visitors wait for the parser. */
+const MAX_HEAD_BYTES = 256 * 1024
+
+/** Maximum number of elements, and their depth: far more than any head has. */
+const MAX_ELEMENTS = 10_000
+const MAX_DEPTH = 100
+
+const STOP_PARSING = Symbol('enough of the document was read')
+
+/**
+ * Injects head tags into a document in place of its own, with every other byte unchanged; undefined when its
+ * encoding is not ASCII-compatible. Only the head counts: content of the body, a template, a comment or a
+ * script does not describe the document.
+ */
+export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): Buffer | undefined {
+  const mark = bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0
+  // One character per byte, so that the parser's positions are byte offsets.
+  const opening = parseHead(bytes.toString('latin1', mark, mark + MAX_HEAD_BYTES))
+  const declaration = opening.elements.find((element) => parseMetaCharset(readAttributes(element)))
+  const declared = declaration && parseMetaCharset(readAttributes(declaration))
+  const charset = detectCharset(bytes, contentType, declared)
+  if (!isAsciiCompatible(charset)) return undefined
+  const inHead = opening.elements.filter((element) => element.parentNode === opening.head)
+  const { true: replaced = [], false: kept = [] } = Object.groupBy(
+    inHead,
+    (element) => `${isReplacedBy(element, headTags)}`,
+  )
+  // Tags are inserted after the charset declaration, or with it at the start: browsers search for it only
+  // there.
+  const first = kept.find((element) => element === declaration)
+  const tags = [...(declared && !first ? [`<meta charset="${declared}">`] : []), ...buildTags(headTags, kept)]
+  const text = tags.map((tag) => `\n${tag}`).join('')
+  return splice(bytes, mark, {
+    at: first ? endOffset(first) : headOffset(opening),
+    text: Buffer.from(charset === 'utf-8' ? text : toAsciiMarkup(text)),
+    removals: replaced.map((element) => element.sourceCodeLocation!),
+  })
+}
+
+/** Stops as early as possible: the rest may be long, and hostile to parsers. */
+function parseHead(source: string): DocumentHead {
+  const found: Tree.Element[] = []
+  const document = defaultTreeAdapter.createDocument()
+  let elements = 0
+  let depth = 0
+  let inBody = false
+  const treeAdapter: typeof defaultTreeAdapter = {
+    ...defaultTreeAdapter,
+    createDocument: () => document,
+    onElementCreated(element, { isInTemplate }) {
+      if (++elements > MAX_ELEMENTS) throw STOP_PARSING
+      if (isInTemplate) return
+      if (element.tagName === 'title' || element.tagName === 'meta') found.push(element)
+      if (element.tagName === 'body' || element.tagName === 'frameset') inBody = true
+    },
+    setNodeSourceCodeLocation(node, location) {
+      defaultTreeAdapter.setNodeSourceCodeLocation(node, location)
+      if (inBody && location && location.startOffset >= CHARSET_SCAN_BYTES) throw STOP_PARSING
+    },
+    onItemPush() {
+      if (++depth > MAX_DEPTH) throw STOP_PARSING
+    },
+    onItemPop() {
+      depth--
+    },
+  }
+  try {
+    parse(source, { treeAdapter, sourceCodeLocationInfo: true })
+  } catch (error) {
+    if (error !== STOP_PARSING) throw error
+  }
+  const html = findElement(document, 'html')
+  const doctype = document.childNodes.find((node) => node.nodeName === '#documentType')
+  return {
+    doctype: doctype as Tree.DocumentType | undefined,
+    html,
+    head: findElement(html, 'head'),
+    // Without the element at which parsing stopped.
+    elements: found.filter((element) => element.parentNode),
+  }
+}
+
+function findElement(parent: Tree.ParentNode, name: string): Tree.Element {
+  return parent.childNodes.find((node) => node.nodeName === name) as Tree.Element
+}
+
+function readAttributes({ attrs }: Tree.Element): Map<string, string> {
+  return new Map(attrs.map(({ name, value }) => [name, value]))
+}
+
+/** The subjects of a `<meta>`: Open Graph uses `property`, everything else `name`, and many pages either. */
+function readSubjects(element: Tree.Element): string[] {
+  const attributes = readAttributes(element)
+  return `${attributes.get('property') ?? ''} ${attributes.get('name') ?? ''}`.toLowerCase().split(/\s+/)
+}
+
+/** Also removes equivalents that previews read, and properties of a replaced image. */
+function isReplacedBy(element: Tree.Element, { title, description, image }: HeadTags): boolean {
+  if (element.tagName === 'title') return title !== null
+  return readSubjects(element).some(
+    (subject) =>
+      (title !== null && /^(og|twitter):title$/.test(subject)) ||
+      (description !== null && /^((og|twitter):)?description$/.test(subject)) ||
+      (image !== null && /^(og|twitter):image(:|$)/.test(subject)),
+  )
+}
+
+function buildTags({ title, description, image }: HeadTags, kept: readonly Tree.Element[]): string[] {
+  const card = kept.some((element) => readSubjects(element).includes('twitter:card'))
+  return [
+    ...(title === null
+      ? []
+      : [`<title>${escapeContent(title)}</title>`, meta('property', 'og:title', title)]),
+    ...(description === null
+      ? []
+      : [meta('name', 'description', description), meta('property', 'og:description', description)]),
+    ...(image === null ? [] : [meta('property', 'og:image', image)]),
+    ...(image === null || card ? [] : [meta('name', 'twitter:card', 'summary_large_image')]),
+  ]
+}
+
+function meta(kind: 'name' | 'property', subject: string, content: string): string {
+  return `<meta ${kind}="${subject}" content="${escapeContent(content)}">`
+}
+
+/** Removes control characters. */
+function escapeContent(text: string): string {
+  return escapeHtml(text.toWellFormed().replace(/\p{Cc}/gu, ' '))
+}
+
+/** Character references, valid in any ASCII-compatible encoding. */
+function toAsciiMarkup(text: string): string {
+  return text.replace(/\P{ASCII}/gu, (character) => `&#${character.codePointAt(0)};`)
+}
+
+/** The start of the head, whether its tag is written or implied. */
+function headOffset({ doctype, html, head }: DocumentHead): number {
+  const tag = head.sourceCodeLocation?.startTag ?? html.sourceCodeLocation?.startTag
+  return tag?.endOffset ?? (doctype && endOffset(doctype)) ?? 0
+}
+
+function endOffset({ sourceCodeLocation }: Tree.Element | Tree.DocumentType): number {
+  return sourceCodeLocation!.endOffset
+}
+
+interface SpliceEdit {
+  at: number
+  text: Buffer
+  removals: { startOffset: number; endOffset: number }[]
+}
+
+/** Inserts `text` and removes ranges that are disjoint and in order; all offsets are relative to the mark. */
+function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit): Buffer {
+  const before = removals.filter((cut) => cut.startOffset < at)
+  const pieces: Buffer[] = []
+  let done = 0
+  const pass = (from: number, to: number) => {
+    pieces.push(bytes.subarray(done, mark + from))
+    done = mark + to
+  }
+  for (const cut of before) pass(cut.startOffset, cut.endOffset)
+  pass(at, at)
+  pieces.push(text)
+  for (const cut of removals.slice(before.length)) pass(cut.startOffset, cut.endOffset)
+  return Buffer.concat([...pieces, bytes.subarray(done)])
+}

@@ -1,0 +1,61 @@
+import type { FileEntry, MetadataRequest, SiteMetadata } from '../../client/wire.ts'
+import type { FieldError } from '../lib/errors.ts'
+import type { SiteRow } from '../store/schema.ts'
+
+export const MAX_TITLE_LENGTH = 200
+export const MAX_DESCRIPTION_LENGTH = 500
+
+/** A minute, and a year. */
+export const TTL_SECONDS = { min: 60, max: 31_536_000 }
+
+/**
+ * Violations in `title`, `description`, `ogImagePath`, `spaMode`, `ttlSeconds`; `prefix` is 'viewer.' or ''.
+ */
+export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldError[] {
+  const problems: FieldError[] = []
+  const check = (field: keyof SiteMetadata, broken: boolean, message: string) => {
+    if (viewer[field] !== undefined && viewer[field] !== null && broken) {
+      problems.push({ field: prefix + field, message })
+    }
+  }
+  const checkText = (field: 'title' | 'description', most: number) => {
+    const text: unknown = viewer[field]
+    const broken = typeof text !== 'string' || [...text].length > most
+    check(field, broken, `must be a string of at most ${most} characters, or null`)
+  }
+  checkText('title', MAX_TITLE_LENGTH)
+  checkText('description', MAX_DESCRIPTION_LENGTH)
+  check(
+    'ogImagePath',
+    typeof viewer.ogImagePath !== 'string',
+    'must be the path of an image in the manifest, or null',
+  )
+  check('spaMode', typeof viewer.spaMode !== 'boolean', 'must be true or false')
+  const seconds = viewer.ttlSeconds
+  const { min, max } = TTL_SECONDS
+  const outside = !Number.isInteger(seconds) || Number(seconds) < min || Number(seconds) > max
+  check('ttlSeconds', outside, `must be a whole number of seconds from ${min} to ${max} (a year), or null`)
+  return problems
+}
+
+/** Whether the manifest has an image with that path. */
+export function hasImage(files: readonly FileEntry[], path: string): boolean {
+  return files.some((file) => file.path === path && /^image\//i.test(file.contentType))
+}
+
+/** The error when `ogImagePath` is no image of the manifest. */
+export function notAnImageError(field: string, path: string): FieldError {
+  return { field, message: `must name an image in the manifest; '${path}' is none` }
+}
+
+/** The columns that a publish or a metadata update sets; absent fields are omitted. */
+export function metadataColumns(viewer: MetadataRequest, now: number): Partial<SiteRow> {
+  const { title, description, ogImagePath, spaMode, ttlSeconds } = viewer
+  return {
+    ...(title === undefined ? {} : { title: title || null }),
+    ...(description === undefined ? {} : { description: description || null }),
+    ...(ogImagePath === undefined ? {} : { og_image_path: ogImagePath || null }),
+    ...(spaMode === undefined ? {} : { spa_mode: spaMode ? 1 : 0 }),
+    ...(ttlSeconds === undefined ? {} : { expires_at: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
+  }
+}

@@ -1,0 +1,63 @@
+import type { SiteKind } from '../../client/wire.ts'
+import type { StoredFile } from './manifest.ts'
+
+/** What lists of sites show of a version. */
+export interface SitePreview {
+  kind: SiteKind
+  /** Path of the site's icon, or of its only image. */
+  image: string | null
+}
+
+/** In order of preference; at the root, where browsers look for them. */
+const ICONS = [
+  /^apple-touch-icon(-[\w-]+)?\.png$/i,
+  /^favicon\.svg$/i,
+  /^favicon(-[\w-]+)?\.png$/i,
+  /^icon\.(svg|png)$/i,
+  /^logo\.(svg|png|webp|jpe?g)$/i,
+  /^favicon\.ico$/i,
+]
+
+const IMAGE = /^image\//i
+
+/** Media types of each kind; any other site is just files. */
+const KINDS: readonly [SiteKind, RegExp][] = [
+  ['image', IMAGE],
+  ['video', /^video\//i],
+  ['audio', /^audio\//i],
+  [
+    'document',
+    /^(text\/(plain|markdown|csv|rtf)|application\/(pdf|rtf|epub\+zip|msword|vnd\.(ms-|openxmlformats-|oasis\.)[\w.-]+))\s*(;|$)/i,
+  ],
+]
+
+const HTML = /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i
+
+/** Read by the service and never served. */
+const NEVER_SHOWN = /^_(redirects|headers)$/
+
+/**
+ * Describes a finalized manifest. A site with pages is one, whatever else it contains; any other is what most
+ * of its files are.
+ */
+export function describeSite(files: readonly StoredFile[]): SitePreview {
+  const seen = files.filter(({ path }) => !NEVER_SHOWN.test(path))
+  return { kind: classifySite(seen), image: findPreviewImage(seen) }
+}
+
+function classifySite(files: readonly StoredFile[]): SiteKind {
+  if (files.some(({ contentType }) => HTML.test(contentType))) return 'page'
+  const most = KINDS.find(([, types]) => {
+    return 2 * files.filter(({ contentType }) => types.test(contentType)).length > files.length
+  })
+  return most?.[0] ?? 'files'
+}
+
+function findPreviewImage(files: readonly StoredFile[]): string | null {
+  const images = files.filter(({ contentType }) => IMAGE.test(contentType)).map(({ path }) => path)
+  for (const icon of ICONS) {
+    const found = images.find((path) => icon.test(path))
+    if (found !== undefined) return found
+  }
+  return files.length === 1 ? (images[0] ?? null) : null
+}

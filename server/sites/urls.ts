@@ -1,0 +1,48 @@
+/** Builds the URLs of sites. `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
+export class UrlBuilder {
+  readonly base: string
+  readonly siteDomain: string
+  readonly #scheme: string
+  readonly #port: string
+
+  constructor(options: { baseUrl: string; siteDomain: string }) {
+    const { protocol, port } = new URL(options.baseUrl)
+    this.base = options.baseUrl
+    this.siteDomain = options.siteDomain
+    this.#scheme = protocol
+    this.#port = port ? `:${port}` : ''
+  }
+
+  /** `https://<slug>.{site_domain}/` (spec 2.1). */
+  site(slug: string): string {
+    return `${this.#scheme}//${slug}.${this.siteDomain}${this.#port}/`
+  }
+
+  /** A file of a site, percent-encoded (RFC 3986, 3.3). */
+  file(slug: string, path: string): string {
+    return this.site(slug) + path.split('/').map(encodeURIComponent).join('/')
+  }
+
+  /** The URL of one version (contract, "Serving"). */
+  preview(slug: string, versionId: string): string {
+    return this.site(`${versionId}--${slug}`)
+  }
+
+  /** A file of a version, at the URL of the version. */
+  previewFile(slug: string, versionId: string, path: string): string {
+    return this.file(`${versionId}--${slug}`, path)
+  }
+
+  /** Origin of a custom domain behind a proxy: scheme and port of the service. */
+  customDomainOrigin(domain: string): string {
+    return `${this.#scheme}//${domain}${this.#port}`
+  }
+
+  finalize(slug: string): string {
+    return `${this.base}/api/v1/publish/${slug}/finalize`
+  }
+
+  claim(slug: string, token: string): string {
+    return `${this.base}/claim?slug=${slug}&token=${token}`
+  }
+}

@@ -1,0 +1,10 @@
+import type { PublishWarning } from '../../client/wire.ts'
+
+/** Serializes warnings for a version's row. */
+export function serializeWarnings(warnings: readonly PublishWarning[]): string | null {
+  return warnings.length > 0 ? JSON.stringify(warnings) : null
+}
+
+export function parseWarnings(column: string | null): PublishWarning[] {
+  return column === null ? [] : (JSON.parse(column) as PublishWarning[])
+}

@@ -1,5 +1,0 @@
-/** The library that writes certificates, loaded when one is written first: it costs 24 MB. */
-export async function x509(): Promise<typeof import('@peculiar/x509')> {
-  await import('reflect-metadata')
-  return import('@peculiar/x509')
-}

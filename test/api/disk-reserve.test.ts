@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { reserveBytes } from '../../server/blobs/disk-reserve.ts'
+import { noise } from '../edge-fixture.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import type { ApiResponse } from './answer.ts'
+import { Api, expectFailure, toTarget } from './api.ts'
+import { make, send, TYPES } from './archive-requests.ts'
+import { toEntry, toManifest } from './content.ts'
+import { buildTar } from './one-bundle.ts'
+
+const MIB = 2 ** 20
+
+describe('the reserve', () => {
+  for (const [what, size, disk, reserve] of [
+    ['is 5 percent of a disk', undefined, 10 * 2 ** 30, 512 * MIB],
+    ['is at least 256 MiB without a setting', undefined, 2 ** 30, 256 * MIB],
+    [
+      'is at most 1 GiB without a setting, so that a large disk is not full at 95 percent',
+      undefined,
+      2 ** 39,
+      2 ** 30,
+    ],
+    ['is the percentage that is set, of any disk', { percent: 10 }, 2 ** 40, 2 ** 40 / 10],
+    ['is the bytes that are set', { bytes: 5 }, 2 ** 40, 5],
+  ] as const) {
+    test(what, () => assert.equal(reserveBytes(size, disk), reserve))
+  }
+})
+
+test(
+  'on a disk that is as full as its reserve nothing is published, and all else works',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(64 * MIB)
+    await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: `${32 * MIB}` })
+    const owner = await api.account()
+    const contents = { 'index.html': 'hello', 'a.bin': noise(400_000) }
+    const site = await api.publish(owner.client, contents)
+    const doomed = await api.publish(owner.client, { 'index.html': 'doomed' })
+    const staged = await api.create(owner.client, contents)
+    const whole = await api.create(owner.client, contents)
+    await api.upload(whole.upload, contents)
+    await disk.fill(24 * MIB)
+    const key = owner.key
+    const put = (target: { url: string; headers: Record<string, string> }, body: Buffer) =>
+      api.ask('PUT', toTarget(target.url), { headers: target.headers, body })
+    const json = { files: toManifest(contents) }
+    const archive = await make('zip', { 'index.html': 'new', 'b.bin': noise(3 * MIB) })
+    const publishing: [what: string, publish: () => Promise<ApiResponse>][] = [
+      ['create', () => api.ask('POST', '/api/v1/publish', { key, json })],
+      ['update', () => api.ask('PUT', `/api/v1/publish/${site.slug}`, { key, json })],
+      ['a small upload', () => put(staged.upload.uploads[0]!, Buffer.from('hello'))],
+      ['a large upload', () => put(staged.upload.uploads[1]!, contents['a.bin'])],
+      ['a bundle', () => put(staged.upload.bundle!, buildTar(contents))],
+      ['an archive', () => send(api, 'zip', archive, { key })],
+      ['an archive as an update', () => send(api, 'zip', archive, { key, slug: site.slug })],
+      [
+        'finalize',
+        () =>
+          api.ask('POST', `/api/v1/publish/${whole.slug}/finalize`, {
+            key,
+            json: { versionId: whole.upload.versionId },
+          }),
+      ],
+      ['duplicate', () => api.ask('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
+    ]
+    // A measurement of the free space counts for a second. The disk has room beside the reserve, so only the reserve refuses.
+    while (!(await api.ask('POST', '/api/v1/publish', { key, json })).text.includes('INSUFFICIENT_STORAGE'));
+    for (const [what, publish] of publishing) {
+      const { status, json: answer } = await publish()
+      assert.deepEqual([status, answer.code], [507, 'INSUFFICIENT_STORAGE'], what)
+    }
+
+    const other = await api.account()
+    assert.equal((await other.client.me()).email, other.email)
+    await owner.client.delete(doomed.slug)
+    assert.equal((await api.visit(site.siteUrl)).text, 'hello')
+    assert.equal((await api.visit(doomed.siteUrl)).status, 404)
+    const { versions } = await owner.client.versions(site.slug)
+    assert.equal(versions.length, 1)
+    assert.equal((await owner.client.restore(site.slug, site.versionId)).replayed, true)
+    assert.equal((await api.ask('GET', '/health')).status, 200)
+    const { upload } = await owner.client.refresh(staged.slug, staged.upload)
+    assert.equal(upload.uploads.length, 2)
+
+    await disk.clear()
+    await api.upload(upload, contents)
+    await owner.client.finalize(staged.slug, staged.upload)
+    await owner.client.finalize(whole.slug, whole.upload)
+    assert.equal((await send(api, 'zip', archive, { key })).status, 201)
+  },
+)
+
+test(
+  'a body is cut off before it takes the reserve, with others that arrive beside it',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(64 * MIB)
+    await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: '50%' })
+    const owner = await api.account()
+    const files = Array.from({ length: 5 }, (_, number) => ({
+      ...toEntry(`${number}.bin`, 'x'),
+      size: 10 * MIB,
+    }))
+    const { slug, upload } = await owner.client.create({ files: files.map(({ hash: _, ...file }) => file) })
+    const bytes = noise(10 * MIB)
+    const answers = await Promise.allSettled(
+      upload.uploads.map((target) => api.anonymous.upload(target, bytes)),
+    )
+    const arrived = answers.filter(({ status }) => status === 'fulfilled').length
+    assert.ok(arrived < 4, `${arrived} arrived`)
+    const { bavail, bsize } = await statfs(disk.folder)
+    assert.ok(bavail * bsize >= 31 * MIB, `${bavail * bsize} bytes are left`)
+    await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    const tooLarge = { path: 'large.bin', size: 40 * MIB, contentType: TYPES.zip }
+    const large = await owner.client.create({ files: [tooLarge] })
+    await expectFailure(
+      api.anonymous.upload(large.upload.uploads[0]!, Buffer.alloc(40 * MIB)),
+      'INSUFFICIENT_STORAGE',
+    )
+  },
+)

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { PendingVersions } from '../../server/publish/pending-versions.ts'
+import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
+import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
+import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
+import { type Account, Api, expectFailure, toTarget } from './api.ts'
+import { toEntry, toManifest } from './content.ts'
+
+// A signed address is one for the file of the version that it was made for, however it is written.
+
+let api: Api
+let victim: Account
+before(async () => {
+  api = await Api.start()
+  victim = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const UPLOADS = '/api/v1/_upload/'
+const put = (target: string, body: string | Buffer, headers: Record<string, string>) =>
+  api.ask('PUT', target, { body, headers })
+
+/** A version of the victim that waits for its second file; the first one has arrived. */
+async function victimVersion() {
+  const contents = { x: 'their file', 'index.html': 'their page' }
+  const { slug, siteUrl, upload } = await victim.client.create({ files: toManifest(contents) })
+  await api.anonymous.upload(upload.uploads[0]!, Buffer.from(contents.x))
+  return { slug, siteUrl, versionId: upload.versionId, contents, upload }
+}
+
+describe('the address of a stranger’s upload is never one for a version of somebody else', () => {
+  type Spelling = [how: string, spell: (key: string, victim: { slug: string; versionId: string }) => string]
+  const spellings: Spelling[] = [
+    ['with its first slash encoded', (key) => key.replace('/', '%2F')],
+    ['with its first slash encoded in lower case', (key) => key.replace('/', '%2f')],
+    ['with its first slash encoded twice', (key) => key.replace('/', '%252F')],
+    ['with its second slash encoded', (key) => key.replace(/^([^/]*\/[^/]*)\//, '$1%2F')],
+    ['with every slash encoded', (key) => key.replaceAll('/', '%2F')],
+    ['with a slug in front', (key, { slug }) => `${slug}/${key}`],
+    ['without its own names', (key, { slug }) => key.replace(/^[^/]*\/[^/]*/, slug)],
+    ['with dots for its own version', (key) => key.replace(/\/[^/]*\//, '/../')],
+    ['with encoded dots behind its own version', (key) => key.replace(/^([^/]*\/[^/]*)\//, '$1%2F%2e%2e/')],
+    ['with an empty segment', (key) => key.replace('/', '//')],
+    ['with an encoded null byte', (key) => key.replace('/', '%00/')],
+    ['in capital letters', (key) => key.toUpperCase()],
+  ]
+  for (const [how, spell] of spellings) {
+    test(how, async () => {
+      const { slug, versionId, siteUrl, contents, upload } = await victimVersion()
+      const entry = { path: `${versionId}/x`, size: 3, contentType: 'text/plain' }
+      const own = await api.anonymous.create({ files: [entry] })
+      const [key = '', query] = toTarget(own.upload.uploads[0]!.url).slice(UPLOADS.length).split('?')
+      const target = `${UPLOADS}${spell(key, { slug, versionId })}?${query}`
+      const answer = await put(target, 'bad', { 'content-type': 'text/plain' })
+      assert.ok([403, 404].includes(answer.status), `${target}: ${answer.text}`)
+      await api.anonymous.upload(upload.uploads[1]!, Buffer.from(contents['index.html']))
+      await victim.client.finalize(slug, { versionId })
+      assert.equal((await api.visit(siteUrl, '/x')).text, contents.x)
+    })
+  }
+})
+
+test('the address of a file is none for bundles, and that for bundles is none for a file', async () => {
+  const { slug, upload } = await api.anonymous.create({ files: [toEntry('a.tar', 'hello')] })
+  const [file, bundle] = [toTarget(upload.uploads[0]!.url), toTarget(upload.bundle!.url)]
+  const query = (target: string) => target.slice(target.indexOf('?'))
+  const key = `${UPLOADS}${slug}/${upload.versionId}`
+  const tar = Buffer.concat([tarPart({ name: 'a.tar', data: Buffer.from('hello') }), TAR_END])
+  const type = { 'content-type': 'application/x-tar' }
+  for (const target of [
+    key + query(file),
+    `${key}/a.tar${query(bundle)}`,
+    `${key}/${query(bundle)}`,
+    `${UPLOADS}${slug}%2F${upload.versionId}${query(bundle)}`,
+    `${UPLOADS}${slug}%2F${upload.versionId}/a.tar${query(file)}`,
+    `${key}/a.tar${query(bundle)}&ct=application%2Fx-tar`,
+  ]) {
+    const answer = await put(target, tar, type)
+    assert.equal(answer.status, 403, `${target}: ${answer.text}`)
+  }
+  await expectFailure(api.anonymous.finalize(slug, upload), 'UPLOADS_MISSING')
+})
+
+test('a bundle cannot name a file of another version, in any way that a tar has', async () => {
+  const { versionId } = await victimVersion()
+  const { upload } = await api.anonymous.create({ files: toManifest({ 'a.txt': 'hello' }) })
+  const data = Buffer.from('bad')
+  for (const name of [
+    `../${versionId}/x`,
+    `${versionId}/x`,
+    `./../../${versionId}/x`,
+    `%2e%2e/${versionId}/x`,
+  ]) {
+    for (const parts of [
+      [tarPart({ name, data })],
+      [paxPart({ path: name }), tarPart({ name: 'a.txt', data })],
+    ]) {
+      const tar = Buffer.concat([...parts, TAR_END])
+      const answer = await put(toTarget(upload.bundle!.url), tar, upload.bundle!.headers)
+      assert.deepEqual([answer.status, answer.json.code], [400, 'VALIDATION_ERROR'], answer.text)
+    }
+  }
+})
+
+describe('a file that arrives', () => {
+  /** An address for a file that the manifest of a version does not have, as if its signature had been forged. */
+  async function forged(more: { fileNumber?: number; size?: number; hash?: string }) {
+    const entry = toEntry('a.txt', 'right')
+    const { slug, siteUrl, upload } = await victim.client.create({ files: [entry] })
+    const secret = readFileSync(join(api.data, 'secret'), 'utf8').trim()
+    const { baseUrl, clock } = api
+    const targets = new SignedUploadUrls({ baseUrl, secret, clock: () => clock.now })
+    const { versionId } = upload
+    const target = targets.target({ slug, versionId, fileNumber: 0, ...entry, ...more })
+    return { slug, siteUrl, versionId, right: upload.uploads[0]!, target }
+  }
+
+  for (const [how, more, body] of [
+    ['has a number that the manifest does not', { fileNumber: 7 }, 'right'],
+    ['has a number below all', { fileNumber: -1 }, 'right'],
+    ['has another size', { size: 6, hash: undefined }, 'wrong!'],
+    ['has another hash', { hash: undefined }, 'wrong'],
+  ] as [string, object, string][]) {
+    test(`is held to the manifest, not only to its address: one that ${how} is refused`, async () => {
+      const { slug, siteUrl, versionId, right, target } = await forged(more)
+      const answer = await put(toTarget(target.url), body, target.headers)
+      assert.deepEqual([answer.status, answer.json.code], [403, 'INVALID_UPLOAD_TOKEN'])
+      await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+      await api.anonymous.upload(right, Buffer.from('right'))
+      await victim.client.finalize(slug, { versionId })
+      assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
+    })
+  }
+
+  const differences: [how: string, more: object][] = [
+    ['a number that the manifest does not have', { file_number: 7 }],
+    ['another size', { size: 6 }],
+    ['another hash than the manifest declares', { hash: '0'.repeat(64) }],
+  ]
+  for (const [how, more] of differences) {
+    test(`with ${how} is not recorded, also when the check before its first byte missed it`, async () => {
+      const contents = { 'a.txt': 'right', 'b.txt': 'b' }
+      const { versionId } = (await victim.client.create({ files: toManifest(contents) })).upload
+      const { store } = await api.inside()
+      const blobs = { discard: async () => undefined } as unknown as Blobs
+      const arrivals = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }) })
+      const rowOf = (number: number, path: 'a.txt' | 'b.txt') => {
+        const { hash, size } = toEntry(path, contents[path])
+        return { version_id: versionId, file_number: number, hash, size }
+      }
+      const [, refusal] = await Promise.allSettled([
+        arrivals.add([rowOf(1, 'b.txt')]),
+        arrivals.add([{ ...rowOf(0, 'a.txt'), ...more }]),
+      ])
+      assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
+      const recorded = await store.read.versions.arrivalsOf(versionId)
+      assert.deepEqual(
+        recorded.map(({ file_number }) => file_number),
+        [1],
+      )
+    })
+
+    test(`with ${how} counts as missing at finalize until the right one has come`, async () => {
+      const contents = { 'a.txt': 'right', 'b.txt': 'b' }
+      const { slug, siteUrl, upload } = await victim.client.create({ files: toManifest(contents) })
+      const { versionId } = upload
+      await api.anonymous.upload(upload.uploads[1]!, Buffer.from('b'))
+      const { hash, size } = toEntry('a.txt', 'right')
+      const { store } = await api.inside()
+      const row = { version_id: versionId, file_number: 0, hash, size, ...more }
+      await store.write('soft', (tx) => tx.versions.recordArrivals([row]))
+      const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+      assert.deepEqual(details, { missing: ['a.txt'], count: 1 })
+      await api.anonymous.upload(upload.uploads[0]!, Buffer.from('right'))
+      await victim.client.finalize(slug, { versionId })
+      assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
+    })
+  }
+})

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type Api, toTarget } from '../api/api.ts'
+import { make } from '../api/archive-requests.ts'
+import { toManifest } from '../api/content.ts'
+import { buildTar } from '../api/one-bundle.ts'
+import { noise } from '../edge-fixture.ts'
+
+/** A request whose body the service reads. */
+export interface BodyRequest {
+  name: string
+  method: 'POST' | 'PUT'
+  target: string
+  type: string
+  body: Buffer
+  /** The status of its answer. */
+  status: number
+}
+
+const SMALL = { 'index.html': 'hello', 'a.txt': 'x'.repeat(3000) }
+const LARGE_BYTES = 300 * 1024
+
+/** Requests to everything of the service that takes a body, each of them once. */
+export async function bodyRequests(api: Api): Promise<BodyRequest[]> {
+  const large = noise(LARGE_BYTES)
+  const upload = async (name: string, body: Buffer): Promise<BodyRequest> => {
+    const { upload } = await api.create(api.anonymous, { 'a.bin': body })
+    const [{ url, headers }] = upload.uploads as [(typeof upload.uploads)[0]]
+    return { name, method: 'PUT', target: toTarget(url), type: headers['Content-Type']!, body, status: 200 }
+  }
+  const { upload: plan } = await api.create(api.anonymous, SMALL)
+  const json = { method: 'POST', type: 'application/json' } as const
+  const publish = { method: 'POST', target: '/api/v1/publish', status: 201 } as const
+  return [
+    {
+      name: 'a manifest',
+      ...publish,
+      ...json,
+      body: Buffer.from(JSON.stringify({ files: toManifest(SMALL) })),
+    },
+    {
+      name: 'a request to sign in',
+      ...json,
+      target: '/api/auth/agent/verify-code',
+      body: Buffer.from(JSON.stringify({ email: 'a@example.org', code: 'ABCD-2345' })),
+      status: 400,
+    },
+    await upload('a small file', noise(3000)),
+    await upload('a large file', large),
+    {
+      name: 'a bundle',
+      method: 'PUT',
+      target: toTarget(plan.bundle!.url),
+      type: 'application/x-tar',
+      body: buildTar(SMALL),
+      status: 200,
+    },
+    { name: 'a zip', ...publish, type: 'application/zip', body: make('zip', SMALL) },
+    { name: 'a tar', ...publish, type: 'application/x-tar', body: make('tar', SMALL) },
+    { name: 'a tar.gz', ...publish, type: 'application/gzip', body: make('tar.gz', SMALL) },
+    {
+      name: 'a report of a browser',
+      method: 'POST',
+      target: '/_reports/csp',
+      type: 'application/csp-report',
+      body: Buffer.from('{"csp-report":{}}'),
+      status: 204,
+    },
+  ]
+}
+
+/** The head of such a request, with a chunked body. */
+export function headOf({ method, target, type }: Pick<BodyRequest, 'method' | 'target' | 'type'>): string {
+  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
+}
+
+/** A chunked body in chunks of `size` bytes, without its end. */
+export function chunked(body: Buffer, size: number): Buffer {
+  const chunks: Buffer[] = []
+  for (let at = 0; at < body.length; at += size) {
+    const chunk = body.subarray(at, at + size)
+    chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+  }
+  return Buffer.concat(chunks)
+}
+
+export const LAST_CHUNK = '0\r\n\r\n'
+
+/** Sends to the service on a connection of its own. */
+export async function send(port: number, ...parts: (string | Buffer)[]): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  // A connection that the service ends while it is sent to fails to write.
+  socket.on('error', () => undefined)
+  for (const part of parts) socket.write(part)
+  return socket
+}
+
+/** The first answer on a connection, as far as its first packet has it, or '' when it ends without one. */
+export async function firstAnswer(socket: Socket): Promise<string> {
+  if (!socket.closed) await Promise.race([once(socket, 'readable'), once(socket, 'close')])
+  return String(socket.read() ?? '')
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { TransferRates } from '../../server/lib/transfer-rates.ts'
+
+const KIB = 1024
+
+/** What arrives in each second, as [seconds, bytes a second], and when the transfer is ended (undefined: never). */
+const transfers: [
+  sentence: string,
+  phases: [seconds: number, bytes: number][],
+  endsAfter: number | undefined,
+][] = [
+  ['of 1 KiB a second may take an hour', [[3600, KIB]], undefined],
+  ['of a byte a second ends after 30 seconds', [[600, 1]], 31],
+  ['that never begins ends after 30 seconds', [[600, 0]], 30],
+  ['of half a KiB a second ends after a minute', [[600, KIB / 2]], 60],
+  [
+    'that was fast may pause for less than a minute, as often as it was',
+    [
+      [10, 100 * KIB],
+      [59, 0],
+      [10, 100 * KIB],
+      [59, 0],
+      [1, 100 * KIB],
+    ],
+    undefined,
+  ],
+  [
+    'that was fast for an hour ends after a minute without a byte',
+    [
+      [3600, 100 * KIB],
+      [600, 0],
+    ],
+    3660,
+  ],
+]
+
+describe('a transfer', () => {
+  for (const [sentence, phases, endsAfter] of transfers) {
+    test(sentence, (t) => {
+      const { transfer, second, ended } = watched(t.mock.timers)
+      for (const [seconds, bytes] of phases) {
+        for (let n = 0; n < seconds; n++) {
+          transfer.receivedBytes += bytes
+          second()
+        }
+      }
+      assert.deepEqual(ended(), endsAfter === undefined ? [] : [endsAfter])
+    })
+  }
+
+  test('whose bytes wait for this process is not too slow', (t) => {
+    const { transfer, second, ended } = watched(t.mock.timers)
+    transfer.unreadBytes = 1
+    for (let n = 0; n < 600; n++) second()
+    assert.deepEqual(ended(), [])
+    transfer.unreadBytes = 0
+    for (let n = 0; n < 600; n++) second()
+    assert.deepEqual(ended(), [630])
+  })
+
+  test('that is over is not watched any more', (t) => {
+    const { transfer, second, ended } = watched(t.mock.timers)
+    second()
+    transfer.isOver = true
+    for (let n = 0; n < 600; n++) second()
+    assert.deepEqual(ended(), [])
+  })
+})
+
+/** A transfer under watch on a clock of its own. */
+function watched(timers: TestContext['mock']['timers']) {
+  timers.enable({ apis: ['setInterval'] })
+  let now = 0
+  const ended: number[] = []
+  const transfer = { receivedBytes: 0, unreadBytes: 0, isOver: false }
+  new TransferRates({ clock: () => now }).watch(transfer, () => ended.push(now / 1000))
+  const second = () => {
+    now += 1000
+    timers.tick(1000)
+  }
+  return { transfer, second, ended: () => ended }
+}

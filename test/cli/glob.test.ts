@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { IgnoreRules } from '../../client/folder/ignore.ts'
+import { numbers } from '../api/random.ts'
+
+/** What a pattern means, as a regular expression: right for short texts, and exponential in the number of stars. */
+const MEANINGS: [token: string, expression: string][] = [
+  ['**/', '(?:.*/)?'],
+  ['*', '[^/]*'],
+  ['?', '[^/]'],
+  ['[ab]', '[ab]'],
+  ['[!a]', '[^a/]'],
+  ['\\*', '\\*'],
+  ['a', 'a'],
+  ['b', 'b'],
+  ['B', 'B'],
+  ['/', '/'],
+  ['é', 'é'],
+]
+const CHARACTERS = ['a', 'b', 'B', '/', '*', 'é']
+
+test(`a pattern means the same as its regular expression`, (context) => {
+  const below = numbers(context)
+  let matched = 0
+  for (let round = 0; round < 5000; round++) {
+    const ignoreCase = below(2) === 0
+    const tokens = Array.from({ length: 1 + below(6) }, () => MEANINGS[below(MEANINGS.length)]!)
+    // A star beside a star, a slash at the end and '**/' within a name mean something of their own.
+    const pattern = `/${tokens.map(([token]) => token).join('')}`
+    if (/\*\*\*|(?<!\\\*|\*\*)\*\*(?!\/)|[^/\\]\*\*\/|\/$/.test(pattern.slice(1)) || pattern.startsWith('//'))
+      continue
+    const expression = new RegExp(`^${tokens.map(([, part]) => part).join('')}$`, ignoreCase ? 'iu' : 'u')
+    const path = Array.from({ length: 1 + below(7) }, () => CHARACTERS[below(CHARACTERS.length)]!).join('')
+    const expected = expression.test(path)
+    if (expected) matched++
+    const rules = IgnoreRules.parse(pattern, { ignoreCase })
+    assert.equal(rules.ignores(path, false), expected, JSON.stringify({ pattern, path, ignoreCase }))
+  }
+  assert.ok(matched > 100, `only ${matched} matched`)
+})
+
+// With backtracking none of these would end.
+describe('a pattern takes time in proportion to its length and that of the path', () => {
+  const path = `${'a'.repeat(2000)}/${'a/'.repeat(1000)}a`
+  const patterns: [title: string, pattern: string][] = [
+    ['stars', `${'*a'.repeat(50)}*b`],
+    ['stars in an anchored pattern', `/${'*a'.repeat(50)}*b`],
+    ['folders', `${'**/a/'.repeat(50)}b`],
+    ['folders alone', `${'**/'.repeat(500)}b`],
+    ['question marks and stars', `${'*?'.repeat(200)}b`],
+    ['open brackets', '['.repeat(100_000)],
+    ['spaces within', `a${' '.repeat(100_000)}b`],
+  ]
+  for (const [title, pattern] of patterns) {
+    test(title, () => assert.equal(IgnoreRules.parse(pattern).ignores(path, false), false))
+  }
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { startTestService } from './service.ts'
+import { SecureService } from './tls/secure-service.ts'
+
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+/** Opens a connection from this address and asks for something; the beginning of the answer, empty when it is closed. */
+async function visit(port: number, localAddress: string): Promise<{ socket: Socket; answer: string }> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => undefined)
+  socket.write(HEALTH)
+  const answer = await Promise.race([
+    once(socket, 'data').then(([bytes]) => String(bytes).slice(0, 12)),
+    once(socket, 'close').then(() => ''),
+  ])
+  return { socket, answer }
+}
+
+describe('an address has a limited number of connections', () => {
+  test('beyond it they are closed at once, others are served, and one line of the log says so', async () => {
+    await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
+    const { port, log } = running
+    const first = []
+    for (let count = 0; count < 3; count++) first.push(await visit(port, '127.0.0.2'))
+    assert.deepEqual(
+      first.map(({ answer }) => answer),
+      Array(3).fill('HTTP/1.1 200'),
+    )
+    for (let count = 0; count < 3; count++) assert.equal((await visit(port, '127.0.0.2')).answer, '')
+    const other = await visit(port, '127.0.0.3')
+    assert.equal(other.answer, 'HTTP/1.1 200')
+    const lines = log.filter(({ message }) => String(message).startsWith('connections refused'))
+    assert.deepEqual(
+      lines.map(({ refused, limit }) => [refused, limit]),
+      [[1, 3]],
+    )
+    const { socket } = first[0]!
+    socket.destroy()
+    let again = await visit(port, '127.0.0.2')
+    // Until the service knows that the first one is gone.
+    while (again.answer === '') again = await visit(port, '127.0.0.2')
+    for (const { socket } of [...first, other, again]) socket.destroy()
+  })
+
+  test('over HTTP and HTTPS together', async () => {
+    await using service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '2' })
+    const one = await visit(service.running.port, '127.0.0.2')
+    const two = connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    await once(two, 'connect')
+    assert.equal((await visit(service.port, '127.0.0.2')).answer, '')
+    for (const socket of [one.socket, two]) socket.destroy()
+  })
+
+  test('but none where the peers are proxies that bring many clients', async () => {
+    await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '1', TRUSTED_PROXIES: '1' })
+    const visits = []
+    for (let count = 0; count < 3; count++) visits.push(await visit(running.port, '127.0.0.2'))
+    for (const { answer, socket } of visits) {
+      assert.equal(answer, 'HTTP/1.1 200')
+      socket.destroy()
+    }
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { ContextPool } from './context-pool.ts'
+import { requires } from './tools/part.ts'
+
+test('a context that is used again remembers nothing and is online', requires('chromium'), async () => {
+  await using server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'text/html').end('<link rel="icon" href="data:,">')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://localhost:${(server.address() as AddressInfo).port}/`
+  await using pool = await ContextPool.open()
+
+  const first = await pool.visitor()
+  await first.page.goto(url)
+  const fresh = await first.page.evaluate(readState)
+  await first.context.addCookies([{ name: 'a', value: '1', url }])
+  await first.context.grantPermissions(['geolocation'])
+  await first.page.evaluate(async () => {
+    localStorage.setItem('a', '1')
+    sessionStorage.setItem('a', '1')
+    await caches.open('a')
+    await new Promise((resolve) => Object.assign(indexedDB.open('a'), { onsuccess: resolve }))
+  })
+  assert.notDeepEqual(await first.page.evaluate(readState), fresh)
+  await first.context.newPage()
+  await first.context.route('**', (route) => route.abort())
+  await first.context.setOffline(true)
+  await first[Symbol.asyncDispose]()
+
+  await using second = await pool.visitor()
+  assert.ok(second.context === first.context)
+  await second.page.goto(url)
+  assert.deepEqual(await second.page.evaluate(readState), fresh)
+  assert.equal(second.context.pages().length, 2, 'the blank page and its own')
+})
+
+test('a context whose clock was replaced is not used again', requires('chromium'), async () => {
+  await using pool = await ContextPool.open()
+  const first = await pool.visitor()
+  await first.page.clock.install()
+  await first[Symbol.asyncDispose]()
+  await using second = await pool.visitor()
+  assert.ok(second.context !== first.context)
+})
+
+/** Runs in the page. */
+async function readState(): Promise<unknown[]> {
+  const { state } = await navigator.permissions.query({ name: 'geolocation' })
+  const databases = await indexedDB.databases()
+  return [
+    document.cookie,
+    { ...localStorage },
+    { ...sessionStorage },
+    await caches.keys(),
+    databases.length,
+    state,
+  ]
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DomainRecord } from '../../client/wire.ts'
+import { DomainWatchers } from '../../server/domains/watch.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import type { AccountRow, DomainRow } from '../../server/store/schema.ts'
+import type { Store } from '../../server/store/store.ts'
+
+const silent = { record() {}, heartbeat() {}, removed() {}, end() {} }
+
+test('one network with many accounts cannot take every place of those who follow a domain', async () => {
+  const following = new DomainWatchers({
+    store: { read: { domains: { byAccounts: async () => [] } } } as unknown as Store,
+    clock: () => 0,
+    log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+    records: async () => [{} as DomainRecord],
+    verify: async () => undefined,
+  })
+  const row = { status: 'active', checked_at: 0, next_check_at: 0, created_at: 0 } as unknown as DomainRow
+  let accounts = 0
+  const follow = (address: string) => {
+    const account = { id: `account${accounts++}` } as AccountRow
+    return following.watch({ account, sessionToken: undefined, address }, row, silent)
+  }
+  const leave = await follow('2001:db8::1')
+  for (let n = 2; n <= 50; n++) await follow(`2001:db8::${n}`)
+  await assert.rejects(follow('2001:db8::51'), isUnavailable)
+  await follow('192.0.2.1')
+  leave()
+  await follow('2001:db8::51')
+  await following.end()
+})
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'UNAVAILABLE' && error.retryAfterSeconds === 60
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { nodeTransport } from '../client/sdk/node-transport.ts'
+import { Slipway } from '../client/sdk/slipway.ts'
+import { toTarget } from './api/api.ts'
+import { headOf, send } from './bodies/body-routes.ts'
+import { ServerProcess } from './faults/server-process.ts'
+
+const MIB = 2 ** 20
+
+/** The limit of V8's heap, in MiB. */
+const HEAP_MIB = 256
+
+/** What clients may hold, a quarter of it from one address, in MiB. */
+const CLIENT_MEMORY_MIB = 64
+
+/** What the process may take beyond what it took before the attacks, in MiB: most of it is garbage that V8 has room for. */
+const MAX_GROWTH_MIB = 200
+
+/** The service that is attacked. */
+interface Victim {
+  server: ServerProcess
+  port: number
+}
+
+interface Attack {
+  sentence: string
+  /** Sends everything and resolves to what holds it open: the connections are closed when memory was measured. */
+  run(victim: Victim): Promise<Disposable[]>
+}
+
+const json = (target: string) => ({ method: 'POST', target, type: 'application/json' }) as const
+const zip = { ...json('/api/v1/publish'), type: 'application/zip' }
+
+/** A chunked body of `bytes` bytes in chunks of `size`, without its end. */
+const chunks = (bytes: number, size: number) =>
+  Buffer.from(`${size.toString(16)}\r\n${'['.repeat(size)}\r\n`.repeat(bytes / size))
+
+/** The most small values that a body has room for. */
+const values = Buffer.from(`{"files":[${'{},'.repeat(690_000)}{}]}`)
+const manyValues = Buffer.concat([
+  Buffer.from(`${values.length.toString(16)}\r\n`),
+  values,
+  Buffer.from('\r\n0\r\n\r\n'),
+])
+
+/** Attacks over HTTP/1.1. Those over HTTP/2 are rows of the same kind. */
+const attacks: Attack[] = [
+  {
+    sentence: 'JSON in chunks of one byte, to an address that is not there',
+    run: (victim) => flood(victim, 4, [headOf(json('/stuff')), chunks(300_000, 1)]),
+  },
+  {
+    sentence: 'JSON in chunks of one byte, to publish',
+    run: (victim) => flood(victim, 4, [headOf(json('/api/v1/publish')), chunks(300_000, 1)]),
+  },
+  {
+    sentence: 'JSON in chunks of 17 bytes, to publish',
+    run: (victim) => flood(victim, 5, [headOf(json('/api/v1/publish')), chunks(2_000_000, 17)]),
+  },
+  {
+    sentence: '150 bodies of 2 MB without their last byte, to an address that is not there',
+    run: (victim) => flood(victim, 150, [headOf(json('/stuff')), chunks(2_000_000, 50_000)]),
+  },
+  {
+    sentence: '150 bodies of 2 MB without their last byte, to publish',
+    run: (victim) => flood(victim, 150, [headOf(json('/api/v1/publish')), chunks(2_000_000, 50_000)]),
+  },
+  {
+    sentence: '30 uploads of one publish in chunks of one byte',
+    run: async (victim) => {
+      const targets = await uploadTargets(victim, 30)
+      const bytes = chunks(70_000, 1)
+      return (await Promise.all(targets.map((target) => flood(victim, 1, [headOf(target), bytes])))).flat()
+    },
+  },
+  {
+    sentence: '30 zips in chunks of one byte',
+    run: (victim) => flood(victim, 30, [headOf(zip), chunks(70_000, 1)]),
+  },
+  {
+    sentence: '10 manifests of as many values as they have room for',
+    run: (victim) => flood(victim, 10, [headOf(json('/api/v1/publish')), manyValues]),
+  },
+]
+
+let data: string
+let server: ServerProcess
+let residentBefore: number
+const measured = existsSync('/proc/self/status')
+  ? {}
+  : { skip: 'needs /proc, to see how much memory a process takes' }
+
+describe('the service goes on, in the memory that it is given, while one client sends', measured, () => {
+  before(async () => {
+    data = await mkdtemp(join(tmpdir(), 'slipway-test-'))
+    server = await ServerProcess.start({
+      data,
+      nodeArgs: [`--max-old-space-size=${HEAP_MIB}`],
+      settings: { CLIENT_MEMORY_BYTES: `${CLIENT_MEMORY_MIB * MIB}` },
+    })
+    residentBefore = residentMib()
+  })
+  after(async () => {
+    await server[Symbol.asyncDispose]()
+    await rm(data, { recursive: true, force: true })
+  })
+
+  for (const { sentence, run } of attacks) {
+    test(sentence, async () => {
+      using held = new DisposableStack()
+      for (const one of await run({ server, port: server.port })) held.use(one)
+      do await assertHealthy()
+      while (queuedBytes(server.port) > 0)
+      await assertHealthy()
+      const grown = residentMib() - residentBefore
+      assert.ok(grown < MAX_GROWTH_MIB, `${Math.round(grown)} MiB more`)
+    })
+  }
+})
+
+/** Sends the parts on `connections` connections at once, each until the service ends it. */
+function flood({ port }: Victim, connections: number, parts: (string | Buffer)[]): Promise<Disposable[]> {
+  return Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = (await send(port, ...parts)).resume()
+      // The service may end the connection first, which rejects as EPIPE or ECONNRESET.
+      if (socket.writableLength > 0)
+        await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined)
+      return { [Symbol.dispose]: () => socket.destroy() }
+    }),
+  )
+}
+
+async function uploadTargets({ server }: Victim, count: number) {
+  const transport = nodeTransport({})
+  const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
+  const type = 'application/octet-stream'
+  const files = Array.from({ length: count }, (_, n) => ({ path: `${n}`, size: 5 * MIB, contentType: type }))
+  const { upload } = await client.create({ files })
+  transport.close()
+  return upload.uploads.map(({ url }) => ({ method: 'PUT', target: toTarget(url), type }) as const)
+}
+
+async function assertHealthy(): Promise<void> {
+  const answer = await fetch(`${server.baseUrl}/health`).catch(() => undefined)
+  assert.equal(answer?.status, 200, server.output.join('\n'))
+}
+
+function residentMib(): number {
+  const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))!
+  return Number(kib) / 1024
+}
+
+/** Bytes that were sent over a port's connections and that the process behind it has not read. */
+function queuedBytes(port: number): number {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n')
+  const queues = rows.flatMap((row) => {
+    const [, local, remote, state, sizes] = row.trim().split(/\s+/)
+    const isOpen = state === '01' && [local, remote].some((end) => end!.endsWith(`:${hexPort}`))
+    return isOpen ? sizes!.split(':').map((size) => Number.parseInt(size, 16)) : []
+  })
+  return queues.reduce((sum, size) => sum + size, 0)
+}

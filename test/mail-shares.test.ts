@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Accounts } from '../server/accounts/account.ts'
+import { Sessions } from '../server/accounts/session.ts'
+import { sqliteStore } from '../server/store/sqlite.ts'
+import { freshSqlite } from './store/places.ts'
+
+test('a network that has many codes on their way to a slow mail server leaves room for others', async () => {
+  await using place = await freshSqlite()
+  const clock = () => Date.UTC(2030, 0, 1)
+  await using store = await sqliteStore({ file: place.file, clock })
+  const [sixteen, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let sending = 0
+  const send = () => {
+    if (++sending === 16) sixteen.resolve()
+    return slow.promise
+  }
+  const secret = 'a secret of thirty-two characters'
+  const sessions = new Sessions({ store, clock })
+  const accounts = new Accounts({
+    store,
+    mail: { send },
+    sessions,
+    baseUrl: 'http://localhost',
+    secret,
+    clock,
+  })
+  const ask = (number: number, address: string) =>
+    accounts.requestCode(`a${number}@example.test`, { address, browserTokens: [] })
+  const asked = Array.from({ length: 16 }, (_, number) => ask(number, `2001:db8::${number}`))
+  await sixteen.promise
+  await assert.rejects(ask(16, '2001:db8::ffff'), { code: 'UNAVAILABLE' })
+  asked.push(ask(17, '192.0.2.1'))
+  slow.resolve()
+  assert.equal((await Promise.all(asked)).length, 17)
+  await ask(16, '2001:db8::ffff')
+  assert.equal(sending, 18)
+})

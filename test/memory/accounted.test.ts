@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { BodyCache } from '../../server/edge/body/body-cache.ts'
+import type { EdgeResponse } from '../../server/edge/response.ts'
+import { LoadingCache } from '../../server/lib/loading-cache.ts'
+import { MemoryBudget } from '../../server/lib/lru-cache.ts'
+import { ResponseSerializer } from '../../server/net/http1/response-serializer.ts'
+import { FrameSerializer } from '../../server/net/http2/serialized-frames.ts'
+import { parseRules } from '../../server/site-rules/site-rules.ts'
+import { buildTable, toStoredFile } from '../edge-answers.ts'
+import { heapBytesOf, heldBytes } from './heap-size.ts'
+
+/** How many times as much as it accounts for a cache entry may hold. */
+const MAX_FACTOR = 1.5
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `:a${index}`).join('/')
+const repeated = (count: number, line: (number: number) => string) =>
+  Array.from({ length: count }, (_, index) => line(index)).join('\n')
+
+const HEADERS: Record<string, string> = {
+  'ordinary headers':
+    '/*\n X-Frame-Options: DENY\n Referrer-Policy: no-referrer\n/a/*\n Cache-Control: public, max-age=31536000',
+  'thousands of short headers': `/*\n${repeated(3000, () => 'a:b')}`,
+  'header values of placeholders': `/:a/*\n${repeated(8, () => `x: ${':a,'.repeat(600)}`)}`,
+  'one header removed again and again': `/*\n a: b\n${repeated(9000, () => '! a')}`,
+  'headers for hosts': repeated(100, (number) => `https://:x.${'a.'.repeat(300)}b/:y/${number}\n a: b`),
+}
+
+const REDIRECTS: Record<string, string> = {
+  'redirects with placeholders': repeated(100, (number) => `/${names(19)}/${number}/* /${names(19)}`),
+  'ordinary redirects': '/old /new\n/blog/* /news/:splat 302\n/by/:author /people/:author',
+  'fixed redirects': repeated(2000, (number) => `/${number} /b`),
+  'redirects with parameters': repeated(300, (number) => `/a${number} ${'a=b '.repeat(400)} /b`),
+  'redirects that take parameters': repeated(100, (number) => {
+    return `/a${number} ${Array.from({ length: 80 }, (_, index) => `q${index}=:q${index}`).join(' ')} /b`
+  }),
+}
+
+const FILES: Record<string, string[]> = {
+  'an ordinary site': ['index.html', '404.html', 'about.html', 'assets/app.js', 'assets/app.css'],
+  'a thousand long names': Array.from({ length: 1000 }, (_, number) => `${'a/'.repeat(240)}${number}.html`),
+  'a thousand names with marks': Array.from(
+    { length: 1000 },
+    (_, number) => `${'e\u0301'.repeat(200)}${number}`,
+  ),
+  'a thousand 404 pages': Array.from({ length: 1000 }, (_, number) => `${number}/404.html`),
+}
+
+describe('the table of a site holds no more memory than it accounts for', () => {
+  for (const [title, headers] of Object.entries(HEADERS)) {
+    test(title, () => assertTable(['index.html'], { headers }))
+  }
+  for (const [title, redirects] of Object.entries(REDIRECTS)) {
+    test(title, () => assertTable(['index.html'], { redirects }))
+  }
+  for (const [title, paths] of Object.entries(FILES)) test(title, () => assertTable(paths, {}))
+})
+
+function assertTable(paths: string[], texts: { headers?: string; redirects?: string }): void {
+  const { rules } = parseRules({ headers: texts.headers, redirects: texts.redirects })
+  // As it comes from the store: every string is one of its own.
+  const json = JSON.stringify({ files: paths.map(toStoredFile), rules: rules ?? undefined })
+  const make = () => buildTable([], JSON.parse(json))
+  assertAccounted(make().bytes, heapBytesOf(make, paths.length > 100 || json.length > 20_000 ? 3 : 50))
+}
+
+const ENTRIES = 200
+
+describe('a cache holds no more memory than it accounts for', () => {
+  const answer = (number: number, body: number): EdgeResponse => ({
+    status: 200,
+    headers: ['Content-Type', 'text/html', 'Content-Length', `${body}`, 'ETag', `"${number}"`],
+    body: Buffer.alloc(0),
+  })
+  const clock = () => 1_000_000
+  const socket = { write: () => true, cork() {}, uncork() {}, writableLength: 0 } as unknown as Socket
+  const rows: [title: string, fill: (budget: MemoryBudget, number: number) => unknown][] = [
+    ...[0, 16_000].flatMap((size): typeof rows => [
+      [
+        `responses of HTTP/1 with ${size} bytes`,
+        (budget) => {
+          const wires = new ResponseSerializer({ clock, budget })
+          return Array.from({ length: ENTRIES }, (_, index) => {
+            const one = answer(index, size)
+            const options = { body: Buffer.alloc(size), head: false, close: false }
+            for (let time = 0; time < 2; time++) wires.send(socket, one, options)
+            return [wires, one]
+          })
+        },
+      ],
+      [
+        `responses of HTTP/2 with ${size} bytes`,
+        (budget) => {
+          const packed = new FrameSerializer({ clock, budget })
+          return Array.from({ length: ENTRIES }, (_, index) => {
+            const one = answer(index, size)
+            for (let time = 0; time < 2; time++) packed.serialize(one, Buffer.alloc(size))
+            return [packed, one]
+          })
+        },
+      ],
+    ]),
+  ]
+  for (const [title, fill] of rows) {
+    test(title, () => {
+      const budgets: MemoryBudget[] = []
+      const heap = heapBytesOf((number) => {
+        const budget = new MemoryBudget(2 ** 30)
+        budgets.push(budget)
+        return [budget, fill(budget, number)]
+      }, 3)
+      assertAccounted(budgets[0]!.usedBytes, heap)
+    })
+  }
+
+  for (const size of [1, 1000, 200_000]) {
+    test(`files of ${size} bytes`, async () => {
+      const budget = new MemoryBudget(2 ** 30)
+      const blobs = { bytes: async () => Buffer.alloc(size) } as unknown as Blobs
+      const bodies = new BodyCache({ blobs, budget })
+      const heap = await grownBy(async () => {
+        for (let index = 0; index < ENTRIES; index++) {
+          const hash = `${index}`.padStart(64, '0')
+          await bodies.open({ path: 'a', hash, size })
+        }
+      })
+      assertAccounted(budget.usedBytes, heap)
+    })
+  }
+
+  test('what is remembered of the store', async () => {
+    const budget = new MemoryBudget(2 ** 30)
+    const remembered = new LoadingCache<{ slug: string }>({
+      load: async (key) => ({ slug: key }),
+      bytes: () => 100,
+      isNegative: () => false,
+      budget,
+      clock,
+    })
+    const heap = await grownBy(async () => {
+      for (let index = 0; index < 10_000; index++) await remembered.get(`name-${index}.example`)
+    })
+    assertAccounted(budget.usedBytes, heap)
+  })
+})
+
+async function grownBy(work: () => Promise<void>): Promise<number> {
+  const before = heldBytes()
+  await work()
+  return heldBytes() - before
+}
+
+function assertAccounted(accounted: number, heap: number): void {
+  const factor = heap / accounted
+  const figures = `${Math.round(heap)} bytes are held and ${accounted} accounted for`
+  assert.ok(factor <= MAX_FACTOR, `${figures}: ${factor.toFixed(2)} times as much`)
+}

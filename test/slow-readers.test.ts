@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
+import { ClientMemory } from '../server/lib/client-memory.ts'
+import { Connections } from '../server/lib/connections.ts'
+import { makeLog } from '../server/lib/log.ts'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { Http1FastPath } from '../server/net/http1/fast-path.ts'
+import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
+import { Listener } from '../server/net/listener.ts'
+import { EdgeFixture, noise } from './edge-fixture.ts'
+import { selfSigned } from './http2/self-signed.ts'
+
+const KIB = 1024
+const MIB = 2 ** 20
+const BIG = noise(2 * MIB)
+const WHOLE = noise(200 * KIB)
+const SECOND = 1000
+
+const certificate = await selfSigned('sites.test')
+
+let edge: EdgeFixture
+let host: string
+before(async () => {
+  edge = await EdgeFixture.start()
+  host = edge.host(await edge.publish({ 'big.bin': BIG, 'whole.bin': WHOLE }))
+})
+after(() => edge[Symbol.asyncDispose]())
+
+/** Over a Unix socket the system takes little at once, unlike over loopback. */
+const WAYS = [
+  { way: 'the fast path', lane: true, encrypted: false },
+  { way: "Node's parser", lane: false, encrypted: false },
+  { way: 'the fast path over TLS', lane: true, encrypted: true },
+]
+
+for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
+  describe(`slow readers on ${way}`, () => {
+    const open: Socket[] = []
+    let memory: ClientMemory
+    let connections: Connections
+    let listener: Listener
+    let path: string
+    let disposal: AsyncDisposableStack
+    let accepted: (socket: Socket) => void
+
+    beforeEach(async () => {
+      mock.timers.enable({ apis: ['setInterval'] })
+      disposal = new AsyncDisposableStack()
+      memory = new ClientMemory({ totalBytes: 4 * MIB, perNetworkBytes: MIB })
+      const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+      connections = disposal.use(new Connections({ memory, perNetwork: 1000, log }))
+      listener = await Listener.open('127.0.0.1', 0)
+      disposal.defer(() => listener.drain(0))
+      const clock = () => edge.clock.now
+      listener.serve({
+        request: (request, response) => handleSiteRequest(edge.edge, request, response),
+        fastPath: lane
+          ? new Http1FastPath({ edge: edge.edge, clock, budget: new MemoryBudget(MIB) })
+          : undefined,
+      })
+      path = join(edge.folder, `slow-${index}.sock`)
+      const server = createServer((raw) => accepted(raw)).listen(path)
+      await once(server, 'listening')
+      disposal.defer(() => void server.close())
+    })
+    afterEach(async () => {
+      for (const socket of open.splice(0)) socket.destroy()
+      await disposal.disposeAsync()
+      mock.timers.reset()
+    })
+
+    /** A client at this address that asks for a file, a small one several times, and reads nothing. */
+    async function reader(address: string, file: string): Promise<{ socket: Socket; ours: Socket }> {
+      const taken = Promise.withResolvers<Socket>()
+      accepted = (raw) => {
+        const secureContext = createSecureContext(certificate)
+        const ours = encrypted ? new TLSSocket(raw, { isServer: true, secureContext }) : raw
+        Object.defineProperty(ours, 'remoteAddress', { value: address })
+        ours.on('error', () => undefined)
+        const begin = () => {
+          connections.watch(ours)
+          listener.accept(ours)
+          taken.resolve(ours)
+        }
+        if (encrypted) ours.once('secure', begin)
+        else begin()
+      }
+      const raw = connect(path)
+      const socket = encrypted ? connectTls({ socket: raw, rejectUnauthorized: false }) : raw
+      open.push(raw, socket)
+      socket.on('error', () => undefined)
+      await once(socket, encrypted ? 'secureConnect' : 'connect')
+      socket.pause()
+      const request = `GET /${file} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+      socket.write(file === 'big.bin' ? request : request.repeat(5))
+      const ours = await taken.promise
+      open.push(ours)
+      return { socket, ours }
+    }
+
+    /** Reads until `bytes` came. */
+    async function take(socket: Socket, bytes: number): Promise<Buffer> {
+      const parts: Buffer[] = []
+      let received = 0
+      await comesTrue(() => {
+        for (let part = socket.read(); part; part = socket.read()) {
+          parts.push(part)
+          received += part.length
+        }
+        return received >= bytes
+      })
+      return Buffer.concat(parts)
+    }
+
+    for (const file of ['big.bin', 'whole.bin']) {
+      test(`that ask one address's share of the memory full with ${file} leave other addresses theirs`, async () => {
+        const slow: Socket[] = []
+        for (let count = 0; count < 16; count++) {
+          const { ours } = await reader('192.0.2.1', file)
+          slow.push(ours)
+          await comesTrue(() => ours.writableLength > 0 || ours.destroyed)
+          mock.timers.tick(SECOND)
+          assert.ok(memory.heldBytes <= MIB, `${memory.heldBytes} bytes are held`)
+        }
+        assert.ok(memory.heldBytes > MIB / 2, `${memory.heldBytes} bytes are accounted for`)
+        const left = slow.filter((socket) => !socket.destroyed)
+        assert.ok(left.length > 0 && left.length < slow.length, `${left.length} of ${slow.length} are left`)
+        assert.equal(left.at(-1), slow.at(-1), 'the newest gave way')
+        const { socket } = await reader('198.51.100.7', 'big.bin')
+        const answer = await take(socket, BIG.length + 100)
+        assert.ok(answer.subarray(-BIG.length).equals(BIG))
+      })
+    }
+
+    test('that take less than 1 KiB a second for a minute lose their connection, others do not', async () => {
+      const stuck = await reader('192.0.2.1', 'big.bin')
+      const small = await reader('192.0.2.2', 'whole.bin')
+      const steady = await reader('192.0.2.3', 'big.bin')
+      for (const { ours } of [stuck, small, steady]) await comesTrue(() => ours.writableLength > 0)
+      for (let minute = 0; minute < 3; minute++) {
+        for (let second = 0; second < 60; second++) mock.timers.tick(SECOND)
+        if (minute === 0) assert.ok(!stuck.ours.destroyed, 'cut before a minute was over')
+        await take(steady.socket, 256 * KIB)
+      }
+      assert.deepEqual(
+        [stuck, small, steady].map(({ ours }) => ours.destroyed),
+        [true, true, false],
+      )
+      assert.equal(connections.closed.tooSlow, 2)
+    })
+
+    test('hold little, and nothing once they are gone', async () => {
+      const { socket, ours } = await reader('192.0.2.1', 'big.bin')
+      await comesTrue(() => ours.writableLength > 0 && memory.heldBytes > 0)
+      assert.ok(memory.heldBytes <= 640 * KIB, `${memory.heldBytes} bytes are held`)
+      socket.destroy()
+      await comesTrue(() => ours.destroyed && memory.heldBytes === 0)
+    })
+  })
+}
+
+/** Other visits go on until this holds: time passes, and nothing is waited for. */
+async function comesTrue(holds: () => boolean): Promise<void> {
+  for (let round = 0; round < 50_000 && !holds(); round++) await turn()
+  assert.ok(holds())
+}

@@ -1,0 +1,150 @@
+/** A request that costs more than it should when something reads it more than once. */
+export interface HostileRequest {
+  title: string
+  method?: string
+  /** `site` stands for the host of a published site. */
+  host?: 'site' | 'service' | string
+  path?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+const MAX_HEAD = 15_000
+const BODY_BYTES = 2_000_000
+
+/** As many repetitions as fit. */
+function fill(piece: string, length: number): string {
+  return piece.repeat(Math.floor(length / Buffer.byteLength(piece)))
+}
+
+const spaces = ' '.repeat(MAX_HEAD)
+
+const HEADER_VALUES: Record<string, string[]> = {
+  accept: [`a${spaces}b`, fill('text/x,', MAX_HEAD), fill('*/*;q=0.1,', MAX_HEAD)],
+  'accept-encoding': [`a${spaces}b`, `a;${spaces}q=1`, fill('br;q=0.5,', MAX_HEAD), fill(';', MAX_HEAD)],
+  authorization: [`Bearer ${'a'.repeat(MAX_HEAD)}`, `Bearer${spaces}x`, spaces],
+  'content-type': [`a${spaces}b`, fill('a;', MAX_HEAD), `application/json;${spaces}charset=x`],
+  cookie: [fill('; ', MAX_HEAD), `a${spaces}=b`, fill('a=b; ', MAX_HEAD), fill('slipway_session=', MAX_HEAD)],
+  'if-match': [fill('"a",', MAX_HEAD), `"${spaces}`],
+  'if-modified-since': [`Mon, ${spaces}`, 'M'.repeat(MAX_HEAD)],
+  'if-none-match': [fill('"a",', MAX_HEAD), fill('W/"a" , ', MAX_HEAD), `W/${spaces}"`, '"'.repeat(MAX_HEAD)],
+  'if-range': [`"a${spaces}`, 'Mon, '.repeat(3000)],
+  origin: [`http://${'a.'.repeat(7000)}`, `a${spaces}b`],
+  range: [fill('bytes=0-0,', MAX_HEAD), `bytes=${fill('0-0,', MAX_HEAD)}`, `bytes=${'9'.repeat(MAX_HEAD)}-`],
+  referer: [`http://a/${'a/'.repeat(7000)}`, fill('%cc%81', MAX_HEAD), `http://${'é.'.repeat(3000)}`],
+  'user-agent': [fill('Mozilla/5.0 ', MAX_HEAD), fill('(', MAX_HEAD), `Chrome/${'1.'.repeat(7000)}`],
+  'x-forwarded-for': [fill('1.1.1.1,', MAX_HEAD), fill(' , ', MAX_HEAD), fill('::', MAX_HEAD)],
+}
+
+const PATHS: [title: string, path: string][] = [
+  ['segments', fill('/a', MAX_HEAD)],
+  ['slashes', fill('/', MAX_HEAD)],
+  ['dots', fill('/..', MAX_HEAD)],
+  ['encoded dots', fill('/%2e%2e', MAX_HEAD)],
+  ['encoded slashes', `/${fill('%2f', MAX_HEAD)}`],
+  ['marks', `/e${fill('%CC%81', MAX_HEAD)}`],
+  ['letters with marks', `/${fill('e%CC%81', MAX_HEAD)}`],
+  ['jamo', `/${fill('%E1%84%80%E1%85%A1', MAX_HEAD)}`],
+  ['broken encoding', `/${fill('%', MAX_HEAD)}`],
+  ['a long extension', `/a.${'b'.repeat(MAX_HEAD)}`],
+  ['extensions', `/${fill('.html', MAX_HEAD)}`],
+  ['a query', `/?${fill('a=b&', MAX_HEAD)}`],
+  ['an empty query', `/?${fill('&', MAX_HEAD)}`],
+  ['an encoded query', `/?${fill('%25', MAX_HEAD)}`],
+]
+
+/** JSON of about two million bytes. */
+const BODIES: [title: string, body: string][] = [
+  ['brackets', `${fill('[', BODY_BYTES / 2)}${fill(']', BODY_BYTES / 2)}`],
+  ['brackets that do not end', fill('[', BODY_BYTES)],
+  ['objects in one another', fill('{"a":', BODY_BYTES)],
+  ['whole objects in one another', `${fill('{"a":', BODY_BYTES / 2)}1${fill('}', BODY_BYTES / 6)}`],
+  ['keys', `{${Array.from({ length: 150_000 }, (_, index) => `"k${index}":1`).join()}}`],
+  ['wrong files', `{"files":[${fill('1,', BODY_BYTES)}1]}`],
+  ['empty files', `{"files":[${fill('{},', BODY_BYTES)}{}]}`],
+  ['files with other keys', `{"files":[${fill('{"a":1,"b":2,"c":3},', BODY_BYTES)}{}]}`],
+  ['files with wrong values', `{"files":[${fill('{"path":1,"size":"x","contentType":2},', BODY_BYTES)}{}]}`],
+  ['names that are too long', JSON.stringify({ files: [{ path: 'a/'.repeat(BODY_BYTES / 2), size: 1 }] })],
+  ['a name of marks', JSON.stringify({ files: [{ path: '\u0301\u0323'.repeat(BODY_BYTES / 4), size: 1 }] })],
+  ['a title of marks', manifest(10, (n) => `${n}`, { title: '\u0301\u0323'.repeat(BODY_BYTES / 4) })],
+  ['a title of spaces', manifest(10, (n) => `${n}`, { title: `a${' '.repeat(BODY_BYTES)}b` })],
+  ['a type of spaces', typedManifest(`text/html;${' '.repeat(250)}`)],
+  ['a type of parameters', typedManifest(`text/html${';a="\\\\"'.repeat(35)}`)],
+  ['a type of spaces and no end', typedManifest(`a/b${' ; a=b'.repeat(40)} ;`)],
+  ['long names', manifest(1000, (n) => `${'a/'.repeat(245)}${n}`)],
+  ['names with marks', manifest(1000, (n) => `${'e\u0301\u0323'.repeat(160)}${n}`)],
+  ['names of marks', manifest(1000, (n) => `${n}${'\u0301\u0323'.repeat(15)}x`.repeat(10).slice(0, 490))],
+  [
+    'names that differ in their form',
+    manifest(1000, (n) => `${'é'.repeat(200)}${n >> 1}${n % 2 ? 'é' : 'e\u0301'}`),
+  ],
+  ['names with spaces', manifest(1000, (n) => `a${' '.repeat(480)}${n}`)],
+  ['names with dots', manifest(1000, (n) => `a${'.'.repeat(480)}${n}`)],
+  [
+    'folders and files of one name',
+    manifest(1000, (n) => (n < 500 ? 'a/'.repeat(n % 240) + n : 'a/'.repeat(n % 240))),
+  ],
+]
+
+function manifest(count: number, name: (number: number) => string, viewer = {}): string {
+  const files = Array.from({ length: count }, (_, index) => ({
+    path: name(index),
+    size: 1,
+    contentType: 'text/plain',
+  }))
+  return JSON.stringify({ files, viewer })
+}
+
+function typedManifest(contentType: string): string {
+  const files = Array.from({ length: 1000 }, (_, index) => ({ path: `${index}`, size: 1, contentType }))
+  return JSON.stringify({ files })
+}
+
+export const HOSTILE_REQUESTS: HostileRequest[] = [
+  ...Object.entries(HEADER_VALUES).flatMap(([name, values]) =>
+    values.flatMap((value, index) =>
+      (['site', 'service'] as const).map((host) => ({
+        title: `${name} ${index + 1} at the ${host}`,
+        host,
+        headers: { [name]: value },
+      })),
+    ),
+  ),
+  ...PATHS.flatMap(([title, path]) =>
+    (['site', 'service'] as const).map((host) => ({
+      title: `a path of ${title} at the ${host}`,
+      host,
+      path,
+    })),
+  ),
+  ...PATHS.map(([title, path]) => ({
+    title: `an upload to ${title}`,
+    method: 'PUT',
+    path: `/_slipway/upload${path}`,
+  })),
+  ...['a.'.repeat(7000), '-'.repeat(14_000), `${'a'.repeat(14_000)}:80`, `[${':'.repeat(14_000)}]`].map(
+    (host, index) => ({
+      title: `host name ${index + 1}`,
+      host,
+    }),
+  ),
+  ...BODIES.map(([title, body]) => ({
+    title: `a manifest of ${title}`,
+    method: 'POST',
+    path: '/api/v1/publish',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })),
+  ...[
+    'a@'.repeat(8000),
+    `${'a.'.repeat(8000)}@b`,
+    `a@${'a.'.repeat(8000)}`,
+    `a${' '.repeat(16_000)}@b.c`,
+  ].map((email, index) => ({
+    title: `email address ${index + 1}`,
+    method: 'POST',
+    path: '/api/auth/agent/request-code',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  })),
+]

@@ -1,0 +1,122 @@
+import { paxPart, TAR_END } from '../archive/tar-file.ts'
+import { type ZipPart, zip } from '../archive/zip-file.ts'
+
+/** A site, as an archive, whose publishing and serving cost more than they should when something is read more than once. */
+export interface HostileSite {
+  title: string
+  archive(): Buffer
+  /** What visitors ask for. */
+  paths?: string[]
+}
+
+const RULES_BYTES = 2 ** 20
+const HEAD_BYTES = 256 * 1024
+
+/** As many lines as fit into a file of rules. */
+function lines(line: (number: number) => string, start = ''): string {
+  const all: string[] = []
+  let length = Buffer.byteLength(start)
+  for (let number = 0; ; number++) {
+    const next = `${line(number)}\n`
+    length += Buffer.byteLength(next)
+    if (length > RULES_BYTES) return start + all.join('')
+    all.push(next)
+  }
+}
+
+const long = 'a'.repeat(1980)
+const names = (count: number) => Array.from({ length: count }, (_, index) => `:a${index}`).join('/')
+const rules = (count: number, rule: (number: number) => string) =>
+  Array.from({ length: count }, (_, number) => `${rule(number)}\n`).join('')
+
+const HEADERS: [title: string, text: string][] = [
+  ['rules with thousands of lines, then paths alone', lines((n) => `/*${n}`, `/*\n${'a:b\n'.repeat(3200)}`)],
+  [
+    '99 long rules, then paths alone',
+    lines(
+      (n) => `/${n}`,
+      rules(99, (n) => `/${long.slice(9)}${n}/*\n A: b`),
+    ),
+  ],
+  ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)}`)],
+  ['names of hosts in Unicode', lines(() => `https://${'é.'.repeat(600)}a/`)],
+  ['values of placeholders', rules(100, () => `/*\n${'x: :splat\n'.repeat(30)}`)],
+]
+
+const REDIRECTS: [title: string, text: string][] = [
+  ['placeholders', lines(() => `/${names(300)} /b`)],
+  ['fixed rules', lines((n) => `/${n} /b`)],
+  ['rules that vary', lines((n) => `/:a/:b/${n}/* /${':a/'.repeat(20)}`)],
+  ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)} /b`)],
+  ['queries', lines(() => `/a ${'a=b '.repeat(450)} /b`)],
+  ['circles', lines((n) => `/:a/${n}/* /:a/${n}/:splat/b 302!`)],
+]
+
+const fill = (piece: string) => piece.repeat(Math.floor(HEAD_BYTES / piece.length))
+const numbered = (piece: (number: number) => string, count: number) =>
+  Array.from({ length: count }, (_, number) => piece(number)).join('')
+
+const DOCUMENTS: [title: string, html: string][] = [
+  ['a charset of spaces', `<meta http-equiv="content-type" content="charset=${' '.repeat(60_000)}">`],
+  ['attributes', `<meta ${numbered((n) => `a${n} `, 40_000)}>`],
+  [
+    'attributes of the body',
+    `<html ${numbered((n) => `a${n} `, 20_000)}><html ${numbered((n) => `b${n} `, 20_000)}>`,
+  ],
+  ['metas', fill('<meta name="description">')],
+  ['names of a meta', `<meta name="${fill('a ')}">`],
+  ['entities', fill('&notin;')],
+  ['a comment', `<!--${fill('--!')}`],
+  ['tables', fill('<table><tr>x')],
+]
+
+const named = (parts: Record<string, string>): Buffer =>
+  zip(Object.entries(parts).map(([name, data]) => ({ name, data: Buffer.from(data) })))
+
+const entries = (count: number, name: (number: number) => string, more: Partial<ZipPart> = {}): Buffer =>
+  zip(Array.from({ length: count }, (_, number) => ({ name: name(number), data: Buffer.from('x'), ...more })))
+
+const ARCHIVES: [title: string, archive: () => Buffer][] = [
+  ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
+  ['a zip of names of 60 KB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
+  [
+    'a tar of attributes',
+    () =>
+      tarOf(1, (n) =>
+        paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))),
+      ),
+  ],
+]
+
+function tarOf(count: number, part: (number: number) => Buffer): Buffer {
+  return Buffer.concat([...Array.from({ length: count }, (_, number) => part(number)), TAR_END])
+}
+
+const VISITED = [
+  '/',
+  '/a/b',
+  `/${'a/'.repeat(3500)}`,
+  `/a?${'q1=b&'.repeat(1500)}`,
+  `/a/${'%CC%81'.repeat(1200)}/b`,
+]
+
+/** A document, `_headers` and `_redirects` share a site: every one of them is read once, in fewer publications. */
+const DOCUMENT_SITES: HostileSite[] = DOCUMENTS.map(([document, html], index) => {
+  const parts: Record<string, string> = { 'index.html': html }
+  const titles = [`a document: ${document}`]
+  for (const [name, rows] of [
+    ['_headers', HEADERS],
+    ['_redirects', REDIRECTS],
+  ] as const) {
+    const row = rows[index]
+    if (row === undefined) continue
+    parts[name] = row[1]
+    titles.push(`${name}: ${row[0]}`)
+  }
+  return { title: titles.join('; '), archive: () => named(parts), paths: titles.length > 1 ? VISITED : ['/'] }
+})
+
+export const HOSTILE_SITES: HostileSite[] = [
+  ...DOCUMENT_SITES,
+  ...ARCHIVES.map(([title, archive]) => ({ title, archive, paths: ['/'] })),
+]

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { zip } from '../archive/zip-file.ts'
+import { ask, buildTable } from '../edge-answers.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { HOSTILE_REQUESTS } from './hostile-requests.ts'
+import { HOSTILE_SITES } from './hostile-sites.ts'
+import { calibrate, StallMeter } from './stall-meter.ts'
+
+/** How long one turn of the event loop may take, where the calibration takes a quarter of it. */
+const MAX_STALL_MS = 50
+
+/** Code that runs for the first time is slow once: what stalls the service stalls it every time. */
+const MAX_TRIES = 5
+
+interface Request {
+  method?: string | undefined
+  path?: string | undefined
+  host?: string
+  headers?: Record<string, string> | undefined
+  body?: string | Buffer | undefined
+}
+
+let running: RunningService
+let key: string
+before(async () => {
+  running = await startTestService()
+  key = await running.signIn('owner@example.com')
+})
+after(async () => {
+  await running[Symbol.asyncDispose]()
+})
+
+describe('no request holds the event loop for more than 50 ms', () => {
+  let siteHost: string
+  before(async () => {
+    const parts = ['index.html', '404.html', 'a/b.txt'].map((name) => ({ name, data: Buffer.from('x') }))
+    siteHost = hostOf((await publish(zip(parts)))!)
+  })
+
+  for (const { title, host = 'service', ...request } of HOSTILE_REQUESTS) {
+    test(title, async () => {
+      const hosts: Record<string, string> = { site: siteHost, service: serviceHost() }
+      const bytes = serialized({ ...request, host: hosts[host] ?? host })
+      await assertNoStall(() => exchange(bytes))
+    })
+  }
+})
+
+describe('no site holds the event loop for more than 50 ms', () => {
+  for (const { title, archive, paths = [] } of HOSTILE_SITES) {
+    test(title, async () => {
+      const body = archive()
+      const type = title.startsWith('a tar') ? 'application/x-tar' : 'application/zip'
+      await assertNoStall(async () => {
+        const slug = await publish(body, type)
+        return async () => {
+          if (slug === undefined) return
+          const json = { 'content-type': 'application/json', ...bearer() }
+          const path = `/api/v1/publish/${slug}/metadata`
+          const rename = serialized({ method: 'PATCH', path, headers: json, body: '{"title":"x"}' })
+          assert.match(await exchange(rename), /^HTTP\/1.1 200 /)
+          for (const path of paths) await exchange(serialized({ path, host: hostOf(slug) }))
+        }
+      })
+    })
+  }
+})
+
+describe('to prepare 1,000 names of 500 characters for serving holds the event loop for no more than 50 ms', () => {
+  for (const [title, name] of [
+    ['in folders', 'a/'.repeat(245)],
+    ['with marks', 'e\u0301\u0323'.repeat(160)],
+    ['of marks', '\u0301\u0323'.repeat(245)],
+  ] as const) {
+    test(title, async () => {
+      const paths = Array.from({ length: 1000 }, (_, index) => `${name}${index}.html`)
+      await assertNoStall(async () => void ask(buildTable(paths), '/'))
+    })
+  }
+})
+
+/** Does the work, and the work that it answers, until one of the tries holds the loop for no longer than it may. */
+async function assertNoStall(work: () => Promise<unknown>): Promise<void> {
+  const meter = new StallMeter()
+  let limit = MAX_STALL_MS
+  let stall = 0
+  for (let round = 0; round < MAX_TRIES; round++) {
+    let more: unknown
+    const first = await meter.measure(async () => {
+      more = await work()
+    })
+    const second = typeof more === 'function' ? await meter.measure(more as () => Promise<unknown>) : 0
+    stall = Math.max(first, second)
+    if (stall <= limit) return
+    limit = Math.max(MAX_STALL_MS, 4 * calibrate())
+  }
+  assert.fail(`it held the event loop for ${Math.round(stall)} ms; the limit here is ${Math.round(limit)}`)
+}
+
+/** Publishes an archive as a new site and answers its slug; undefined when it was refused. */
+async function publish(body: Buffer, type = 'application/zip'): Promise<string | undefined> {
+  const headers = { 'content-type': type, ...bearer() }
+  const answer = await exchange(serialized({ method: 'POST', path: '/api/v1/publish', headers, body }))
+  assert.match(answer, /^HTTP\/1.1 (201|4\d\d) /)
+  return /"slug":"([^"]+)"/.exec(answer)?.[1]
+}
+
+function bearer(): Record<string, string> {
+  return { authorization: `Bearer ${key}` }
+}
+
+function serviceHost(): string {
+  return `localhost:${running.port}`
+}
+
+function hostOf(slug: string): string {
+  return `${slug}.localhost:${running.port}`
+}
+
+function serialized({
+  method = 'GET',
+  path = '/',
+  host = serviceHost(),
+  headers = {},
+  body,
+}: Request): Uint8Array {
+  const all = {
+    host,
+    connection: 'close',
+    ...headers,
+    ...(body && { 'content-length': String(Buffer.byteLength(body)) }),
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+  return Buffer.concat([
+    Buffer.from(head),
+    typeof body === 'string' ? Buffer.from(body) : (body ?? Buffer.alloc(0)),
+  ])
+}
+
+/** Sends a request on a connection of its own and answers the beginning of what comes back. */
+async function exchange(bytes: Uint8Array): Promise<string> {
+  const socket = connect(running.port, '127.0.0.1')
+  const received: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => received.length < 2 && received.push(chunk))
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  await new Promise((resolve) => socket.once('close', resolve))
+  return Buffer.concat(received).toString('latin1')
+}

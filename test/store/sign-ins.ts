@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import type { Store } from '../../server/store/store.ts'
+import type { Promises } from './contract.ts'
+import { accountRow, plain } from './rows.ts'
+
+const DAY = 86_400_000
+
+/** What a store promises of codes, sessions and the sources that sign in. */
+export function storeSignIns(promises: Promises): void {
+  const code = {
+    attempt_hash: 'one',
+    email: 'a@b.test',
+    network: 'here',
+    code_hash: 'hash',
+    attempt_tries: 0,
+    open_tries: 0,
+    expires_at: 600,
+  }
+  const tries = async ({ read }: Store) =>
+    (await read.signIns.codes('a@b.test'))
+      .map((row) => [row.attempt_hash, row.attempt_tries, row.open_tries].join(' '))
+      .sort()
+
+  promises('an address has several codes, each with its own wrong tries', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.signIns.addCode(code)
+      await tx.signIns.addCode({ ...code, attempt_hash: 'two', network: 'there' })
+      await tx.signIns.addCode({ ...code, attempt_hash: 'of another', email: 'b@b.test' })
+      await tx.signIns.countAttemptTry('one')
+      for (const email of ['a@b.test', 'a@b.test', 'b@b.test']) await tx.signIns.countOpenTry(email, 'there')
+    })
+    assert.deepEqual(await tries(store), ['one 1 0', 'two 0 2'])
+    await store.write('durable', (tx) => tx.signIns.deleteCode('one'))
+    assert.deepEqual(await tries(store), ['two 0 2'])
+    await store.write('durable', (tx) => tx.signIns.dropCodes('a@b.test'))
+    assert.deepEqual(await tries(store), [])
+    assert.equal((await store.read.signIns.codes('b@b.test')).length, 1)
+  })
+
+  promises(
+    'wrong tries in a row are counted for each source until one is right or a lock begins',
+    async (open) => {
+      const { read, write } = await open()
+      const count = (source: string) =>
+        write('soft', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
+      assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
+      await write('soft', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
+      assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
+        {
+          email: 'a@b.test',
+          source: 'x',
+          signed_in_at: null,
+          wrong_tries: 0,
+          locked_until: 5000,
+          changed_at: 100,
+        },
+      ])
+      await write('soft', (tx) => tx.signIns.clearFailures('a@b.test', ''))
+      assert.deepEqual([await count('x'), await count('')], [1, 1])
+      await write('soft', (tx) => tx.signIns.dropSources('a@b.test'))
+      assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
+    },
+  )
+
+  promises('sources that signed in are known, the newest of them only, and locks stay', async (open) => {
+    const { read, write } = await open()
+    const all = ['a', 'b', 'c', 'failing']
+    await write('soft', async (tx) => {
+      await tx.signIns.countFailure('a@b.test', 'failing', 1)
+      await tx.signIns.countFailure('a@b.test', 'c', 1)
+      await tx.signIns.lockSource('a@b.test', 'c', 5000)
+      for (const [index, source] of ['a', 'b', 'c'].entries())
+        await tx.signIns.knowSources('a@b.test', [source], { now: 10 + index, most: 2 })
+    })
+    const rows = await read.signIns.sources('a@b.test', all)
+    assert.deepEqual(rows.map((row) => [row.source, row.signed_in_at, row.locked_until].join(' ')).sort(), [
+      'b 11 ',
+      'c 12 5000',
+      'failing  ',
+    ])
+  })
+
+  promises('what is taken back from a counter does not count', async (open) => {
+    const { read, write } = await open()
+    const add = (caller: string) => write('soft', (tx) => tx.counters.add(caller, 0))
+    assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
+    await write('soft', async (tx) => {
+      await tx.counters.decrement('one', 0)
+      await tx.counters.decrement('one', 3600)
+      await tx.counters.decrement('nobody', 0)
+    })
+    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('nobody', 0)], [2, 2, 0])
+  })
+
+  promises('a session is its account until its time is over', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
+      await tx.signIns.addSession({
+        token_hash: 't',
+        account_id: 'ann',
+        created_at: 0,
+        expires_at: 1000,
+        browser: null,
+      })
+    })
+    const { session } = store.read.signIns
+    assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
+    assert.equal(await session('t', 1000), undefined)
+    assert.equal(await session('other', 0), undefined)
+  })
+
+  promises('what is over is forgotten, and nothing else', async (open) => {
+    const store = await open()
+    await store.write('durable', async (tx) => {
+      await tx.accounts.insert(accountRow('ann'))
+      for (const [name, expires_at] of [
+        ['over', 1000],
+        ['valid', 1001],
+      ] as const) {
+        await tx.signIns.addCode({ ...code, attempt_hash: name, email: name, expires_at })
+        await tx.signIns.addSession({
+          token_hash: name,
+          account_id: 'ann',
+          created_at: 0,
+          expires_at,
+          browser: null,
+        })
+        await tx.signIns.countFailure(name, '', expires_at - DAY)
+        await tx.signIns.lockSource(name, '', expires_at)
+        await tx.counters.add(name, expires_at)
+      }
+      await tx.signIns.countFailure('of today', '', 1001 - DAY)
+      await tx.signIns.knowSources('known', ['x'], { now: 1001 - 180 * DAY, most: 1 })
+      await tx.signIns.knowSources('known long ago', ['x'], { now: 1000 - 180 * DAY, most: 1 })
+    })
+    await store.write('durable', async (tx) => {
+      assert.equal(await tx.signIns.deleteExpired(1000), 2)
+      assert.equal(await tx.counters.deleteBefore(1001), 1)
+    })
+    assert.deepEqual(await whatIsLeft(store), ['valid code', 'valid session', 'valid lock', 'valid counter'])
+    const { sources } = store.read.signIns
+    assert.equal((await sources('of today', [''])).length, 1)
+    assert.equal((await sources('known', ['x'])).length, 1)
+    assert.equal((await sources('known long ago', ['x'])).length, 0)
+  })
+}
+
+async function whatIsLeft({ read }: Store): Promise<string[]> {
+  const left: string[] = []
+  for (const name of ['over', 'valid']) {
+    if ((await read.signIns.codes(name)).length > 0) left.push(`${name} code`)
+    if (await read.signIns.session(name, 0)) left.push(`${name} session`)
+    if ((await read.signIns.sources(name, [''])).length > 0) left.push(`${name} lock`)
+    if (await read.counters.value(name, name === 'over' ? 1000 : 1001)) left.push(`${name} counter`)
+  }
+  return left
+}
