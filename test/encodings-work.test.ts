@@ -251,6 +251,26 @@ test('a file that cannot be encoded keeps none of the others back, and is given 
   )
 })
 
+test('versions whose files are all lost are given up after three attempts, also when several wait for their turns', async (t) => {
+  const house = await rooms(t)
+  const slugs = ['a-site', 'other-site']
+  for (const slug of slugs) {
+    const files = [1, 2, 3].map((number) => ({
+      path: `${number}.html`,
+      content: compressibleText(`${slug} ${number}`, 200_000),
+    }))
+    await house.version(files, { id: `version of ${slug}` }, slug)
+    for (const { content } of files) await house.blobs.remove(hashOf(content))
+  }
+  const encodings = house.encodings()
+  for (const done of [false, false, true]) {
+    for (const slug of slugs) encodings.enqueue(slug, `version of ${slug}`)
+    await encodings.onIdle()
+    for (const slug of slugs) assert.equal(await house.isDone(`version of ${slug}`), done)
+  }
+  assert.equal(house.logged.length, 2 * 3 * 3)
+})
+
 test('an encoding process that is killed over a file costs only another try', async (t) => {
   const house = await rooms(t)
   const files = [1, 2].map((name) => ({

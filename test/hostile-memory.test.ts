@@ -13,6 +13,9 @@ import { ServerProcess } from './faults/server-process.ts'
 
 const MIB = 2 ** 20
 
+/** The state of an open connection in /proc/net/tcp. */
+const ESTABLISHED = '01'
+
 /** The limit of V8's heap, in MiB. */
 const HEAP_MIB = 256
 
@@ -30,7 +33,7 @@ interface Victim {
 
 interface Attack {
   sentence: string
-  /** Sends everything and resolves to what holds it open: the connections are closed when memory was measured. */
+  /** Sends everything and resolves to the connections, which stay open until memory was measured. */
   run(victim: Victim): Promise<Disposable[]>
 }
 
@@ -157,14 +160,25 @@ function residentMib(): number {
   return Number(kib) / 1024
 }
 
-/** Bytes that were sent over a port's connections and that the process behind it has not read. */
+/** Bytes that clients sent to a port and that the process behind it has not read. */
 function queuedBytes(port: number): number {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
-  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n')
-  const queues = rows.flatMap((row) => {
-    const [, local, remote, state, sizes] = row.trim().split(/\s+/)
-    const isOpen = state === '01' && [local, remote].some((end) => end!.endsWith(`:${hexPort}`))
-    return isOpen ? sizes!.split(':').map((size) => Number.parseInt(size, 16)) : []
-  })
-  return queues.reduce((sum, size) => sum + size, 0)
+  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  let sum = 0
+  for (const row of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1, -1)) {
+    const [, local, remote, state, sizes] = row.trim().split(/\s+/) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ]
+    if (state !== ESTABLISHED) continue
+    const [unacknowledged, unread] = sizes.split(':').map((size) => Number.parseInt(size, 16)) as [
+      number,
+      number,
+    ]
+    if (local.endsWith(end)) sum += unread
+    if (remote.endsWith(end)) sum += unacknowledged
+  }
+  return sum
 }

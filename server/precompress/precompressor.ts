@@ -25,7 +25,7 @@ type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'>
 /** A version in progress. */
 interface PrecompressionJob {
   version: VersionRow
-  /** Hashes of completed files. */
+  /** Hashes of files that are encoded or given up. */
   attempted: Set<string>
   /** Rows to be recorded. */
   rows: EncodingRow[]
@@ -134,9 +134,11 @@ export class Precompressor implements AsyncDisposable {
     const { read } = store
     const version = await read.versions.byId(versionId)
     if (version?.state !== 'ready' || version.encoded === 1) return undefined
-    const attempted = new Set((await read.encodings.ofSite(slug)).map((row) => row.hash))
+    const candidates = findCandidates(version)
+    const givenUp = candidates.filter((file) => this.#hasFailedTooOften(file))
+    const attempted = new Set([...(await read.encodings.ofSite(slug)), ...givenUp].map(({ hash }) => hash))
     const failed = this.#failedFiles.get(versionId)
-    const untried = findCandidates(version).filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
+    const untried = candidates.filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
     if (untried.length > 0) await blobs.assertSpace()
     if (untried.length > 0 && !(await this.#acquireLease(versionId))) return undefined
     const work: PrecompressionJob = { version, attempted, rows: [], isDone: false, bytes: 0 }
@@ -163,7 +165,7 @@ export class Precompressor implements AsyncDisposable {
         return
       }
       work.bytes += file.size
-      const row = this.#hasFailedTooOften(file) ? undefined : await this.#encodeFile(file)
+      const row = await this.#encodeFile(file)
       if (row) work.rows.push(row)
       if (row || this.#hasFailedTooOften(file)) work.attempted.add(file.hash)
       else this.#skipFrom(work.version.id, file)

@@ -297,12 +297,13 @@ describe('the settings of a site', inBrowser, () => {
   test('cost two requests of the hour to be opened', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const { page, open } = await settingsOf(owner)
-    const asked: string[] = []
+    await page.getByText('The & bakery').waitFor()
+    const requests: string[] = []
     page.on('request', (request) => {
-      if (request.url().includes('/api/')) asked.push(request.method())
+      if (request.url().includes('/api/')) requests.push(request.method())
     })
     await open()
     await page.getByText('The & bakery').waitFor()
-    assert.deepEqual(asked, ['GET', 'GET'])
+    assert.deepEqual(requests, ['GET', 'GET'])
   })
 })
