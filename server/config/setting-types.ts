@@ -46,12 +46,13 @@ function optionalText(name: string, means: string, read: (given: string) => stri
   return { name, fallback: '', means, read }
 }
 
-/** A setting that is undefined by default. */
+/** A setting that is undefined by default, and when its value is `without`. */
 export function optional<T>(
   { fallback: _, ...setting }: Setting<T>,
   without: string,
 ): Setting<T | undefined> {
-  return { ...setting, fallback: undefined, without }
+  const read = (given: string) => (given === without ? undefined : setting.read(given))
+  return { ...setting, read, fallback: undefined, without }
 }
 
 /**

@@ -149,6 +149,11 @@ test('several doors may each take a free port', () => {
   readConfig({ SLIPWAY_PORT: '0', SLIPWAY_HTTPS_PORT: '0', SLIPWAY_INTERNAL_PORT: '0' })
 })
 
+test('a port that is off by default can be set to off', () => {
+  const { httpsPort, internalPort } = readConfig({ SLIPWAY_HTTPS_PORT: 'off', SLIPWAY_INTERNAL_PORT: 'off' })
+  assert.deepEqual([httpsPort, internalPort], [undefined, undefined])
+})
+
 test('values at the edge of what is allowed are taken, and an empty one is none', () => {
   const edges: [string, string, (config: Config) => unknown][] = [
     ['PORT', '0', (config) => config.port === 0],
