@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { join } from 'node:path'
-import type { CreateResponse } from '../client/wire.ts'
+import type { CreateResponse } from '../protocol/api/publish.ts'
 import { figure, type Measurement } from './figures.ts'
 import { readMemory, scratchFolder, startServer } from './server-process.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
-import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../client/wire.ts'
+import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../protocol/api/publish.ts'
 
 /** The files of a site: path to bytes. */
 export type Content = Map<string, Buffer>

@@ -15,7 +15,7 @@ import { Unprepared } from './unprepared.mjs'
 const parts = [
   {
     name: 'client',
-    from: ['tsconfig.json', 'client'],
+    from: ['tsconfig.json', 'client', 'protocol'],
     // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
       join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
@@ -24,7 +24,7 @@ const parts = [
   },
   {
     name: 'dashboard',
-    from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard'],
+    from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard', 'protocol'],
     make: (folder) => [
       join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
       ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],

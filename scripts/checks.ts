@@ -31,7 +31,7 @@ if (stop.signal.aborted) report.failed('all checks', `stopped by ${stop.signal.r
 process.exitCode = report.end() ? 0 : 1
 
 function testFiles(): string[] {
-  const found = globSync('{client,server,dashboard,test,bench,scripts}/**/*.test.ts', {
+  const found = globSync('{client,dashboard,protocol,server,test,bench,scripts}/**/*.test.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })

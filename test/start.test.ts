@@ -141,13 +141,13 @@ async function freshClone() {
     'package-lock.json': lock('1.0.0'),
     'tsconfig.json': '{}',
     'client/tsconfig.build.json': '{}',
-    'client/wire.ts': 'export type One = 1',
+    'protocol/format.ts': 'export type One = 1',
     'server/main.ts': SERVICE,
     'npm.mjs': NPM,
     'builder.cjs': BUILDER,
     'dashboard/main.tsx': 'export const page = 1',
   }
-  for (const name of ['client', 'dashboard']) await mkdir(join(folder, name))
+  for (const name of ['client', 'dashboard', 'protocol']) await mkdir(join(folder, name))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,

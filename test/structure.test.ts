@@ -39,6 +39,10 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
     sentence: 'client/ and dashboard/ import nothing from server/',
     isBroken: ({ from, to }) => /^(client|dashboard)\//.test(from) && /^(server\/|slipway-server)/.test(to),
   },
+  {
+    sentence: 'protocol/ imports nothing but itself',
+    isBroken: ({ from, to }) => from.startsWith('protocol/') && !to.startsWith('protocol/'),
+  },
 ]
 
 const MAX_FUNCTION_LINES = 60
@@ -93,6 +97,8 @@ test('an import that breaks a rule is reported', () => {
       'client/ and dashboard/ import nothing from server/',
     ],
     ['dashboard/main.ts', '../server/sites/site.ts', 'client/ and dashboard/ import nothing from server/'],
+    ['protocol/format.ts', '../client/sdk/slipway.ts', 'protocol/ imports nothing but itself'],
+    ['protocol/format.ts', 'node:util', 'protocol/ imports nothing but itself'],
   ] as const
   for (const [path, specifier, sentence] of broken) {
     for (const text of [
@@ -147,7 +153,7 @@ test('ls server shows at most 25 entries', () => {
 
 test('the files that docs/architecture.md names exist', () => {
   const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
-  const paths = [...text.matchAll(/`((?:server|client|dashboard|test)\/[\w./-]+\.\w+)`/g)].map(
+  const paths = [...text.matchAll(/`((?:server|client|dashboard|protocol|test)\/[\w./-]+\.\w+)`/g)].map(
     ([, path]) => path!,
   )
   assert.ok(paths.length > 20)
@@ -199,14 +205,14 @@ test('README begins with the two commands', () => {
 })
 
 function sources(): { path: string; text: string }[] {
-  return globSync('{bench,client,dashboard,scripts,server,test}/**/*.{ts,tsx,js,mjs}', {
+  return globSync('{bench,client,dashboard,protocol,scripts,server,test}/**/*.{ts,tsx,js,mjs}', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   }).map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
 function productSources(): { path: string; text: string }[] {
-  return sources().filter(({ path }) => /^(client|dashboard|server)\//.test(path))
+  return sources().filter(({ path }) => /^(client|dashboard|protocol|server)\//.test(path))
 }
 
 function importsOf(path: string, text: string): Import[] {

@@ -3,7 +3,7 @@ import module, { createRequire } from 'node:module'
 
 // Newer than Node 18: with a warm cache nothing is compiled again.
 module.enableCompileCache?.()
-const { main } = await import('../dist/cli/main.js')
+const { main } = await import('../dist/client/cli/main.js')
 
 const { version } = createRequire(import.meta.url)('../package.json')
 const { argv, env, stdin, stdout, stderr } = process

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import type { PublishOptions, PublishResult, StagedVersion } from '../sdk/publish.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import type { SiteMetadata } from '../wire.ts'
 import { loginCommand } from './account.ts'
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'

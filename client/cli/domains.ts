@@ -1,6 +1,6 @@
+import type { DomainRecord } from '../../protocol/api/domains.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import type { DomainRecord } from '../wire.ts'
-import { stripControlChars } from '../words.ts'
 import { accountClient, resolveServer } from './account.ts'
 import {
   type Command,

@@ -1,5 +1,5 @@
+import { formatDuration, formatUtc, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
-import { formatDuration, formatUtc, stripControlChars } from '../words.ts'
 import type { CommandContext } from './command.ts'
 import { CliError } from './trouble.ts'
 

@@ -1,4 +1,4 @@
-import { formatTable as columns } from '../words.ts'
+import { formatTable as columns } from '../../protocol/format.ts'
 import type { Command, CommandOption } from './command.ts'
 
 interface CommandTable {

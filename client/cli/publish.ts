@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { parse, resolve } from 'node:path'
+import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import type { SiteMetadata } from '../wire.ts'
-import { stripControlChars } from '../words.ts'
 import { loginCommand, resolveKey } from './account.ts'
 import {
   type Command,

@@ -1,4 +1,4 @@
-import type { FinalizeResponse, PublishWarning } from '../wire.ts'
+import type { FinalizeResponse, PublishWarning } from '../../protocol/api/publish.ts'
 import {
   formatBytes,
   formatDuration,
@@ -6,7 +6,7 @@ import {
   formatUtc,
   pluralize,
   stripControlChars,
-} from '../words.ts'
+} from '../../protocol/format.ts'
 import type { CommandContext, OptionValues } from './command.ts'
 import type { PublishObserver, PublishOutcome, PublishPlan } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'

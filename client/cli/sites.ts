@@ -1,5 +1,5 @@
-import type { SiteSummary } from '../wire.ts'
-import { formatBytes, formatNumber, formatTable, formatUtc } from '../words.ts'
+import type { SiteSummary } from '../../protocol/api/sites.ts'
+import { formatBytes, formatNumber, formatTable, formatUtc } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION } from './command.ts'
 

@@ -1,5 +1,5 @@
-import type { VersionSummary } from '../wire.ts'
-import { formatBytes, formatNumber, formatTable, formatUtc } from '../words.ts'
+import type { VersionSummary } from '../../protocol/api/sites.ts'
+import { formatBytes, formatNumber, formatTable, formatUtc } from '../../protocol/format.ts'
 import { chooseSite, ownerClient } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
 

@@ -1,4 +1,4 @@
-import type { BatchReceipt, BatchTarget } from '../wire.ts'
+import type { BatchReceipt, BatchTarget } from '../../protocol/api/publish.ts'
 import { concat, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
 import type { Bytes } from './transport.ts'
 import {

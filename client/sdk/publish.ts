@@ -9,7 +9,7 @@ import type {
   SiteMetadata,
   UpdateResponse,
   UploadPlan,
-} from '../wire.ts'
+} from '../../protocol/api/publish.ts'
 import { groupIntoBatches, type PutBatch, uploadBatch } from './bundle.ts'
 import { type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'

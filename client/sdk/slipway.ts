@@ -1,39 +1,40 @@
 import type {
-  ArchiveResponse,
-  BatchReceipt,
-  BatchTarget,
-  ClaimPreview,
-  ClaimResponse,
-  CreateResponse,
   DeleteAccountResponse,
-  DeleteDomainResponse,
-  DeleteResponse,
-  DeleteVersionResponse,
-  DomainList,
-  DomainRecord,
-  DuplicateResponse,
-  FinalizeRequest,
-  FinalizeResponse,
   Me,
-  MetadataRequest,
   NewKeyResponse,
-  PublishRequest,
   RequestCodeResponse,
   SessionList,
   SessionResponse,
   SessionsEndedResponse,
-  SiteDetails,
-  SiteList,
-  SiteSummary,
+  VerifyCodeResponse,
+} from '../../protocol/api/account.ts'
+import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import type {
+  ArchiveResponse,
+  BatchReceipt,
+  BatchTarget,
+  CreateResponse,
+  FinalizeRequest,
+  FinalizeResponse,
+  PublishRequest,
   UpdateResponse,
   UploadReceipt,
   UploadTarget,
-  VerifyCodeResponse,
+} from '../../protocol/api/publish.ts'
+import type {
+  ClaimPreview,
+  ClaimResponse,
+  DeleteResponse,
+  DeleteVersionResponse,
+  DuplicateResponse,
+  MetadataRequest,
+  SiteDetails,
+  SiteList,
+  SiteSummary,
   VersionDetails,
   VersionList,
-  VisitRange,
-  Visits,
-} from '../wire.ts'
+} from '../../protocol/api/sites.ts'
+import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { readBytes, readJson, sendRequest } from './answer.ts'
 import { parseRecords } from './events.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
@@ -47,7 +48,12 @@ import {
 } from './transport.ts'
 import type { UploadOptions } from './upload.ts'
 
-export type * from '../wire.ts'
+export type * from '../../protocol/api/account.ts'
+export type * from '../../protocol/api/domains.ts'
+export type * from '../../protocol/api/errors.ts'
+export type * from '../../protocol/api/publish.ts'
+export type * from '../../protocol/api/sites.ts'
+export type * from '../../protocol/api/visits.ts'
 export type {
   PublishOptions,
   PublishResult as Published,

@@ -1,4 +1,4 @@
-import type { BatchTarget, UpdateResponse, UploadPlan, UploadTarget } from '../wire.ts'
+import type { BatchTarget, UpdateResponse, UploadPlan, UploadTarget } from '../../protocol/api/publish.ts'
 
 /** A target this close to its expiry is renewed first, in milliseconds. */
 const REFRESH_MARGIN_MS = 30_000

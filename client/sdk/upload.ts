@@ -1,4 +1,4 @@
-import type { UploadReceipt, UploadTarget } from '../wire.ts'
+import type { UploadReceipt, UploadTarget } from '../../protocol/api/publish.ts'
 import { isSlipwayError, SlipwayError } from './slipway-error.ts'
 import type { Bytes } from './transport.ts'
 

@@ -1,5 +1,5 @@
-import type { Me } from '../../client/wire.ts'
-import { formatBytes, formatLimit, formatNumber, pluralize } from '../../client/words.ts'
+import type { Me } from '../../protocol/api/account.ts'
+import { formatBytes, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { rateLimit } from '../api/standing.ts'
 import { useSignal } from '../api/use-kept.ts'
 import { formatClock } from '../app/time-words.ts'

@@ -1,4 +1,4 @@
-import type { PageSettings } from '../../client/wire/page-settings.ts'
+import type { PageSettings } from '../../protocol/api/page-settings.ts'
 
 /** The settings that the server embeds into the page's head. */
 export const settings: PageSettings = JSON.parse(

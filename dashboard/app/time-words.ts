@@ -1,4 +1,4 @@
-import { pluralize } from '../../client/words.ts'
+import { pluralize } from '../../protocol/format.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { ClaimOffer } from '../../client/wire.ts'
-import { formatBytes, pluralize } from '../../client/words.ts'
+import type { ClaimOffer } from '../../protocol/api/sites.ts'
+import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { Action } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-kept.ts'

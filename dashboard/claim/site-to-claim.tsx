@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ClaimPreview } from '../../client/wire.ts'
+import type { ClaimPreview } from '../../protocol/api/sites.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/failing.ts'
 import { slipway } from '../api/slipway.ts'

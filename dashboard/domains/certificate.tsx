@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { formatDay, formatMoment } from '../app/time-words.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'

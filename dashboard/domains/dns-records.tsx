@@ -1,4 +1,4 @@
-import type { DomainDnsRecord, DomainRecord } from '../../client/wire.ts'
+import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.ts'
 import { CopyLine } from '../kit/copy.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import {

@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Action } from '../api/action.ts'
 import { formatClock } from '../app/time-words.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'

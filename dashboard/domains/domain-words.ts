@@ -1,4 +1,4 @@
-import type { DomainDnsRecord, DomainRecord } from '../../client/wire.ts'
+import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.ts'
 import { settings } from '../api/settings.ts'
 
 /** The state of a required DNS record. */

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { DomainList, DomainRecord } from '../../client/wire.ts'
+import type { DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { markNavigated } from '../app/arrival.ts'

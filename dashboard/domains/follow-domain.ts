@@ -1,5 +1,5 @@
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { type DisplayError, toDisplayError } from '../api/failing.ts'
 import { slipway } from '../api/slipway.ts'
 

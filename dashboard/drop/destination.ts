@@ -1,4 +1,4 @@
-import type { PublishLimits } from '../../client/wire/page-settings.ts'
+import type { PublishLimits } from '../../protocol/api/page-settings.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'

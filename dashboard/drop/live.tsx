@@ -1,4 +1,4 @@
-import { pluralize, stripControlChars } from '../../client/words.ts'
+import { pluralize, stripControlChars } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-kept.ts'
 import { versionAddress } from '../app/version-address.ts'

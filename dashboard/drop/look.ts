@@ -1,7 +1,7 @@
-import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../client/folder/first-page.ts'
-import { caseCollisions, fileError, manifestErrors } from '../../client/folder/limits.ts'
-import type { PublishLimits } from '../../client/wire/page-settings.ts'
-import { formatBytes } from '../../client/words.ts'
+import type { PublishLimits } from '../../protocol/api/page-settings.ts'
+import { formatBytes } from '../../protocol/format.ts'
+import { caseCollisions, fileError, manifestErrors } from '../../protocol/manifest/folder-errors.ts'
+import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../protocol/manifest/root-document.ts'
 import type { CollectedFile, CollectedFiles } from './gather.ts'
 
 /** The findings of a drop before it is published. */

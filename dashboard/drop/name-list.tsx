@@ -1,4 +1,4 @@
-import { pluralize, stripControlChars } from '../../client/words.ts'
+import { pluralize, stripControlChars } from '../../protocol/format.ts'
 
 /** Names shown before the rest is collapsed. */
 const MAX_VISIBLE_NAMES = 3

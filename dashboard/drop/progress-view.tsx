@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration, formatNumber, pluralize } from '../../client/words.ts'
+import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Bar } from '../kit/panel.tsx'

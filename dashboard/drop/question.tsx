@@ -1,4 +1,4 @@
-import { formatBytes, pluralize, stripControlChars } from '../../client/words.ts'
+import { formatBytes, pluralize, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { FocusedHeading } from './heading.tsx'

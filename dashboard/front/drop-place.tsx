@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { formatDuration, formatLimit, pluralize } from '../../client/words.ts'
+import { formatDuration, formatLimit, pluralize } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-kept.ts'

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../client/words.ts'
+import { formatDuration } from '../../protocol/format.ts'
 import { settings } from '../api/settings.ts'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Panel } from '../kit/panel.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { pluralize } from '../../client/words.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'

@@ -1,4 +1,5 @@
-import type { FileEntry, SiteDetails } from '../../client/wire.ts'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { versionAddress } from '../app/version-address.ts'
 
 /** Larger images are not loaded as thumbnails, in bytes. */

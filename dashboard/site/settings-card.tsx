@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { FileEntry, SiteDetails } from '../../client/wire.ts'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { Icon } from '../kit/icon.tsx'
 import type { DocumentMetadata } from './own-words.ts'
 import { findPictures, ownerPictureUrl, pictureUrl } from './picture-address.ts'

@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../client/wire.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

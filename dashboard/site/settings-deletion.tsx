@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails } from '../../client/wire.ts'
-import { pluralize } from '../../client/words.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../client/wire.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
 
 export interface SettingsProps {
   site: SiteDetails

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { formatNumber } from '../../client/words.ts'
+import { formatNumber } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

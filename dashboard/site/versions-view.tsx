@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import type { SiteDetails, VersionList, VersionSummary } from '../../client/wire.ts'
+import type { SiteDetails, VersionList, VersionSummary } from '../../protocol/api/sites.ts'
 import { toDisplayError } from '../api/failing.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'

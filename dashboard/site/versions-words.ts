@@ -1,5 +1,5 @@
-import type { PublishedWith, VersionSummary } from '../../client/wire.ts'
-import { pluralize } from '../../client/words.ts'
+import type { PublishedWith, VersionSummary } from '../../protocol/api/sites.ts'
+import { pluralize } from '../../protocol/format.ts'
 
 const PUBLISHED_WITH_LABELS: Record<PublishedWith, string> = {
   key: 'with an API key',

@@ -1,5 +1,5 @@
-import type { SiteSummary } from '../../client/wire.ts'
-import { formatBytes, pluralize } from '../../client/words.ts'
+import type { SiteSummary } from '../../protocol/api/sites.ts'
+import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Badge } from '../kit/panel.tsx'

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteList } from '../../client/wire.ts'
-import { pluralize } from '../../client/words.ts'
+import type { SiteList } from '../../protocol/api/sites.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteKind, SiteSummary } from '../../client/wire.ts'
+import type { SiteKind, SiteSummary } from '../../protocol/api/sites.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
 
 const ICONS: Record<SiteKind, IconName> = {

@@ -1,4 +1,4 @@
-import type { Visits } from '../../client/wire/visits.ts'
+import type { Visits } from '../../protocol/api/visits.ts'
 
 type Interval = Visits['interval']
 

@@ -1,5 +1,5 @@
-import type { VisitNumbers } from '../../client/wire/visits.ts'
-import { formatBytes, formatNumber } from '../../client/words.ts'
+import type { VisitNumbers } from '../../protocol/api/visits.ts'
+import { formatBytes, formatNumber } from '../../protocol/format.ts'
 
 interface Measure {
   of: keyof VisitNumbers

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { Visits } from '../../client/wire/visits.ts'
+import type { Visits } from '../../protocol/api/visits.ts'
 import { shortLabel } from './interval-words.ts'
 
 interface PlotProps {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { VisitCount } from '../../client/wire/visits.ts'
-import { formatNumber, stripControlChars } from '../../client/words.ts'
+import type { VisitCount } from '../../protocol/api/visits.ts'
+import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Visits } from '../../client/wire/visits.ts'
+import type { Visits } from '../../protocol/api/visits.ts'
 import { longLabel } from './interval-words.ts'
 import { MEASURES } from './measures.ts'
 import { VisitsPlot } from './visits-plot.tsx'

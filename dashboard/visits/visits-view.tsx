@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { VisitRange, Visits } from '../../client/wire/visits.ts'
+import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'

@@ -6,7 +6,7 @@ import type {
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
-} from '../../client/wire.ts'
+} from '../../protocol/api/account.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -1,4 +1,4 @@
-import type { PublishedWith } from '../../client/wire.ts'
+import type { PublishedWith } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { AccountRow, SiteRow } from '../store/schema.ts'

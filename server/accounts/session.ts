@@ -1,4 +1,4 @@
-import type { SessionList, SessionsEndedResponse } from '../../client/wire.ts'
+import type { SessionList, SessionsEndedResponse } from '../../protocol/api/account.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'

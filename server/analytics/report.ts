@@ -1,4 +1,4 @@
-import type { VisitNumbers, VisitRange, Visits as Wire } from '../../client/wire/visits.ts'
+import type { VisitNumbers, VisitRange, Visits as Wire } from '../../protocol/api/visits.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import { toIso } from '../lib/time.ts'
 import type { VisitCounts } from '../store/queries/visits.ts'

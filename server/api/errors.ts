@@ -1,12 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
-import {
-  ApiError,
-  errorBody,
-  type FieldError,
-  STATUS,
-  toStorageError,
-  validationError,
-} from '../lib/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.ts'
+import { ApiError, errorBody, STATUS, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { linger } from './linger.ts'
 

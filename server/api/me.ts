@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { Me } from '../../client/wire.ts'
+import type { Me } from '../../protocol/api/account.ts'
 import { sessionId } from '../accounts/session.ts'
 import { MAX_DOMAINS } from '../domains/domain.ts'
 import { toIso } from '../lib/time.ts'

@@ -1,4 +1,4 @@
-import { MAX_FILES } from '../sites/manifest.ts'
+import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_TITLE_LENGTH, TTL_SECONDS } from '../sites/site-metadata.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget } from './schemas/bundles.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { MetadataRequest } from '../../client/wire.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 

@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { VisitRange } from '../../client/wire.ts'
+import type { VisitRange } from '../../protocol/api/visits.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { readSlug } from './sites.ts'

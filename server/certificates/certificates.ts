@@ -1,4 +1,4 @@
-import type { DomainCertificate } from '../../client/wire.ts'
+import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/queries/certificates.ts'

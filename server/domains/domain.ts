@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../client/wire.ts'
+import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { AccountRow, DomainRow } from '../store/schema.ts'

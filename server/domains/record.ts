@@ -1,4 +1,4 @@
-import type { DomainCertificate, DomainRecord } from '../../client/wire.ts'
+import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.ts'
 import { formatUtc, toIso, toIsoOrNull } from '../lib/time.ts'
 import type { DomainRow } from '../store/schema.ts'
 import type { DnsFindings } from './dns-check.ts'

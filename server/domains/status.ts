@@ -1,4 +1,4 @@
-import type { DomainCertificate } from '../../client/wire.ts'
+import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import type { DomainRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { RESERVATION_MS } from './schedule.ts'

@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'

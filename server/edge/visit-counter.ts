@@ -1,3 +1,4 @@
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import {
   BUFFER_LIMITS,
   type NamedCount,
@@ -8,7 +9,6 @@ import {
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import { hostName } from '../lib/host-name.ts'
-import { normalizeNfc } from '../lib/unicode.ts'
 import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeRequest } from './request.ts'
 import { canonicalize } from './resolve/paths.ts'

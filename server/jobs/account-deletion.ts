@@ -1,4 +1,4 @@
-import type { DeleteAccountResponse } from '../../client/wire.ts'
+import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { accountKey } from '../accounts/rate-limits.ts'
 import type { Blobs } from '../blobs/blobs.ts'

@@ -1,12 +1,6 @@
-import type { ErrorBody, ErrorCode } from '../../client/wire.ts'
+import type { ErrorBody, ErrorCode, FieldError } from '../../protocol/api/errors.ts'
 
 export type { ErrorCode as FailureCode }
-
-/** A violation of a rule: the field and a message. */
-export interface FieldError {
-  field: string
-  message: string
-}
 
 interface ApiErrorOptions {
   /** Becomes `details` of the response (contract, "Everywhere"). */

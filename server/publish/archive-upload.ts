@@ -1,17 +1,22 @@
 import type { Readable } from 'node:stream'
-import { mediaType } from '../../client/sdk/media-type.ts'
-import type { ArchiveResponse, FinalizeResponse, PublishRequest, SiteMetadata } from '../../client/wire.ts'
-import type { Caller } from '../accounts/authorization.ts'
-import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
-import { validationError } from '../lib/errors.ts'
-import { newId } from '../lib/tokens.ts'
+import type {
+  ArchiveResponse,
+  FinalizeResponse,
+  PublishRequest,
+  SiteMetadata,
+} from '../../protocol/api/publish.ts'
 import {
   type FileLimits,
   MAX_PATH_LENGTH,
   type StoredFile,
   sumSizes,
   validateManifest,
-} from '../sites/manifest.ts'
+} from '../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+import type { Caller } from '../accounts/authorization.ts'
+import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { validationError } from '../lib/errors.ts'
+import { newId } from '../lib/tokens.ts'
 import { validateMetadata } from '../sites/site-metadata.ts'
 import type { Store } from '../store/store.ts'
 import { type ArchiveKind, readArchive, type SkippedFile } from './archive/archive.ts'

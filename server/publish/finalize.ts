@@ -1,4 +1,5 @@
-import type { FinalizeRequest, FinalizeResponse } from '../../client/wire.ts'
+import type { FinalizeRequest, FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import {
   type Caller,
   requireAccount,
@@ -10,7 +11,6 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
-import type { StoredFile } from '../sites/manifest.ts'
 import {
   type IndexRenderer,
   type PendingRender,

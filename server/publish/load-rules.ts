@@ -1,9 +1,9 @@
-import type { PublishWarning } from '../../client/wire.ts'
+import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { readOrThrow } from '../blobs/read-or-throw.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
-import type { StoredFile } from '../sites/manifest.ts'
 
 /**
  * Reads `_redirects` and `_headers` at the root of a version (contract, "Serving" 2). Their content never

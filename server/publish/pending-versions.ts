@@ -1,5 +1,5 @@
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { StoredFile } from '../sites/manifest.ts'
 import type { ArrivalRow } from '../store/schema.ts'
 import type { Queries, Store } from '../store/store.ts'
 

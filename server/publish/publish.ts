@@ -6,7 +6,7 @@ import type {
   UpdateResponse,
   UploadPlan,
   UploadReceipt,
-} from '../../client/wire.ts'
+} from '../../protocol/api/publish.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -1,4 +1,4 @@
-import type { BatchTarget, UploadTarget } from '../../client/wire.ts'
+import type { BatchTarget, UploadTarget } from '../../protocol/api/publish.ts'
 import { ApiError } from '../lib/errors.ts'
 import { isId, Signer } from '../lib/tokens.ts'
 import { isSlug } from '../sites/slug.ts'

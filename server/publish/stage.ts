@@ -1,4 +1,11 @@
-import type { AnonymousExtras, FileEntry, PublishRequest, SiteMetadata } from '../../client/wire.ts'
+import type { FieldError } from '../../protocol/api/errors.ts'
+import type { AnonymousExtras, FileEntry, PublishRequest, SiteMetadata } from '../../protocol/api/publish.ts'
+import {
+  type FileLimits,
+  type StoredFile,
+  sumSizes,
+  validateManifest,
+} from '../../protocol/manifest/manifest.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
@@ -6,10 +13,9 @@ import {
   requireClaimToken,
   requireOwner,
 } from '../accounts/authorization.ts'
-import { type FieldError, siteNotFound, validationError } from '../lib/errors.ts'
+import { siteNotFound, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
-import { type FileLimits, type StoredFile, sumSizes, validateManifest } from '../sites/manifest.ts'
 import { deleteSite } from '../sites/site.ts'
 import { hasImage, notAnImageError, validateMetadata } from '../sites/site-metadata.ts'
 import { newSlug } from '../sites/slug.ts'

@@ -1,10 +1,15 @@
 import type { Readable } from 'node:stream'
-import type { BatchReceipt, UploadReceipt } from '../../client/wire.ts'
+import type { BatchReceipt, UploadReceipt } from '../../protocol/api/publish.ts'
+import {
+  MAX_FILES,
+  MAX_PATH_LENGTH,
+  type StoredFile,
+  sanitizePath,
+} from '../../protocol/manifest/manifest.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { requireNotExpired } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import { normalizeNfc } from '../lib/unicode.ts'
-import { MAX_FILES, MAX_PATH_LENGTH, type StoredFile, sanitizePath } from '../sites/manifest.ts'
 import type { Store } from '../store/store.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'

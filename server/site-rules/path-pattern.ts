@@ -1,4 +1,4 @@
-import { normalizeNfc } from '../lib/unicode.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 
 /** Characters that are not encoded in a canonical path: RFC 3986, 3.3. */
 const PLAIN = /^[\w\-.~!$&'()*+,;=:@/]*$/

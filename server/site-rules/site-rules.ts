@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../client/wire.ts'
+import type { PublishWarning } from '../../protocol/api/publish.ts'
 import { type HeaderRule, headerSteps } from './parse/header-rule.ts'
 import { redirectSteps } from './parse/redirects-file.ts'
 import { runAtOnce } from './parse/slices.ts'

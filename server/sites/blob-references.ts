@@ -1,5 +1,5 @@
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { WriteTransaction } from '../store/store.ts'
-import type { StoredFile } from './manifest.ts'
 import type { RenderedIndex } from './page-metadata/rendered-document.ts'
 
 /**

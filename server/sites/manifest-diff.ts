@@ -1,4 +1,4 @@
-import type { StoredFile } from './manifest.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 
 /** The differences between a version and an earlier one. */
 export interface ManifestDiff {

@@ -1,5 +1,6 @@
-import type { FileEntry, MetadataRequest, SiteMetadata } from '../../client/wire.ts'
-import type { FieldError } from '../lib/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.ts'
+import type { FileEntry, SiteMetadata } from '../../protocol/api/publish.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import type { SiteRow } from '../store/schema.ts'
 
 export const MAX_TITLE_LENGTH = 200

@@ -1,5 +1,5 @@
-import type { SiteKind } from '../../client/wire.ts'
-import type { StoredFile } from './manifest.ts'
+import type { SiteKind } from '../../protocol/api/sites.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 
 /** What lists of sites show of a version. */
 export interface SitePreview {

@@ -7,7 +7,8 @@ import type {
   SiteDetails,
   SiteList,
   SiteSummary,
-} from '../../client/wire.ts'
+} from '../../protocol/api/sites.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
@@ -27,7 +28,6 @@ import type { VersionSummaryRow } from '../store/queries/versions.ts'
 import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
-import type { StoredFile } from './manifest.ts'
 import { type IndexRenderer, retryOnConflict } from './page-metadata/document-renderer.ts'
 import { hashPassword } from './password.ts'
 import { hasImage, metadataColumns, notAnImageError } from './site-metadata.ts'

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
 import type {
   DeleteVersionResponse,
-  FinalizeResponse,
-  SiteMetadata,
   VersionDetails,
   VersionList,
   VersionSummary,
-} from '../../client/wire.ts'
+} from '../../protocol/api/sites.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -17,7 +17,6 @@ import type { VersionSummaryRow } from '../store/queries/versions.ts'
 import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
-import type { StoredFile } from './manifest.ts'
 import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
 import { type IndexRenderer, retryOnConflict } from './page-metadata/document-renderer.ts'
 import { effectiveMetadata } from './page-metadata/rendered-document.ts'

@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../client/wire.ts'
+import type { PublishWarning } from '../../protocol/api/publish.ts'
 
 /** Serializes warnings for a version's row. */
 export function serializeWarnings(warnings: readonly PublishWarning[]): string | null {

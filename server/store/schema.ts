@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
-import type { Plan, PublishedWith } from '../../client/wire.ts'
+import type { Plan } from '../../protocol/api/account.ts'
+import type { PublishedWith } from '../../protocol/api/sites.ts'
 
 /**
  * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex. Only

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../client/wire.ts'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { ApiError, errorBody } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import { example } from './reference-example.ts'

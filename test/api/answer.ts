@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ErrorBody } from '../../client/wire.ts'
+import type { ErrorBody } from '../../protocol/api/errors.ts'
 
 /** What came back for one request. */
 export interface ApiResponse {

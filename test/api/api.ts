@@ -14,7 +14,9 @@ import {
   Slipway,
   type SlipwayError,
 } from '../../client/sdk/slipway.ts'
-import type { CreateResponse, ErrorCode, Plan, UpdateResponse, UploadPlan } from '../../client/wire.ts'
+import type { Plan } from '../../protocol/api/account.ts'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
+import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.ts'
 import { type OperatorContext, openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'

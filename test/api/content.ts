@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { mediaType } from '../../client/sdk/media-type.ts'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
-import type { FileEntry } from '../../client/wire.ts'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 
 /** A site as a test writes it down: contents by path. */
 export type Contents = Record<string, string | Buffer>

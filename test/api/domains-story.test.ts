@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { PROXY, PROXY_ADDRESSES, SECOND_MS, startTestDns, type TestDns } from '../domains/town.ts'
 import { requires } from '../tools/part.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { DomainRow } from '../../server/store/schema.ts'
 import { domainRow } from '../store/rows.ts'
 import { type Account, Api, expectFailure } from './api.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SiteMetadata } from '../../client/wire.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import { type Account, Api, expectFailure } from './api.ts'
 
 let api: Api

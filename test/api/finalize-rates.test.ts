@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import type { CreateResponse } from '../../client/wire.ts'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
 import type { ApiResponse } from './answer.ts'
 import { Api } from './api.ts'
 import { exhaust, newAddress, nextHour, publishFrom, RATES, readRemaining } from './counted-requests.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { MetadataRequest } from '../../client/wire.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
 
 let api: Api

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { BatchTarget, FileEntry } from '../../client/wire.ts'
+import type { BatchTarget, FileEntry } from '../../protocol/api/publish.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
 import type { ApiResponse } from './answer.ts'
 import { type Account, type Api, expectFailure, toTarget } from './api.ts'

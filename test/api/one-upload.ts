@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { FileEntry, UploadTarget } from '../../client/wire.ts'
+import type { FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
 import type { ApiResponse } from './answer.ts'
 import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 

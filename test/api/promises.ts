@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ErrorCode } from '../../client/wire.ts'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { ApiResponse } from './answer.ts'
 import type { Conformance } from './document.ts'
 

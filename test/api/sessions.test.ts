@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SessionList } from '../../client/wire.ts'
+import type { SessionList } from '../../protocol/api/account.ts'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
 

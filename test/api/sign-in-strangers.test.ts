@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import type { RequestCodeResponse } from '../../client/wire.ts'
+import type { RequestCodeResponse } from '../../protocol/api/account.ts'
 import type { ApiResponse } from './answer.ts'
 import { Api, HOUR_MS } from './api.ts'
 import { lettersTo, somebody } from './sign-in-letters.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SiteSummary } from '../../client/wire.ts'
+import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
 import { sha256, toEntry, toManifest } from './content.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type NodeTransport, nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
-import type { UploadTarget } from '../../client/wire.ts'
+import type { UploadTarget } from '../../protocol/api/publish.ts'
 import { toTarget } from './api.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'server', 'main.ts')

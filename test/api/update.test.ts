@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { UpdateResponse } from '../../client/wire.ts'
+import type { UpdateResponse } from '../../protocol/api/publish.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
 import { type Contents, sha256, toEntry, toManifest } from './content.ts'
 

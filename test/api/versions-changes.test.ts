@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { VersionDetails } from '../../client/wire.ts'
+import type { VersionDetails } from '../../protocol/api/sites.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { blob, siteRow, versionRow } from '../store/rows.ts'
 import { type Account, Api, expectFailure } from './api.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { PublishWarning } from '../../client/wire.ts'
+import type { PublishWarning } from '../../protocol/api/publish.ts'
 import { CliUser } from '../journeys/person.ts'
 import { type Account, Api, blobFolder } from './api.ts'
 import { type Kind, make, send } from './archive-requests.ts'

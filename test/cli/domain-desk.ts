@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { KEY, startAnsweringCli } from './answering-desk.ts'
 import { answer, failure } from './peer.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { activeRecord, found, type PeerReply, pendingRecord, startDomainCli } from './domain-desk.ts'
 import { failure } from './peer.ts'
 

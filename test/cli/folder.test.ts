@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
 import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
-import { caseCollisions, manifestErrors } from '../../client/folder/limits.ts'
-import { mediaType } from '../../client/sdk/media-type.ts'
+import { caseCollisions, manifestErrors } from '../../protocol/manifest/folder-errors.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { CliHarness } from './desk.ts'
 
 const paths = (files: FoundFile[]) => files.map(({ path }) => path)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { IgnoreRules } from '../../client/folder/ignore.ts'
+import { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import { numbers } from '../api/random.ts'
 
 /** What a pattern means, as a regular expression: right for short texts, and exponential in the number of stars. */

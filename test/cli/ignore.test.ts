@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { IgnoreRules } from '../../client/folder/ignore.ts'
-import { ignoreRules } from '../../client/folder/left-out.ts'
+import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 
 const PATTERNS = [
   '*.log',

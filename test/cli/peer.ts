@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { FileEntry } from '../../client/wire.ts'
+import type { FileEntry } from '../../protocol/api/publish.ts'
 import { filesInTar } from './tar-files.ts'
 
 export interface Call {

@@ -11,7 +11,7 @@ import {
   pluralize,
   stripControlChars,
   summarizeNames,
-} from '../../client/words.ts'
+} from '../../protocol/format.ts'
 
 describe('figures in words', () => {
   it('counts', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import type { SiteDetails } from '../../client/wire.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { type BrowserUser, PHONE } from '../visitor.ts'
 import { inBrowser, type Owner, Web } from './person.ts'
 

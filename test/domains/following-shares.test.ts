@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { DomainWatchers } from '../../server/domains/watch.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import type { DomainRecord } from '../../client/wire.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DomainService } from '../../server/domains/domain.ts'

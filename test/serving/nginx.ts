@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
-import { mediaType } from '../../client/sdk/media-type.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { program } from '../../scripts/program.mjs'
 
 /** A real nginx over a folder of its own. It listens on a socket in that folder, so that no port has to be free. */

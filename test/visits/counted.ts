@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
-import type { VisitRange, Visits } from '../../client/wire.ts'
+import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { tar } from '../archive/tar-file.ts'
 import { issuer, SecureService, SITES } from '../tls/secure-service.ts'
 

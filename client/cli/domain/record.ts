@@ -1,5 +1,5 @@
-import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../wire.ts'
-import { formatTable, formatUtc } from '../../words.ts'
+import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../../protocol/api/domains.ts'
+import { formatTable, formatUtc } from '../../../protocol/format.ts'
 
 /** One line per domain, for a list. */
 export function formatDomainList(found: readonly DomainRecord[]): string[] {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { mediaType } from '../../sdk/media-type.ts'
+import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { SlipwayError } from '../../sdk/slipway-error.ts'
 import type { PublishFile } from '../../sdk/upload.ts'
 import type { FoundFile } from './scan.ts'

@@ -1,8 +1,8 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import type { IgnoreRules } from '../../folder/ignore.ts'
-import { ignoreRules } from '../../folder/left-out.ts'
-import type { NamedFile } from '../../folder/limits.ts'
+import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
+import type { IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
+import type { NamedFile } from '../../../protocol/manifest/folder-errors.ts'
 
 export interface FoundFile extends NamedFile {
   /** Path on this machine. */

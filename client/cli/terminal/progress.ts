@@ -1,5 +1,5 @@
+import { formatBytes, formatDuration, formatNumber } from '../../../protocol/format.ts'
 import type { UploadProgress } from '../../sdk/publish.ts'
-import { formatBytes, formatDuration, formatNumber } from '../../words.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Minimum interval between two frames of a bar, in milliseconds. */

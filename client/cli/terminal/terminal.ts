@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { stripControlChars } from '../../words.ts'
+import { stripControlChars } from '../../../protocol/format.ts'
 import { CliError } from '../trouble.ts'
 
 /** The three standard streams. */

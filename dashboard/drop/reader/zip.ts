@@ -1,5 +1,5 @@
 import { type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
-import { formatNumber } from '../../../client/words.ts'
+import { formatNumber } from '../../../protocol/format.ts'
 import type { ZipListing } from './messages.ts'
 
 /** Maximum number of entries; a site has far fewer. */

@@ -1,4 +1,4 @@
-import { MAX_PATH_LENGTH, MAX_TYPE_LENGTH } from '../../sites/manifest.ts'
+import { MAX_PATH_LENGTH, MAX_TYPE_LENGTH } from '../../../protocol/manifest/manifest.ts'
 import { integer, object, text } from './schema.ts'
 
 // Fields of a site that several responses share.

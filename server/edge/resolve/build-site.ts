@@ -1,5 +1,5 @@
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
-import type { StoredFile } from '../../sites/manifest.ts'
 import { currentRender, effectiveMetadata } from '../../sites/page-metadata/rendered-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { SiteRow, VersionRow } from '../../store/schema.ts'

@@ -1,4 +1,4 @@
-import { mediaType } from '../../../client/sdk/media-type.ts'
+import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import type { RequestHeaders } from '../visit-headers.ts'
 
 const UNKNOWN = mediaType('file')

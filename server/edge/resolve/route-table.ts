@@ -1,6 +1,6 @@
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
-import type { StoredFile } from '../../sites/manifest.ts'
 import type { HeadMetadata, RenderedIndex } from '../../sites/page-metadata/rendered-document.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'

@@ -1,5 +1,5 @@
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
-import type { StoredFile } from '../../sites/manifest.ts'
 import { decodePath } from '../resolve/paths.ts'
 import type { LastModified, Policy } from '../resolve/policy.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
-import { ApiError, type FieldError, validationError } from '../../lib/errors.ts'
+import type { FieldError } from '../../../protocol/api/errors.ts'
+import { ApiError, validationError } from '../../lib/errors.ts'
 import { isFolder, toSitePath } from './file.ts'
 import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
 import type { Spool } from './spool.ts'

@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../../client/wire.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
 import { readRedirect } from './redirect-parser.ts'
 import { RuleReader } from './rule-reader.ts'

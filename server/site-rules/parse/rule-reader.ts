@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../../client/wire.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.ts'
 
 /** Characters. */
 export const MAX_LINE_LENGTH = 2000

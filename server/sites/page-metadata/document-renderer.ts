@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { PublishWarning } from '../../../client/wire.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import type { Blobs } from '../../blobs/blobs.ts'
 import { readOrThrow } from '../../blobs/read-or-throw.ts'
 import { ApiError } from '../../lib/errors.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { SiteMetadata } from '../../../client/wire.ts'
+import type { SiteMetadata } from '../../../protocol/api/publish.ts'
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { SiteRow, VersionRow } from '../../store/schema.ts'
-import type { StoredFile } from '../manifest.ts'
 import { hasImage, metadataColumns } from '../site-metadata.ts'
 
 /** A root document with injected metadata, stored as a blob of its own. */

@@ -1,4 +1,4 @@
-import { IgnoreRules } from './ignore.ts'
+import { IgnoreRules } from './ignore-rules.ts'
 
 /** State and history, which cannot be included. */
 const ALWAYS_IGNORED = `

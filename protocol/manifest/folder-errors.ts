@@ -1,4 +1,4 @@
-import { formatBytes, formatLimit, formatNumber } from '../words.ts'
+import { formatBytes, formatLimit, formatNumber } from '../format.ts'
 
 /** Limits of the service in bytes and files; absent ones are not checked. */
 export interface FolderLimits {

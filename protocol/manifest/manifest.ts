@@ -1,6 +1,6 @@
-import type { FileEntry } from '../../client/wire.ts'
-import type { FieldError } from '../lib/errors.ts'
-import { normalizeNfc } from '../lib/unicode.ts'
+import type { FieldError } from '../api/errors.ts'
+import type { FileEntry } from '../api/publish.ts'
+import { normalizeNfc } from './unicode.ts'
 
 /** A plan's limits of a manifest; sizes in bytes. */
 export interface FileLimits {

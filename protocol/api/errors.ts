@@ -1,0 +1,42 @@
+/** Spec 2.8. `details` points at the problem, where possible. */
+export interface ErrorBody {
+  error: string
+  code: ErrorCode
+  status: number
+  details?: unknown
+}
+
+export type ErrorCode =
+  | 'VALIDATION_ERROR'
+  | 'INVALID_JSON'
+  | 'INVALID_CODE'
+  | 'SIZE_MISMATCH'
+  | 'HASH_MISMATCH'
+  | 'CONTENT_TYPE_MISMATCH'
+  | 'UNAUTHORIZED'
+  | 'INVALID_CLAIM_TOKEN'
+  | 'INVALID_UPLOAD_TOKEN'
+  | 'DOMAIN_LIMIT_REACHED'
+  | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TIMEOUT'
+  | 'UPLOADS_MISSING'
+  | 'VERSION_CONFLICT'
+  | 'ALREADY_CLAIMED'
+  | 'SITE_PENDING'
+  | 'DOMAIN_TAKEN'
+  | 'VERSION_LIVE'
+  | 'SITE_EXPIRED'
+  | 'UPLOAD_EXPIRED'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RATE_LIMITED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'INSUFFICIENT_STORAGE'
+
+/** A violation of a rule, in the `details` of a VALIDATION_ERROR: the field and a message. */
+export interface FieldError {
+  field: string
+  message: string
+}

@@ -1,0 +1,132 @@
+// Publishing: manifest, uploads, finalize (spec 2.2 to 2.4 and 4.3 to 4.6). Here and in the files beside, sizes are
+// bytes and times are ISO 8601 UTC strings with milliseconds, unless a name says seconds.
+
+/** One manifest entry (spec 2.2). */
+export interface FileEntry {
+  path: string
+  size: number
+  contentType: string
+  /** SHA-256, 64 lowercase hex characters. Without it the file is always uploaded. */
+  hash?: string
+}
+
+/** Site metadata of a publish. On update absent fields stay, `null` clears. */
+export interface SiteMetadata {
+  title?: string | null
+  description?: string | null
+  /** Path of an image in the manifest. */
+  ogImagePath?: string | null
+  /** Navigations to unknown paths get `index.html`. */
+  spaMode?: boolean
+  /** Owned sites only: seconds until the site expires, counted from finalize. `null` means never. */
+  ttlSeconds?: number | null
+}
+
+export interface PublishRequest extends SiteMetadata {
+  files: FileEntry[]
+  viewer?: SiteMetadata
+  /** Fail with VERSION_CONFLICT when another version is live. */
+  baseVersionId?: string
+  /** In place of a key, to update an anonymous site. */
+  claimToken?: string
+}
+
+export interface UploadTarget {
+  path: string
+  method: 'PUT'
+  url: string
+  headers: Record<string, string>
+}
+
+/** Spec 2.3. */
+export interface UploadPlan {
+  versionId: string
+  uploads: UploadTarget[]
+  /** Accepts several uploads in one request as a tar. Absent when nothing must be uploaded. */
+  bundle?: BatchTarget
+  skipped: { path: string; reason: 'hash_match' }[]
+  finalizeUrl: string
+  expiresInSeconds: number
+}
+
+export interface UpdateResponse {
+  slug: string
+  siteUrl: string
+  upload: UploadPlan
+}
+
+/** Spec 2.4. */
+export interface AnonymousExtras {
+  claimToken: string
+  claimUrl: string
+  expiresAt: string
+  anonymous: true
+  warning: string
+}
+
+export interface CreateResponse extends UpdateResponse, Partial<AnonymousExtras> {
+  status: 'pending'
+}
+
+/** The target of tars with files of a pending version, in any number of requests. */
+export interface BatchTarget {
+  method: 'PUT'
+  url: string
+  headers: Record<string, string>
+  /** Of one request, in bytes, including the tar's headers. */
+  maxBytes: number
+}
+
+/** Response of `PUT /api/v1/_upload/…`. */
+export interface UploadReceipt {
+  path: string
+  size: number
+  hash: string
+}
+
+/** Response of a batch: the received files, in the order of the tar. */
+export interface BatchReceipt {
+  files: UploadReceipt[]
+}
+
+export interface FinalizeRequest {
+  versionId: string
+  /** `false` keeps the version as a draft with a URL of its own. */
+  live?: boolean
+  /** Of an anonymous site: needed to make a draft live. */
+  claimToken?: string
+}
+
+export interface FinalizeResponse {
+  success: true
+  slug: string
+  siteUrl: string
+  status: 'active' | 'pending'
+  versionId: string
+  currentVersionId: string | null
+  previousVersionId: string | null
+  /** This version's own URL; never indexed. */
+  previewUrl: string
+  /** Present when the version was finalized before. */
+  replayed?: true
+  /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
+  warnings?: PublishWarning[]
+}
+
+/** A problem in a published file. */
+export interface PublishWarning {
+  /** The file's path. */
+  file: string
+  /** From 1; absent when it concerns the whole file. */
+  line?: number
+  /** One sentence for a person. */
+  message: string
+}
+
+/** One request with a zip, tar or tar.gz as its body. */
+export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtras> {
+  fileCount: number
+  totalBytes: number
+  /** Metadata files of archivers, such as `__MACOSX/`, that were skipped. */
+  skipped: { path: string; reason: 'junk' }[]
+}

@@ -1,0 +1,132 @@
+// Sites and their versions (spec 2.1 and 4.7 to 4.12; contract, "Sites").
+
+import type { FileEntry, SiteMetadata } from './publish.ts'
+
+/** Spec 2.1 and 4.7. */
+export interface SiteDetails {
+  slug: string
+  siteUrl: string
+  status: 'pending' | 'active'
+  versionId: string
+  currentVersionId: string | null
+  pendingVersionId: string | null
+  title: string | null
+  description: string | null
+  ogImagePath: string | null
+  spaMode: boolean
+  hasPassword: boolean
+  createdAt: string
+  updatedAt: string
+  expiresAt: string | null
+  files: FileEntry[]
+}
+
+export interface SiteSummary {
+  slug: string
+  siteUrl: string
+  status: 'pending' | 'active'
+  title: string | null
+  hasPassword: boolean
+  /** What most of the site is, for an icon; `null` before the first version is live. */
+  kind: SiteKind | null
+  /** URL of its image: the Open Graph image, the icon, or its only image; `null` without any. */
+  imageUrl: string | null
+  versionId: string
+  currentVersionId: string | null
+  pendingVersionId: string | null
+  fileCount: number
+  totalBytes: number
+  createdAt: string
+  updatedAt: string
+  expiresAt: string | null
+}
+
+export type SiteKind = 'page' | 'image' | 'video' | 'audio' | 'document' | 'files'
+
+export interface SiteList {
+  publishes: SiteSummary[]
+  nextCursor: string | null
+}
+
+export interface MetadataRequest extends SiteMetadata {
+  /** 1 to 200 characters; `null` removes the password. */
+  password?: string | null
+}
+
+export interface DuplicateResponse {
+  slug: string
+  siteUrl: string
+  versionId: string
+  copiedFrom: string
+  status: 'active'
+}
+
+export interface DeleteResponse {
+  slug: string
+  deleted: true
+}
+
+export interface ClaimResponse {
+  success: true
+  slug: string
+  siteUrl: string
+  expiresAt: null
+  alreadyOwned?: true
+}
+
+/** What the holder of a claim link may see before signing in: `POST …/:slug/claim/preview { claimToken }`. */
+export type ClaimPreview = ClaimOffer | { slug: string; claimed: true }
+
+/** A site that has no owner yet. */
+export interface ClaimOffer {
+  slug: string
+  siteUrl: string
+  status: 'pending' | 'active'
+  title: string | null
+  fileCount: number
+  totalBytes: number
+  createdAt: string
+  expiresAt: string | null
+  claimed: false
+  /** The version to look at; `null` while there is none. */
+  currentVersionId: string | null
+}
+
+export interface VersionSummary {
+  versionId: string
+  createdAt: string
+  /** When it first went live; `null` for a draft. */
+  publishedAt: string | null
+  /** Its author: the owner's address, `null` before the site had an owner. */
+  publishedBy: string | null
+  /** Its credential: an API key, the dashboard, none; `null` when it was not recorded. */
+  publishedWith: PublishedWith | null
+  fileCount: number
+  totalBytes: number
+  current: boolean
+  previewUrl: string
+  /** Number of files that differ from the previous version; `null` when no earlier one is kept. */
+  changes: { added: number; changed: number; removed: number } | null
+}
+
+export type PublishedWith = 'key' | 'dashboard' | 'anonymous'
+
+export interface VersionList {
+  versions: VersionSummary[]
+}
+
+/** `GET …/versions/:versionId`. */
+export interface VersionDetails extends VersionSummary {
+  files: FileEntry[]
+  /** The previous kept version, with which the paths below are compared. */
+  comparedWith: string | null
+  added: string[]
+  changed: string[]
+  removed: string[]
+}
+
+export interface DeleteVersionResponse {
+  slug: string
+  versionId: string
+  deleted: true
+}
