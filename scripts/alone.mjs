@@ -22,15 +22,15 @@ export async function alone(lock, work) {
 
 /** @param {string} lock */
 async function take(lock) {
-  let told = false
+  let isAnnounced = false
   while (!taken(lock)) {
     const holder = holderOf(lock)
     if (holder === undefined) continue
     if (!isAlive(holder)) rmSync(lock, { force: true })
     else {
-      if (!told)
+      if (!isAnnounced)
         process.stderr.write(`Process ${holder} is preparing this already; waiting for it (${lock}).\n`)
-      told = true
+      isAnnounced = true
       await pause(200)
     }
   }

@@ -6,7 +6,7 @@ import { say } from './say.mjs'
 
 /**
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian
- * packages of those whose programs are missing, and whoever cannot install them is told how.
+ * packages of those whose programs are missing, and prints how to install them when it may not.
  *
  * @typedef {{ programs: string[], packages: string[], for: string, root?: true, devices?: string[] }} Part
  * @satisfies {Record<string, Part>}

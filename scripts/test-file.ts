@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from './root.mjs'
-import type { Told } from './tell.ts'
+import type { ReporterMessage } from './test-reporter.ts'
 
 /** The result of a test file; `printed` is the end of its output, with seeds and logs. */
 export interface Outcome {
@@ -39,11 +39,11 @@ export async function runTestFile(file: string, stop: AbortSignal): Promise<Outc
   stop.addEventListener('abort', onStop)
 
   let reachedEnd = false
-  child.on('message', (told: Told) => {
-    if (told.kind === 'passed') outcome.passed += 1
-    else if (told.kind === 'note') outcome.printed += `${told.text}\n`
-    else if (told.kind === 'end') reachedEnd = true
-    else outcome[told.kind].push({ what: `${file}${told.what}`, why: told.why })
+  child.on('message', (message: ReporterMessage) => {
+    if (message.kind === 'passed') outcome.passed += 1
+    else if (message.kind === 'note') outcome.printed += `${message.text}\n`
+    else if (message.kind === 'end') reachedEnd = true
+    else outcome[message.kind].push({ what: `${file}${message.what}`, why: message.why })
   })
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -71,7 +71,7 @@ export async function runTestFile(file: string, stop: AbortSignal): Promise<Outc
 }
 
 function start(file: string): ChildProcess {
-  const reporter = new URL('tell.ts', import.meta.url).href
+  const reporter = new URL('test-reporter.ts', import.meta.url).href
   const args = [`--test-timeout=${MAX_TEST_MS}`, `--test-reporter=${reporter}`, join(root, file)]
   return spawn(process.execPath, args, {
     cwd: root,

@@ -17,7 +17,7 @@ await main(async () => {
 })
 
 /**
- * Tests choose the settings of what they start; those of whoever runs them must not change the outcome.
+ * Tests choose the settings of what they start; those of the environment must not change the outcome.
  *
  * @param {NodeJS.ProcessEnv} env
  */

@@ -4,9 +4,9 @@ import type { Log } from './lib/log.ts'
 /** Messages between the processes of one machine. */
 type Message =
   | { kind: 'changed'; id: number; slugs: readonly string[] }
-  | { kind: 'forget'; id: number; slugs: readonly string[] }
-  | { kind: 'forgotten'; id: number }
-  | { kind: 'told'; id: number }
+  | { kind: 'invalidate'; id: number; slugs: readonly string[] }
+  | { kind: 'invalidated'; id: number }
+  | { kind: 'acknowledged'; id: number }
   | { kind: 'ready'; baseUrl: string }
   | { kind: 'stop' }
 
@@ -78,7 +78,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 
   function onMessage(worker: Worker, message: Message): void {
     if (message.kind === 'changed') broadcast(worker, message)
-    else if (message.kind === 'forgotten') settle(message.id, worker)
+    else if (message.kind === 'invalidated') settle(message.id, worker)
     else if (message.kind === 'ready') {
       pause = INITIAL_RESTART_DELAY_MS
       if (++ready === options.workers && !everReady) {
@@ -92,7 +92,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     const others = workers().filter((one) => one !== from && one.isConnected())
     const own = ++nextId
     waiting.set(own, { from, id, left: new Set(others) })
-    for (const other of others) other.send({ kind: 'forget', id: own, slugs } satisfies Message)
+    for (const other of others) other.send({ kind: 'invalidate', id: own, slugs } satisfies Message)
     setTimeout(() => waiting.delete(own), 2 * INVALIDATION_TIMEOUT_MS)
     settle(own, undefined)
   }
@@ -103,7 +103,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     if (worker) change.left.delete(worker)
     if (change.left.size > 0) return
     waiting.delete(id)
-    if (change.from.isConnected()) change.from.send({ kind: 'told', id: change.id } satisfies Message)
+    if (change.from.isConnected()) change.from.send({ kind: 'acknowledged', id: change.id } satisfies Message)
   }
 
   return { ended, stop }
@@ -122,8 +122,8 @@ export class WorkerChannel {
   constructor(onStop: () => void) {
     process.on('message', (message: Message) => {
       if (message.kind === 'stop') onStop()
-      else if (message.kind === 'told') this.#waiting.get(message.id)?.()
-      else if (message.kind === 'forget') void this.#acknowledge(message)
+      else if (message.kind === 'acknowledged') this.#waiting.get(message.id)?.()
+      else if (message.kind === 'invalidate') void this.#acknowledge(message)
     })
   }
 
@@ -151,7 +151,7 @@ export class WorkerChannel {
     try {
       await this.#invalidate(slugs)
     } finally {
-      process.send?.({ kind: 'forgotten', id } satisfies Message)
+      process.send?.({ kind: 'invalidated', id } satisfies Message)
     }
   }
 }

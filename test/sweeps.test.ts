@@ -8,24 +8,31 @@ import { readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { runOnce } from '../server/jobs/scheduler.ts'
 import { makeLog } from '../server/lib/log.ts'
+import { keep, received } from './blobs/bytes.ts'
 import { siteRow, versionRow } from './store/rows.ts'
 
 const DAY_MS = 86_400_000
 
-async function emptyHouse(now: number) {
+/** Seconds for which a blob without references is kept. */
+const GRACE_SECONDS = 600
+
+/** A data folder as jobs see it, and a clock that stands at `start`. */
+async function emptyFolder(start: number) {
+  const clock = { now: start }
   const stack = new AsyncDisposableStack()
   const data = await mkdtemp(join(tmpdir(), 'slipway-sweeps-'))
   stack.defer(() => rm(data, { recursive: true, force: true }))
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const config = readConfig({ SLIPWAY_DATA: data })
-  const house = stack.use(await openForOperator(config, { log, version: 'test', clock: () => now }))
-  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, house.sweepOptions)
-  return { store: house.store, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
+  const context = stack.use(await openForOperator(config, { log, version: 'test', clock: () => clock.now }))
+  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
+  const { store, blobs } = context
+  return { store, blobs, clock, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 test('what was abandoned goes, however many drafts wait before it', async () => {
-  await using house = await emptyHouse(3 * DAY_MS)
-  await house.store.write('durable', async (tx) => {
+  await using folder = await emptyFolder(3 * DAY_MS)
+  await folder.store.write('durable', async (tx) => {
     for (let number = 0; number < 150; number++) {
       const slug = `draft-${number}`
       await tx.sites.insert(siteRow(slug, { created_at: number }))
@@ -38,10 +45,25 @@ test('what was abandoned goes, however many drafts wait before it', async () => 
     await tx.sites.insert(siteRow('abandoned', { created_at: 1000 }))
     await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', created_at: 1000 }))
   })
-  await house.sweep('abandoned')
-  const gone = async (slug: string) => (await house.store.read.sites.bySlug(slug))?.gone_reason
+  await folder.sweep('abandoned')
+  const gone = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.gone_reason
   assert.equal(await gone('abandoned'), 'abandoned')
   assert.equal(await gone('draft-149'), null)
   assert.equal(await gone('staged-again'), null)
-  assert.equal(await house.sweep('abandoned'), 0)
+  assert.equal(await folder.sweep('abandoned'), 0)
+})
+
+test('a blob without references is deleted once the grace time is over, not before', async () => {
+  await using folder = await emptyFolder(DAY_MS)
+  const { blobs, clock, store, sweep } = folder
+  const bytes = Buffer.from('without references')
+  await keep(blobs, bytes)
+  const { hash } = received(bytes)
+  await store.write('soft', (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
+  clock.now += GRACE_SECONDS * 1000 - 1
+  await sweep('blobs')
+  assert.deepEqual(await blobs.bytes(hash), bytes)
+  clock.now += 1
+  await sweep('blobs')
+  assert.equal(await blobs.bytes(hash), undefined)
 })

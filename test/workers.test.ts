@@ -49,7 +49,7 @@ test('a worker acknowledges a change once it has refreshed what the change affec
   const ended = once(worker, 'exit')
   worker.on('message', (message: { kind: string }) => {
     messages.push(message)
-    if (message.kind === 'ready') worker.send({ kind: 'forget', id: 7, slugs: ['www.example.test'] })
+    if (message.kind === 'ready') worker.send({ kind: 'invalidate', id: 7, slugs: ['www.example.test'] })
     // An acknowledgement that is sent too early is on its way already.
     if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
     if (messages.length === 4) worker.send({ kind: 'stop' })
@@ -57,7 +57,7 @@ test('a worker acknowledges a change once it has refreshed what the change affec
   await ended
   assert.deepEqual(
     messages.map(({ kind }) => kind),
-    ['ready', 'refreshing', 'refreshed', 'forgotten'],
+    ['ready', 'refreshing', 'refreshed', 'invalidated'],
   )
   assert.equal(messages.at(-1)!.id, 7)
 })

@@ -27,8 +27,8 @@ export async function profile(folder: string): Promise<Report> {
   mkdirSync(profiles)
   const perSecond = await load(folder, profiles)
   const { rows, table } = hottest(profiles)
-  const said = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
-  return { markdown: `${said}\n\n${table}`, data: { perSecond, rows }, pages: {} }
+  const summary = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
+  return { markdown: `${summary}\n\n${table}`, data: { perSecond, rows }, pages: {} }
 }
 
 /** The functions with the most self time in the only profile of a folder. */

@@ -34,15 +34,15 @@ export async function startPeer(
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment },
   })
-  let said = ''
+  let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    said = `${said}${chunk}`.slice(-4000)
+    output = `${output}${chunk}`.slice(-4000)
   })
   try {
     await takingConnections(port, child)
   } catch (error) {
     child.kill()
-    throw new Error(`${command[0]}: ${(error as Error).message}\n${said}`)
+    throw new Error(`${command[0]}: ${(error as Error).message}\n${output}`)
   }
   return {
     pid: child.pid!,

@@ -49,8 +49,8 @@ export function workLines(results: readonly Result[]): Line[] {
     { what: 'many sites to one site: ours', rounds: spread('ours'), least: 0.85 },
     { what: 'many sites to one site: nginx', rounds: spread('nginx') },
   ]
-  const told = lines.filter(({ rounds }) => rounds.length > 0)
-  return [...caddyLines(results), ...told.map((line) => ({ ...line, unit: 'times' as const }))]
+  const measured = lines.filter(({ rounds }) => rounds.length > 0)
+  return [...caddyLines(results), ...measured.map((line) => ({ ...line, unit: 'times' as const }))]
 }
 
 /** The ratio to Caddy, where there is a target. */

@@ -124,9 +124,9 @@ function report({ rounds, seconds }: Pace, results: readonly Result[]): Report {
     ]
   })
   const head = ['work', 'not counted', 'counted', 'cost', 'rounds', 'at most', 'met']
-  const said = `Processor time of an answer, user and system, median of ${rounds} rounds of ${seconds} s; the cost is the median of what each round says.`
+  const summary = `Processor time of an answer, user and system, median of ${rounds} rounds of ${seconds} s; the cost is the median of the rounds.`
   const data = { works: results.map(({ work: { id, name }, runs }) => ({ id, name, runs })) }
-  return { markdown: `${said}\n\n${markdown(head, rows)}`, data, pages: {} }
+  return { markdown: `${summary}\n\n${markdown(head, rows)}`, data, pages: {} }
 }
 
 function percent(share: number): string {

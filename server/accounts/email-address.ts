@@ -26,8 +26,8 @@ export function readEmail(typed: string): string {
 }
 
 /**
- * The mailbox that mail to an address ends up in, as far as its spelling tells: without a `+tag`, and without dots where the
- * provider ignores them. For limits on mail only; accounts keep the address as it was entered.
+ * The mailbox of an address, derived from its spelling: without a `+tag`, and without dots where the provider ignores
+ * them. For limits on mail only; accounts keep the address as it was entered.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf('@')

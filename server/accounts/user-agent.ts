@@ -27,9 +27,9 @@ const MAX_USER_AGENT_LENGTH = 512
 
 /** Describes a User-Agent, for example "Firefox on Windows"; null when it is unknown. */
 export function describeUserAgent(userAgent: string | undefined): string | null {
-  const said = userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''
+  const header = userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''
   const [browser, system] = [BROWSER_PATTERNS, SYSTEM_PATTERNS].map(
-    (table) => table.find(([, mark]) => mark.test(said))?.[0],
+    (table) => table.find(([, mark]) => mark.test(header))?.[0],
   )
   if (browser === undefined) return system === undefined ? null : `A browser on ${system}`
   return system === undefined ? browser : `${browser} on ${system}`

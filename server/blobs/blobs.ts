@@ -38,12 +38,12 @@ export interface ReadOptions {
  * - Atomic: a hash, or an encoding of it, is either readable with exactly its bytes or not there. Nothing half-written is
  *   ever seen.
  * - Idempotent: receiving, settling or keeping the same bytes again changes nothing.
- * - Durable: what `commit` did not report missing and what `putEncoding` kept survives a power cut in the next
- *   millisecond. After a failed flush nothing is reported as settled or kept, and the bytes have to come anew.
- * - Races: any number of processes may receive, settle, keep and read at once. `remove` may only be called for a
- *   hash that the store, within a transaction, says nobody names.
- * - A full disk is INSUFFICIENT_STORAGE, other trouble of the engine UNAVAILABLE; neither leaves anything behind.
- * - Reserve: the engine keeps some of its disk free, since the database and everything that frees space needs it.
+ * - Durable: what `commit` did not report missing and what `putEncoding` stored survives a power cut in the next
+ *   millisecond. After a failed flush nothing is reported as committed or stored, and the bytes must be uploaded again.
+ * - Races: any number of processes may put, commit, store and read concurrently. `remove` may only be called for a
+ *   hash that has no reference, as read in a transaction of the store.
+ * - A full disk is INSUFFICIENT_STORAGE, other errors of the engine are UNAVAILABLE; neither leaves anything behind.
+ * - Reserve: the engine keeps part of its disk free for the database and for everything that frees space.
  *   `put` and `putEncoding` reject with INSUFFICIENT_STORAGE rather than touch the reserve; a large body is cut off
  *   when it would. `commit`, `discard`, `remove` and reads go on.
  */

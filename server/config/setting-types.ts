@@ -68,7 +68,7 @@ export function dnsServers(name: string, means: string): Setting<readonly string
       const servers = given.split(',').map((one) => one.trim())
       const resolver = new Resolver()
       try {
-        if (servers.some((server) => /:0+$/.test(server))) throw new Error('nobody listens there')
+        if (servers.some((server) => /:0+$/.test(server))) throw new Error('port 0')
         resolver.setServers(servers)
       } catch {
         throw new Error(

@@ -95,7 +95,7 @@ export function macOf(key: string | Buffer, fields: readonly (string | number)[]
 /** Computes and verifies MACs for one purpose, with a key derived from the service's secret (RFC 5869). */
 export class Signer {
   readonly #key: Buffer
-  /** Identifies the key without revealing it, so that a change of the secret can be told from a forgery. */
+  /** Identifies the key without revealing it, so that a changed secret and a forgery can be distinguished. */
   readonly keyId: string
 
   constructor(secret: string, purpose: string) {

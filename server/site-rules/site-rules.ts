@@ -13,7 +13,7 @@ export interface SiteRules {
   headers: HeaderRule[]
 }
 
-/** The texts of a version's files of rules, as far as it has them. */
+/** The texts of a version's rule files; undefined for one that it does not have. */
 interface RuleTexts {
   redirects: string | undefined
   headers: string | undefined

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { root } from './root.mjs'
 
 /** Messages from the process of a test file to the runner, one per test; `end` is always the last. */
-export type Told =
+export type ReporterMessage =
   | { kind: 'passed' }
   | { kind: 'failed' | 'skipped'; what: string; why: string }
   | { kind: 'note'; text: string }
@@ -76,6 +76,6 @@ function withoutNode(stack: string): string {
     .replaceAll(`file://${root}/`, '')
 }
 
-function send(told: Told): void {
-  process.send?.(told)
+function send(message: ReporterMessage): void {
+  process.send?.(message)
 }

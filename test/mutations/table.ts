@@ -1,0 +1,122 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: rows quote source text
+
+/** One way to break a promise. */
+export interface Mutation {
+  /** What the mutated service does, which no test may accept. */
+  breaks: string
+  file: string
+  /** Text that occurs exactly once in the file, and what takes its place. */
+  find: string
+  replace: string
+  /** Test files of which at least one must fail. */
+  tests: readonly string[]
+}
+
+type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
+
+const UPLOADS = 'test/api/uploads.test.ts'
+const TARGETS = 'test/api/upload-targets.test.ts'
+const FINALIZE = 'test/api/finalize.test.ts'
+const SIGN_IN = 'test/api/sign-in.test.ts'
+const RATES = 'test/api/rate-limits.test.ts'
+const MANIFEST = 'test/api/manifest.test.ts'
+const EDGE = 'test/edge.test.ts'
+const PASSWORD = 'test/edge-password.test.ts'
+const HEADERS = 'test/rules/headers-parse.test.ts'
+
+// biome-ignore format: one row per mutation
+const ROWS: readonly Row[] = [
+  // Uploads (contract, "Publish")
+  ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
+  ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
+  ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
+  ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/signed-fields.test.ts'],
+  ['records an upload whose size is not in the manifest', 'server/publish/pending-versions.ts', 'if (this.#sizes[file_number] !== size) return false', '', TARGETS],
+  ['accepts an upload with another content type', 'server/publish/publish.ts', 'if (!isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', UPLOADS],
+  ['lets two uploads of one file run at once', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', 'test/api/parked-uploads.test.ts'],
+
+  // Blobs (design, promises 1 to 4)
+  ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/flushed.test.ts'],
+  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['acknowledges after a failed flush', 'server/blobs/disk.ts', '      flushFailure = error\n      throw error', '      flushFailure = error', 'test/blobs/disk.test.ts'],
+  ['trusts staged files of an earlier process', 'server/blobs/disk.ts', 'const trusted = name.startsWith(`${blob.hash}.${bootId}.`)', 'const trusted = true', 'test/blobs/disk.test.ts'],
+  ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', '  refuseOther(received, expected)\n  return received\n}', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
+  ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', '      size += chunk.length\n      refuseLonger(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
+  ['writes into the disk reserve', 'server/blobs/disk-reserve.ts', 'if (this.#room < bytes) {', 'if (false) {', 'test/api/disk-reserve.test.ts'],
+  ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/sweeps.test.ts'],
+  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unnamed = await tx.blobReferences.findUnreferenced(condemned)', 'const unnamed = condemned', 'test/sweeps.test.ts', 'test/blobs/collection.test.ts', 'test/blobs/races.test.ts'],
+
+  // Staging and finalize (spec 4.3 to 4.5)
+  ['skips files by the hash of another size', 'server/publish/stage.ts', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/publish/stage.ts', 'site?.owner_id === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
+  ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.owner_id !== null || !isDraft || !live || claimToken !== undefined) return', 'return', 'test/api/drafts.test.ts'],
+  ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, answer })', '', 'test/finalize.test.ts', 'test/api/finalize-rates.test.ts'],
+  ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', 'const isRepeat = !isPending || this.#running.has(versionId)', 'const isRepeat = false', 'test/api/finalize-rates.test.ts'],
+  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.live_version_id) return', 'return', FINALIZE, 'test/api/update.test.ts'],
+  ['deletes the live version', 'server/sites/version.ts', 'if (site.live_version_id === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
+
+  // Manifests (spec 4.3)
+  ["accepts a '..' segment", 'protocol/manifest/manifest.ts', "if (segment === '.' || segment === '..')", "if (segment === '.')", MANIFEST],
+  ['accepts two paths that are equal after NFC', 'protocol/manifest/manifest.ts', '? normalizeNfc(path) : undefined', '? path : undefined', MANIFEST],
+  ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (Number(size) > limits.fileBytes)', 'if (false)', MANIFEST],
+  ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (total <= limits.siteBytes) return []', 'return []', 'test/api/publish.test.ts'],
+
+  // Accounts and authorization (spec 2.5, 4.1, 4.2)
+  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.owner_id !== account.id ', '', 'test/api/sites.test.ts', 'test/api/delete.test.ts'],
+  ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claim_token_hash)", 'false', 'test/api/claim.test.ts'],
+  ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expires_at !== null && site.expires_at <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
+  ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expires_at > now)', '', SIGN_IN],
+  ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attempt_hash)', '', SIGN_IN],
+  ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attempt_tries < MAX_TRIES_A_CODE', 'true', SIGN_IN, 'test/api/sign-in-strangers.test.ts'],
+  ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && strangersLocked)', 'isLocked: locked.has(source) || strangersLocked', 'test/api/sign-in-lock.test.ts', 'test/api/sign-in-strangers.test.ts'],
+  ['mails any number of codes', 'server/accounts/sign-in-code.ts', '> MAX_CODES_AN_HOUR) throw', '> Number.POSITIVE_INFINITY) throw', SIGN_IN],
+  ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'admitted: count <= limit', 'admitted: true', RATES],
+  ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'const groups = [...start, ...zeros, ...end].slice(0, 4)', 'const groups = [...start, ...zeros, ...end]', RATES, 'test/shares.test.ts', PASSWORD],
+  ['trusts the leftmost forwarded address', 'server/lib/client-ip.ts', 'forwarded.at(-trustedProxies)', 'forwarded.at(0)', RATES, 'test/api/rate-limit-count.test.ts'],
+  ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, origin)', 'return value', 'test/api/session.test.ts'],
+
+  // Serving (contract, "Serving")
+  ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !RULE_FILES.has(file.path))', '', 'test/edge-resolve.test.ts'],
+  ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'if (!fallback || hasExtension(spelling)) return', 'if (!fallback) return', 'test/edge-spa.test.ts'],
+  ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge-before.test.ts'],
+  ['applies rules before files', 'server/edge/resolve/route.ts', 'return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, asked, { spelling, now })', 'return resolveMiss(table, asked, { spelling, now })', 'test/edge-redirects.test.ts', EDGE],
+  ['answers If-None-Match with the whole file', 'server/edge/respond/conditional.ts', "matchesEtag(noneMatch, file.etag, 'weak') ? 304 : 200", '200', 'test/edge-conditional.test.ts'],
+  ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge-encodings.test.ts', 'test/edge-conditional.test.ts'],
+  ['answers a range with one byte too many', 'server/edge/respond/ranges.ts', 'Math.min(Number(last), size - 1)', 'Math.min(Number(last) + 1, size - 1)', 'test/edge-ranges.test.ts'],
+  ['sends an encoding that the client refuses', 'server/edge/respond/negotiation.ts', 'weight(coding) > 0', 'weight(coding) >= 0', 'test/edge-encodings.test.ts'],
+  ['lets caches keep content behind a password', 'server/edge/resolve/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD, 'test/edge-locked.test.ts'],
+  ['lets search engines index previews', 'server/edge/resolve/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge-headers.test.ts'],
+  ['redirects to another host after a password', 'server/edge/resolve/target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge-resolve.test.ts', PASSWORD],
+  ['accepts two Host headers', 'server/edge/resolve/target.ts', 'if (countHostHeaders(request.rawHeaders) > 1) return undefined', '', EDGE],
+  ['accepts a target of another host', 'server/edge/resolve/target.ts', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', EDGE],
+  ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],
+  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD, 'test/edge-guesses.test.ts'],
+  ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge-validation.test.ts'],
+
+  // Rules of sites (contract, "Response headers of sites")
+  ['lets a site instruct the proxy in front', 'server/site-rules/parse/header-policy.ts', 'if (!instructsProxies(lower)) return undefined', 'return undefined', HEADERS],
+  ['lets a site clear cookies of its siblings', 'server/site-rules/parse/header-policy.ts', 'if (value.split', "if (value !== '' || value.split", HEADERS],
+  ['lets a site set Alt-Svc', 'server/site-rules/parse/header-policy.ts', "if (lower === 'alt-svc')", "if (lower === '')", HEADERS],
+
+  // Domains and certificates (spec 5.3)
+  ['activates a domain after one check', 'server/domains/transition.ts', 'if (began - since < MIN_CONFIRMATION_GAP_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/claims.test.ts'],
+  ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(look.texts, currentOwner.proof)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
+  ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
+  ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/schedule.test.ts'],
+
+  // Bounds (design, promise 7)
+  ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', ' && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', '', 'test/shares.test.ts'],
+  ['lets one network hold all memory', 'server/lib/client-memory.ts', '> this.#perNetworkBytes) return', '> Number.POSITIVE_INFINITY) return', 'test/client-memory.test.ts'],
+  ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
+  ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', 'test/stalls/stalls.test.ts', 'test/api/errors.test.ts'],
+  ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...(await read.encodings.ofSite(slug)), ...givenUp]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/encodings-work.test.ts'],
+]
+
+export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({
+  breaks,
+  file,
+  find,
+  replace,
+  tests,
+}))
