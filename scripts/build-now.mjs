@@ -1,5 +1,5 @@
 import { build } from './build.mjs'
 import { main } from './unprepared.mjs'
 
-// npm run build: builds the client and the dashboard where they are stale.
+// npm run build: builds the client, the dashboard and the API reference where they are stale.
 await main(build)

@@ -7,14 +7,16 @@ import { root } from './root.mjs'
 import { Unprepared } from './unprepared.mjs'
 
 /**
- * What is built of sources: the client for any Node and for npm, the dashboard for browsers.
+ * What is built of sources: the client for any Node and for npm, the dashboard for browsers, the content of
+ * the API reference from the routes of the server.
  *
- * @typedef {{ name: string, from: string[], make: (folder: string) => string[] }} Part
+ * @typedef {{ name: string, dist: string, from: string[], make: (folder: string) => string[] }} Part
  * @type {Part[]}
  */
 const parts = [
   {
     name: 'client',
+    dist: 'client/dist',
     from: ['tsconfig.json', 'client', 'protocol'],
     // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
@@ -24,11 +26,18 @@ const parts = [
   },
   {
     name: 'dashboard',
+    dist: 'dashboard/dist',
     from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard', 'protocol'],
     make: (folder) => [
       join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
       ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],
     ],
+  },
+  {
+    name: 'reference',
+    dist: 'server/web/dist',
+    from: ['package-lock.json', 'protocol', 'server', 'scripts/reference'],
+    make: (folder) => [join(root, 'scripts', 'reference', 'main.ts'), folder],
   },
 ]
 
@@ -64,10 +73,10 @@ async function make(part) {
 }
 
 /** @param {Part} part */
-function placesOf({ name }) {
+function placesOf({ name, dist }) {
   const modules = join(root, 'node_modules')
   return {
-    dist: join(root, name, 'dist'),
+    dist: join(root, dist),
     fresh: join(modules, `.${name}-dist-${process.pid}`),
     builtFrom: join(modules, `.${name}-built-from`),
   }

@@ -8,8 +8,8 @@ import { root } from './root.mjs'
 // This file and its imports run on Node 18 without packages: they run before anything is installed.
 
 /**
- * Installs the packages when they do not match package-lock.json, builds the client when its sources changed,
- * and returns the Node that runs everything else. Throws Unprepared with a sentence when that is impossible.
+ * Installs the packages when they do not match package-lock.json, builds what is older than its sources, and
+ * returns the Node that runs everything else. Throws Unprepared with a sentence when that is impossible.
  */
 export async function prepare() {
   if (!isInstalled() || !isBuilt()) {

@@ -53,6 +53,7 @@ import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
+import { BuiltSite } from './web/built-site.ts'
 
 /** Start options beside the settings. */
 export interface StartOptions {
@@ -165,8 +166,12 @@ export async function startService(config: Config, startOptions: StartOptions): 
     baseUrl,
     version: startOptions.version,
     manifestBytes: config.manifestBytes,
-    page: pageSettings(config, baseUrl),
-    sitesAddress: services.addresses.site('*').slice(0, -1),
+    builtSite: new BuiltSite({
+      settings: pageSettings(config, baseUrl),
+      version: startOptions.version,
+      sites: services.addresses.site('*').slice(0, -1),
+      clock,
+    }),
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       all: config.uploadsAtOnce,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { CreateResponse } from '../protocol/api/publish.ts'
-import { referenceContent } from '../server/web/reference.ts'
+import { referenceContent } from '../scripts/reference/reference.ts'
 import { ContextPool } from './context-pool.ts'
 import { type RunningService, startTestService } from './service.ts'
 import { requires } from './tools/part.ts'
@@ -134,7 +134,7 @@ describe('the API reference', () => {
     visitor.assertNoComplaints()
   })
 
-  test('tells of every route and every code that there is', inBrowser, async () => {
+  test('lists every route and every error code', inBrowser, async () => {
     await using visitor = await visit()
     const { page } = visitor
     await page.goto(`${service.baseUrl}/docs`)

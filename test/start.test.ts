@@ -28,6 +28,11 @@ const BUILDER = `
   appendFileSync('did', basename(process.argv[1]) + ' ')
   mkdirSync(process.argv[process.argv.indexOf('--outDir') + 1])
 `
+const REFERENCE = `
+  import { appendFileSync, mkdirSync } from 'node:fs'
+  appendFileSync('did', 'reference ')
+  mkdirSync(process.argv[2])
+`
 const SERVICE = `
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -40,7 +45,7 @@ const SERVICE = `
   else process.exitCode = 3
 `
 
-const ONCE = ['installed', 'tsc', 'vite.js']
+const ONCE = ['installed', 'reference', 'tsc', 'vite.js']
 
 test('a fresh clone installs, builds and runs; a later start only runs', async () => {
   await using clone = await freshClone()
@@ -54,15 +59,22 @@ test('a fresh clone installs, builds and runs; a later start only runs', async (
 test('only what changed is done again', async () => {
   await using clone = await freshClone()
   await clone.start().ended()
-  await writeFile(join(clone.folder, 'client', 'wire.ts'), 'export type Other = 1')
+  await writeFile(join(clone.folder, 'protocol', 'format.ts'), 'export type Other = 1')
   await clone.start().ended()
-  assert.deepEqual(await clone.did(), [...ONCE, 'tsc', 'vite.js'].sort())
+  const did = [...ONCE, 'reference', 'tsc', 'vite.js']
+  assert.deepEqual(await clone.did(), did.sort())
   await writeFile(join(clone.folder, 'dashboard', 'main.tsx'), 'export const page = 2')
   await clone.start().ended()
-  assert.deepEqual(await clone.did(), [...ONCE, 'tsc', 'vite.js', 'vite.js'].sort())
+  did.push('vite.js')
+  assert.deepEqual(await clone.did(), did.sort())
+  await writeFile(join(clone.folder, 'server', 'web', 'pages.ts'), 'export const path = 2')
+  await clone.start().ended()
+  did.push('reference')
+  assert.deepEqual(await clone.did(), did.sort())
   await writeFile(join(clone.folder, 'package-lock.json'), lock('2.0.0'))
   await clone.start().ended()
-  assert.deepEqual(await clone.did(), [...ONCE, ...ONCE, 'vite.js', 'vite.js'].sort())
+  did.push('installed', 'reference', 'vite.js')
+  assert.deepEqual(await clone.did(), did.sort())
 })
 
 test('two starts at once install once and both run', async () => {
@@ -143,11 +155,13 @@ async function freshClone() {
     'client/tsconfig.build.json': '{}',
     'protocol/format.ts': 'export type One = 1',
     'server/main.ts': SERVICE,
+    'server/web/pages.ts': 'export const path = 1',
+    'scripts/reference/main.ts': REFERENCE,
     'npm.mjs': NPM,
     'builder.cjs': BUILDER,
     'dashboard/main.tsx': 'export const page = 1',
   }
-  for (const name of ['client', 'dashboard', 'protocol']) await mkdir(join(folder, name))
+  for (const name of ['client', 'dashboard', 'protocol', 'server/web']) await mkdir(join(folder, name))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
-import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { BATCH_CONTENT_TYPE } from '../publish/signed-uploads.ts'
+import type { BuiltSite } from '../web/built-site.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
 import { admit } from './auth.ts'
 import { accountBodies, readJson, reserveBody } from './bodies.ts'
@@ -28,10 +28,8 @@ export interface ApiOptions extends ApiServices {
   clientIp: (request: IncomingMessage) => string
   clientMemory: ClientMemory
   transferRates: TransferRates
-  /** Settings embedded into pages. */
-  page: PageSettings
-  /** CSP source of sites: see `PagesOptions`. */
-  sitesAddress: string
+  /** The dashboard and the API reference. */
+  builtSite: BuiltSite
   clock: () => number
   log: Log
   /** Rejects while the service cannot work. */
@@ -86,8 +84,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   logRequests(app, options.log)
   const allowed = knownMethods(app)
   app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
-  const { page: settings, sitesAddress: sites } = options
-  await app.register(pages, { settings, sites, openapi: () => app.swagger() })
+  await app.register(pages, options)
   await app.register(cspReports, options)
   await app.register(async (api) => {
     parsers(api)
@@ -103,7 +100,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     )
     handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
-  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage({ sites })))
+  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.builtSite)))
   await app.ready()
   return app
 }

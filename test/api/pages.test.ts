@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { PAGE_PATHS } from '../../server/web/page-paths.ts'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { PAGE_PATHS } from '../../server/web/pages.ts'
 import { ask } from '../operator/requests.ts'
 import { type RunningService, startTestService } from '../service.ts'
 
@@ -35,7 +35,7 @@ describe('a page', () => {
   ]
 
   for (const path of [...paths, '/favicon.svg']) {
-    test(`${path} runs nothing but our own files, shows nothing but sites, and tells nobody its address`, async () => {
+    test(`${path} runs nothing but our own files, frames nothing but sites, and sends no referrer`, async () => {
       const { status, headers } = await ask(service.port, { path })
       assert.equal(status, 200)
       assert.equal(headers['content-security-policy'], POLICY(service.port))
@@ -45,7 +45,7 @@ describe('a page', () => {
       assert.equal(headers['x-ratelimit-limit'], undefined)
     })
 
-    test(`${path} is sent again only when it changed, and small to whoever takes that`, async () => {
+    test(`${path} is sent again only when it changed, and compressed to a client that accepts it`, async () => {
       const plain = await ask(service.port, { path })
       assert.equal(plain.headers['cache-control'], 'no-cache')
       const etag = plain.headers.etag ?? ''
@@ -57,6 +57,7 @@ describe('a page', () => {
       for (const [accepted, read] of [
         ['gzip, br', brotliDecompressSync],
         ['gzip;q=1.0, br;q=0', gunzipSync],
+        ['zstd', zstdDecompressSync],
       ] as const) {
         const small = await ask(service.port, { path, headers: { 'Accept-Encoding': accepted } })
         assert.ok(small.body.length < plain.body.length)
@@ -66,6 +67,15 @@ describe('a page', () => {
         const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
         assert.equal((await ask(service.port, { path, headers: known })).status, 304)
       }
+    })
+
+    test(`${path} is sent in parts, and only while a precondition holds`, async () => {
+      const whole = await ask(service.port, { path })
+      const part = await ask(service.port, { path, headers: { Range: 'bytes=10-19' } })
+      assert.equal(part.status, 206)
+      assert.deepEqual(part.body, whole.body.subarray(10, 20))
+      const failed = await ask(service.port, { path, headers: { 'If-Match': '"other"' } })
+      assert.equal(failed.status, 412)
     })
   }
 
@@ -78,6 +88,9 @@ describe('a page', () => {
       assert.equal(status, 200)
       assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
       assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
+      const small = await ask(service.port, { path, headers: { 'Accept-Encoding': 'gzip, br' } })
+      assert.equal(small.headers['content-encoding'], 'br')
+      assert.equal((await ask(service.port, { path: `${path}.br` })).status, 404)
     }
   })
 
@@ -131,9 +144,9 @@ describe('a report that a page broke its policy', () => {
       }),
     )
     assert.equal(status, 204)
-    const [{ time: _, level, message: __, ...said } = {}] = logged().slice(-1)
+    const [{ time: _, level, message: __, ...fields } = {}] = logged().slice(-1)
     assert.deepEqual(
-      [level, said],
+      [level, fields],
       [
         'warn',
         {

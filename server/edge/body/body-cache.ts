@@ -37,7 +37,7 @@ export class BodyCache {
   peek(content: BlobSlice): Buffer | undefined {
     if (content.size > MAX_BUFFERED_FILE_BYTES) return undefined
     const bytes = this.#cache.get(cacheKey(content))
-    return bytes && slice(bytes, content)
+    return bytes && sliceRange(bytes, content)
   }
 
   /**
@@ -51,7 +51,7 @@ export class BodyCache {
     const bytes = this.peek(content)
     if (bytes) return bytes
     const whole = await (reading ?? this.#read(content))
-    return whole && slice(whole, content)
+    return whole && sliceRange(whole, content)
   }
 
   async #openChunks(
@@ -107,8 +107,8 @@ function cacheKey({ hash, encoding }: BlobSlice): string {
   return encoding === undefined ? hash : `${hash}.${encoding}`
 }
 
-/** A small part is copied, so that a client that does not read it holds on to no more. */
-function slice(bytes: Buffer, { range }: BlobSlice): Buffer {
+/** The requested range. A small part is copied, so that a client that does not read it holds on to no more. */
+export function sliceRange(bytes: Buffer, { range }: BlobSlice): Buffer {
   if (!range) return bytes
   const part = bytes.subarray(range.start, range.end + 1)
   return 2 * part.length < bytes.length ? Buffer.from(part) : part

@@ -58,8 +58,14 @@ function varied(answer: EdgeResponse): EdgeResponse {
   return made
 }
 
-/** `Range` is defined for GET only (RFC 9110, 14.2): a HEAD is answered as if it had none. */
-function fileResponse(file: Representation, { headers, isHead }: EdgeRequest): EdgeResponse {
+/**
+ * The response to a GET or HEAD of a file, whole, conditional or partial. `Range` is defined for GET only
+ * (RFC 9110, 14.2): a HEAD is answered as if it had none.
+ */
+export function fileResponse(
+  file: Representation,
+  { headers, isHead }: Pick<EdgeRequest, 'headers' | 'isHead'>,
+): EdgeResponse {
   const answer = conditionalResponse(file, headers)
   const { range } = headers
   if (range === undefined || isHead || answer !== file.ok) return answer

@@ -1,9 +1,11 @@
-import type { FieldSchema } from './reference-fields.ts'
+import type { FieldSchema } from './fields.ts'
 
 interface ExampleCall {
   method: string
-  /** The URL template, with `{name}` for parameters. */
-  address: string
+  /** The URL of the service. */
+  base: string
+  /** The path template, with `{name}` for parameters. */
+  path: string
   needsKey: boolean
   query: { name: string; required: boolean }[]
   /** The schema of a JSON body. */
@@ -28,13 +30,13 @@ const VALUES: Record<string, string> = {
 }
 
 /** A curl command for an operation with its required fields, or one field when none is required. */
-export function example({ method, address, needsKey, query, json }: ExampleCall): string {
+export function example({ method, base, path, needsKey, query, json }: ExampleCall): string {
   const sendsBytes = method === 'PUT' && json === undefined
   // The URL of a single file carries its type; several files are sent as tar.
   const sendsTar = sendsBytes && !query.some(({ name }) => name === 'ct')
-  const asked = query.filter(({ required }) => required || sendsBytes)
-  const search = asked.map(({ name }) => `${name}=${encodeURIComponent(VALUES[name] ?? name.toUpperCase())}`)
-  const filled = address.replace(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? name.toUpperCase())
+  const listed = query.filter(({ required }) => required || sendsBytes)
+  const search = listed.map(({ name }) => `${name}=${encodeURIComponent(VALUES[name] ?? name.toUpperCase())}`)
+  const filled = base + path.replace(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? name.toUpperCase())
   const url = search.length > 0 ? `'${filled}?${search.join('&')}'` : filled
   const implied = (method === 'GET' && !json) || (method === 'POST' && json) || sendsBytes
   return [

@@ -1,4 +1,4 @@
-import { type Html, html } from '../lib/html.ts'
+import { type Html, html } from '../../server/lib/html.ts'
 
 /** The supported part of JSON Schema. */
 export interface FieldSchema {

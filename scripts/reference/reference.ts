@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../protocol/api/errors.ts'
-import { ApiError, errorBody } from '../lib/errors.ts'
-import { type Html, html } from '../lib/html.ts'
-import { example } from './reference-example.ts'
-import { type FieldSchema, fieldList, row } from './reference-fields.ts'
+import { ApiError, errorBody } from '../../server/lib/errors.ts'
+import { type Html, html } from '../../server/lib/html.ts'
+import { example } from './example.ts'
+import { type FieldSchema, fieldList, row } from './fields.ts'
 
 /** The supported part of an OpenAPI 3.1 document. */
 interface ApiDocument {
@@ -189,7 +189,8 @@ function buildExample({ method, path, base, security, parameters = [], requestBo
   const query = parameters.filter((parameter) => parameter.in === 'query')
   return example({
     method,
-    address: base + path,
+    base,
+    path,
     needsKey: isKeyNeeded(security),
     query: query.map(({ name, required = false }) => ({ name, required })),
     json: requestBody?.content['application/json']?.schema,

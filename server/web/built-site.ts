@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import type { PageSettings } from '../../protocol/api/page-settings.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
+import { sliceRange } from '../edge/body/body-cache.ts'
+import type { EdgeRequest } from '../edge/request.ts'
+import { publicPolicy, toLastModified } from '../edge/resolve/policy.ts'
+import { fileResponse } from '../edge/respond/respond.ts'
+import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
+import type { EdgeResponse } from '../edge/response.ts'
+import { ApiError } from '../lib/errors.ts'
+import { escapeHtml } from '../lib/html.ts'
+
+interface BuiltSiteOptions {
+  settings: PageSettings
+  version: string
+  /** The CSP source of sites: `https://*.{site_domain}`. */
+  sites: string
+  /** Milliseconds since 1970. */
+  clock: () => number
+}
+
+export interface PageResponse {
+  response: EdgeResponse
+  body: Buffer | undefined
+}
+
+interface BuiltFile {
+  served: ServedFile
+  /** Its bytes by encoding; undefined for the file itself. */
+  bodies: ReadonlyMap<Encoding | undefined, Buffer>
+}
+
+/** Outputs of `npm run build`: the pages with their files, and the content of `/docs`. */
+const DASHBOARD_FOLDER = join(import.meta.dirname, '../../dashboard/dist')
+const REFERENCE_FOLDER = join(import.meta.dirname, 'dist')
+
+/** For files with a hash of their content in their names. */
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+
+/** The build compressed all files but pages, which are compressed here, at levels for which a client can wait. */
+const ENCODERS: Record<Encoding, { suffix: string; encode: (bytes: Buffer) => Promise<Buffer> }> = {
+  br: {
+    suffix: '.br',
+    encode: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  },
+  zstd: { suffix: '.zst', encode: promisify(zstdCompress) },
+  gzip: { suffix: '.gz', encode: promisify(gzip) },
+}
+
+/**
+ * The dashboard and the API reference as they were built, served by the edge's responder from memory. Loaded
+ * on first use, so that the start does not wait for it, and all at once: a later build must not be mixed with
+ * it. UNAVAILABLE until it is built.
+ */
+export class BuiltSite {
+  readonly #options: BuiltSiteOptions
+  #files: Promise<ReadonlyMap<string, BuiltFile>> | undefined
+
+  constructor(options: BuiltSiteOptions) {
+    this.#options = options
+  }
+
+  /** The response to a GET or HEAD of a built file; undefined when there is none of this name. */
+  async respond(
+    name: string,
+    request: Pick<EdgeRequest, 'headers' | 'isHead'>,
+  ): Promise<PageResponse | undefined> {
+    const file = (await this.#load()).get(name)
+    if (!file) return undefined
+    const response = fileResponse(file.served.representation(request.headers['accept-encoding']), request)
+    const { content } = response
+    return {
+      response,
+      body: content ? sliceRange(file.bodies.get(content.encoding)!, content) : response.body,
+    }
+  }
+
+  /** A failure is not cached. */
+  #load(): Promise<ReadonlyMap<string, BuiltFile>> {
+    this.#files ??= loadFiles(this.#options).catch((error: unknown) => {
+      this.#files = undefined
+      throw error
+    })
+    return this.#files
+  }
+}
+
+async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string, BuiltFile>> {
+  const [built, reference] = await Promise.all([readBuilt(DASHBOARD_FOLDER), readBuilt(REFERENCE_FOLDER)])
+  // Pages contain settings, which may change with each start.
+  const modified = toLastModified(options.clock())
+  const policy = {
+    ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
+    extraHeaders: securityHeaders(options.sites),
+  }
+  const load = async (name: string): Promise<[string, BuiltFile]> => {
+    const bytes = name.endsWith('.html')
+      ? fillIn(String(built.get(name)), String(reference.get(name)), options)
+      : built.get(name)!
+    const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
+    const sizes: Record<Encoding, number | null> = { br: null, zstd: null, gzip: null }
+    for (const encoding of ENCODINGS) {
+      const { suffix, encode } = ENCODERS[encoding]
+      const encoded = built.get(name + suffix) ?? (await encode(bytes))
+      if (encoded.length >= bytes.length) continue
+      bodies.set(encoding, encoded)
+      sizes[encoding] = encoded.length
+    }
+    const served = new ServedFile({
+      path: `/${name}`,
+      file: { hash: hash('sha256', bytes), size: bytes.length },
+      type: toFileType(mediaType(name)),
+      sizes,
+      modified,
+      policy: { ...policy, cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache' },
+    })
+    return [name, { served, bodies }]
+  }
+  const names = [...built.keys()].filter((name) => !/\.(br|zst|gz)$/.test(name))
+  return new Map(await Promise.all(names.map(load)))
+}
+
+/** Replaces the placeholders of a page. */
+function fillIn(page: string, reference: string, { settings, version }: BuiltSiteOptions): Buffer {
+  const values = { base_url: settings.baseUrl, settings: JSON.stringify(settings), version }
+  const filled = page
+    .replace('<!-- reference -->', () => reference)
+    .replace(/\{(base_url|settings|version)\}/g, (_, name: keyof typeof values) => escapeHtml(values[name]))
+  return Buffer.from(filled)
+}
+
+/**
+ * Allows only our own files, nothing inline, and frames of sites. No referrer: the URL of the claim page
+ * contains a secret.
+ */
+function securityHeaders(sites: string): string[] {
+  const contentSecurityPolicy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' ${sites}`,
+    "connect-src 'self'",
+    "worker-src 'self'",
+    `frame-src ${sites}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    'report-uri /_reports/csp',
+  ].join('; ')
+  return [
+    ...['Content-Security-Policy', contentSecurityPolicy],
+    ...['Cross-Origin-Opener-Policy', 'same-origin'],
+    ...['Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
+    ...['Referrer-Policy', 'no-referrer'],
+  ]
+}
+
+/** The contents of a build output by name. */
+async function readBuilt(folder: string): Promise<ReadonlyMap<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
+    throw new ApiError('UNAVAILABLE', 'The web pages are not built; npm run build makes them', { cause })
+  })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const files = paths.map(async (path) => [path.slice(folder.length + 1), await readFile(path)] as const)
+  return new Map(await Promise.all(files))
+}
