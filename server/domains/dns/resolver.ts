@@ -1,5 +1,6 @@
+import { promises } from 'node:dns'
+import { Semaphore } from '../../lib/semaphore.ts'
 import type { Dns, DnsRecords } from './dns.ts'
-import { DnsClient, type LookupResult } from './dns-client.ts'
 
 interface ResolverOptions {
   /** Addresses in the form of `Resolver.setServers` of node:dns; empty for those of the system. */
@@ -8,28 +9,62 @@ interface ResolverOptions {
   timeoutMs?: number
 }
 
+/** The records of one type at a name. */
+interface LookupResult<T> {
+  records: readonly T[]
+  /** As in `DnsRecords`. */
+  error?: string
+}
+
+/** Looks up records until the signal aborts; never throws. */
+type LookUp = <T>(name: string, type: RecordType, signal: AbortSignal) => Promise<LookupResult<T>>
+type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT'
+
 /** Below the ten seconds of the contract by the delay of a busy event loop. */
 const LOOKUP_TIMEOUT_MS = 9000
+
+/** As in resolv.conf(5). */
+const MAX_SERVERS = 3
+const TRIES_PER_SERVER = 2
+
+/**
+ * Maximum number of concurrent lookups: enough for all checks of the service, so that slow servers of one
+ * name do not delay the others; more would use the sockets and memory of other work.
+ */
+const MAX_CONCURRENT_LOOKUPS = 256
+const MAX_QUEUED_LOOKUPS = 10_000
 
 const MAX_CNAME_HOPS = 8
 const MAX_VALUES = 100
 
+/** Codes of node:dns for a negative result, for a time-out, and for a name that cannot exist. */
+const NO_RECORD_CODES = ['ENOTFOUND', 'ENODATA']
+const TIMEOUT_CODES = ['ETIMEOUT', 'ECANCELLED']
+const INVALID_NAME_CODE = 'EBADNAME'
+
 /** Queries trusted resolvers: a name's own servers may lie about it, the resolvers are believed. */
 export function resolverDns({ servers, timeoutMs = LOOKUP_TIMEOUT_MS }: ResolverOptions): Dns {
-  const client = new DnsClient({ servers, timeoutMs })
+  const semaphore = new Semaphore({ running: MAX_CONCURRENT_LOOKUPS, waiting: MAX_QUEUED_LOOKUPS })
+  // A queued lookup has its slot in time: those ahead of it end by a deadline that is not later.
+  const lookUp: LookUp = async <T>(name: string, type: RecordType, signal: AbortSignal) => {
+    try {
+      return await semaphore.run(() => query<T>(name, type, { servers, timeoutMs, signal }))
+    } catch {
+      return { records: [], error: 'too many names are being looked up at once' }
+    }
+  }
   return {
-    cname: (name) => resolveCname(client, name),
-    addresses: (name) => resolveAddresses(client, name),
-    txt: (name) => resolveTxt(client, name),
+    cname: (name) => resolveCname(name, lookUp, AbortSignal.timeout(timeoutMs)),
+    addresses: (name) => resolveAddresses(name, lookUp, AbortSignal.timeout(timeoutMs)),
+    txt: (name) => resolveTxt(name, lookUp, AbortSignal.timeout(timeoutMs)),
   }
 }
 
-async function resolveCname(questions: DnsClient, name: string): Promise<DnsRecords> {
-  const deadline = questions.deadline()
+async function resolveCname(name: string, lookUp: LookUp, signal: AbortSignal): Promise<DnsRecords> {
   const hops: string[] = []
   const seen = new Set([canonicalName(name)])
   for (let at = name; ; at = hops.at(-1)!) {
-    const { records, error } = await questions.lookUp<string>(at, 'CNAME', deadline)
+    const { records, error } = await lookUp<string>(at, 'CNAME', signal)
     const [next] = records.map(canonicalName)
     if (error !== undefined) return { values: hops, error }
     if (next === undefined) return { values: hops }
@@ -42,30 +77,58 @@ async function resolveCname(questions: DnsClient, name: string): Promise<DnsReco
   }
 }
 
-async function resolveAddresses(questions: DnsClient, name: string): Promise<DnsRecords> {
-  const deadline = questions.deadline()
-  const heard = await Promise.all([
-    questions.lookUp<string>(name, 'A', deadline),
-    questions.lookUp<string>(name, 'AAAA', deadline),
-  ])
-  const values = [...new Set(heard.flatMap(({ records }) => records))].sort()
-  return limitValues(values, 'addresses', heard)
+async function resolveAddresses(name: string, lookUp: LookUp, signal: AbortSignal): Promise<DnsRecords> {
+  const results = await Promise.all([lookUp<string>(name, 'A', signal), lookUp<string>(name, 'AAAA', signal)])
+  const values = [...new Set(results.flatMap(({ records }) => records))].sort()
+  return limitValues(values, 'addresses', results)
 }
 
-async function resolveTxt(questions: DnsClient, name: string): Promise<DnsRecords> {
-  const heard = await questions.lookUp<string[]>(name, 'TXT', questions.deadline())
-  const values = heard.records.map((strings) => toPrintable(strings.join('')))
-  return limitValues(values, 'TXT records', [heard])
+async function resolveTxt(name: string, lookUp: LookUp, signal: AbortSignal): Promise<DnsRecords> {
+  const result = await lookUp<string[]>(name, 'TXT', signal)
+  const values = result.records.map((strings) => toPrintable(strings.join('')))
+  return limitValues(values, 'TXT records', [result])
 }
 
 function limitValues(
   values: readonly string[],
   noun: string,
-  heard: readonly LookupResult<unknown>[],
+  results: readonly LookupResult<unknown>[],
 ): DnsRecords {
   const tooMany = values.length > MAX_VALUES ? `it has more than ${MAX_VALUES} ${noun}` : undefined
-  const error = heard.find((one) => one.error !== undefined)?.error ?? tooMany
+  const error = results.find((one) => one.error !== undefined)?.error ?? tooMany
   return { values: values.slice(0, MAX_VALUES), ...(error === undefined ? {} : { error }) }
+}
+
+/**
+ * A resolver for each query caches nothing and sends from a port of its own. It tries the next server after
+ * silence; after a failure response, such as SERVFAIL, the query is repeated without the first server.
+ */
+async function query<T>(
+  name: string,
+  type: RecordType,
+  { servers, timeoutMs, signal }: Required<ResolverOptions> & { signal: AbortSignal },
+): Promise<LookupResult<T>> {
+  if (!isName(name)) return { records: [], error: formatDnsError(INVALID_NAME_CODE, name) }
+  const all = (servers.length > 0 ? servers : new promises.Resolver().getServers()).slice(0, MAX_SERVERS)
+  // The second try of a server has twice the time of the first.
+  const timeout = Math.ceil(timeoutMs / (3 * all.length))
+  let code = 'ETIMEOUT'
+  for (let first = 0; first < all.length && !signal.aborted; first++) {
+    const resolver = new promises.Resolver({ timeout, tries: TRIES_PER_SERVER })
+    resolver.setServers(all.slice(first))
+    const cancel = () => resolver.cancel()
+    signal.addEventListener('abort', cancel)
+    try {
+      return { records: (await resolver.resolve(name, type)) as T[] }
+    } catch (error) {
+      code = (error as NodeJS.ErrnoException).code ?? 'EBADRESP'
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+    if (NO_RECORD_CODES.includes(code)) return { records: [] }
+    if (TIMEOUT_CODES.includes(code)) break
+  }
+  return { records: [], error: formatDnsError(code, name) }
 }
 
 function canonicalName(name: string): string {
@@ -76,4 +139,33 @@ function canonicalName(name: string): string {
 function toPrintable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, '\ufffd')
+}
+
+/** Printable ASCII of at most 253 characters (RFC 1035, 2.3.4); c-ares checks the rest. */
+function isName(name: string): boolean {
+  return /^[!-~]{1,253}$/.test(name)
+}
+
+function formatDnsError(code: string, name: string): string {
+  switch (code) {
+    case 'ETIMEOUT':
+    case 'ECANCELLED':
+      return `DNS does not answer about ${sanitizeDnsName(name)} in time`
+    case 'ESERVFAIL':
+      return `the DNS servers of ${sanitizeDnsName(name)} fail or do not answer`
+    case 'EREFUSED':
+      return `DNS refuses to answer about ${sanitizeDnsName(name)}`
+    case 'ECONNREFUSED':
+      return 'no DNS server can be reached to ask'
+    case INVALID_NAME_CODE:
+      return `${sanitizeDnsName(name)} is not a name that DNS can have`
+    default:
+      return `DNS gives an answer about ${sanitizeDnsName(name)} that makes no sense`
+  }
+}
+
+/** Names may come from DNS: the owner of an alias chooses its target. */
+function sanitizeDnsName(name: string): string {
+  const printable = name.replaceAll(/[^!-~]/g, '?')
+  return printable.length > 100 ? `${printable.slice(0, 100)}…` : printable
 }
