@@ -14,9 +14,9 @@ export interface DnsFindings {
 /** Whether a record is proven, and if not, a message with the found and expected values. */
 export type CheckVerdict =
   | { is: 'there' }
-  | { is: 'missing'; words: string }
-  /** `ours`: the lookup of the service's own name failed, not that of the domain. */
-  | { is: 'unclear'; words: string; ours: boolean }
+  | { is: 'missing'; message: string }
+  /** `isOurFault`: the lookup of the service's own name failed, not that of the domain. */
+  | { is: 'unclear'; message: string; isOurFault: boolean }
 
 /** The result of checking both records of a name (spec 5.3). */
 export interface CheckResult {
@@ -31,7 +31,7 @@ const MAX_STORED_VALUES = 20
 const MAX_VALUE_LENGTH = 300
 const MAX_LISTED_VALUES = 4
 
-/** A longer value is never a verification token, and reading all of it would take too long. */
+/** A longer value is not a verification token, and reading all of it would take too long. */
 const MAX_PROOF_LENGTH = 255
 
 const PRESENT: CheckVerdict = { is: 'there' }
@@ -85,8 +85,8 @@ async function checkPointing(
   const verdict = comparePointing(domain, proxyHost, { aliases, addresses, expected: expected.values })
   const isPartly = addresses.values.some((address) => expected.values.includes(address))
   const isKnown = expected.values.length > 0 && (expected.error === undefined || !isPartly)
-  const ours = verdict.is !== 'there' && !isKnown
-  return { verdict: ours ? checkOwnAddresses(verdict.words, proxyHost, expected) : verdict, found }
+  const isOurFault = verdict.is !== 'there' && !isKnown
+  return { verdict: isOurFault ? checkOwnAddresses(verdict.message, proxyHost, expected) : verdict, found }
 }
 
 function comparePointing(
@@ -99,14 +99,14 @@ function comparePointing(
   }: { aliases: DnsRecords; addresses: DnsRecords; expected: readonly string[] },
 ): CheckVerdict {
   const here = addresses.values.filter((address) => expected.includes(address))
-  const trouble = addresses.error ?? aliases.error
+  const error = addresses.error ?? aliases.error
   if (addresses.error === undefined && here.length > 0 && here.length === addresses.values.length)
     return PRESENT
   const target = aliases.values.at(-1)
   const alias = target && `${domain} is an alias of ${sanitizeValue(target)}, expected ${proxyHost}`
-  if (trouble !== undefined) {
-    const { is, words, ours } = unclear(target ?? domain, aliases.error ?? trouble)
-    return { is, words: alias ? `${alias}; and ${words}` : words, ours }
+  if (error !== undefined) {
+    const { is, message, isOurFault } = unclear(target ?? domain, aliases.error ?? error)
+    return { is, message: alias ? `${alias}; and ${message}` : message, isOurFault }
   }
   if (alias) return missing(alias)
   if (addresses.values.length === 0)
@@ -117,10 +117,10 @@ function comparePointing(
 }
 
 /** Without the addresses of the service the result is unknown, which is not an error of the domain. */
-function checkOwnAddresses(words: string, proxyHost: string, { error }: DnsRecords): CheckVerdict {
+function checkOwnAddresses(message: string, proxyHost: string, { error }: DnsRecords): CheckVerdict {
   const why = error === undefined ? 'has no addresses' : `could not be looked up: ${sanitizeValue(error)}`
-  const ours = `${proxyHost}, where it has to lead, ${why}, which whoever runs this service has to mend`
-  return { is: 'unclear', words: `${words}; and ${ours}`, ours: true }
+  const cause = `${proxyHost}, where it has to lead, ${why}, which whoever runs this service has to mend`
+  return { is: 'unclear', message: `${message}; and ${cause}`, isOurFault: true }
 }
 
 function checkText(domain: string, proof: string, { values, error }: DnsRecords): CheckVerdict {
@@ -136,15 +136,15 @@ function toRight({ is }: CheckVerdict): boolean | null {
   return is === 'unclear' ? null : is === 'there'
 }
 
-function missing(words: string): CheckVerdict {
-  return { is: 'missing', words }
+function missing(message: string): CheckVerdict {
+  return { is: 'missing', message }
 }
 
-function unclear(name: string, trouble: string): CheckVerdict & { is: 'unclear' } {
+function unclear(name: string, error: string): CheckVerdict & { is: 'unclear' } {
   return {
     is: 'unclear',
-    words: `${sanitizeValue(name)} could not be looked up: ${sanitizeValue(trouble)}`,
-    ours: false,
+    message: `${sanitizeValue(name)} could not be looked up: ${sanitizeValue(error)}`,
+    isOurFault: false,
   }
 }
 

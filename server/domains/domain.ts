@@ -72,8 +72,8 @@ export class DomainService implements Disposable {
     const row = await store.write('durable', async (tx) => {
       const now = clock()
       requireOwner(await tx.sites.bySlug(slug), account, now)
-      const mine = await tx.domains.find(account.id, domain)
-      if (mine) throw domainExists(mine)
+      const own = await tx.domains.find(account.id, domain)
+      if (own) throw domainExists(own)
       const active = await tx.domains.active(domain)
       if (active && active.proof !== previousOwner?.proof) throw domainTaken(domain)
       const primary = counterpart && (await tx.domains.find(account.id, counterpart))
@@ -106,7 +106,7 @@ export class DomainService implements Disposable {
   }
 
   /**
-   * Notifies of changes of a domain; returns a function that stops it. See `domain/following.ts` for its time
+   * Notifies of changes of a domain; returns a function that stops it. See `watch.ts` for its time
    * limit and capacity.
    */
   async watch(by: WatchedBy, typed: string, listener: WatchListener): Promise<() => void> {

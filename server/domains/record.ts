@@ -62,7 +62,7 @@ export async function toDomainRecord(
 /** The problem, and the time of the next check. */
 function formatReason({ status, reason, next_check_at }: DomainRow): string | null {
   if (reason === null && status === 'active') return null
-  const words = reason ?? 'Waiting for both DNS records to be entered'
-  if (next_check_at !== null) return `${words}. It is looked up again at ${formatUtc(next_check_at)}.`
-  return `${words}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
+  const message = reason ?? 'Waiting for both DNS records to be entered'
+  if (next_check_at !== null) return `${message}. It is looked up again at ${formatUtc(next_check_at)}.`
+  return `${message}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
 }

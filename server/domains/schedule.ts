@@ -36,9 +36,6 @@ const SLOW_INTERVAL_MS = MINUTE_MS
 /** Check interval of a pending name while its owner watches it. */
 const WATCHED_INTERVAL_MS = 10 * SECOND_MS
 
-/** Later than any check that a correct clock plans. */
-export const MAX_PLAN_AHEAD_MS = 2 * DAY_MS
-
 /**
  * Time of the next check of a pending name: often at first, then less; null when it has been pending too
  * long. `slowly`: DNS was slow or failed.
@@ -62,8 +59,7 @@ export function nextWatchedCheck(
   now: number,
 ): number {
   if (status !== 'pending') return Number.POSITIVE_INFINITY
-  // A check in the future was made before the clock was set back.
-  if (checked_at === null || checked_at > now) return now
+  if (checked_at === null) return now
   return Math.min(
     next_check_at ?? Number.POSITIVE_INFINITY,
     checked_at + (slow === 1 ? SLOW_INTERVAL_MS : WATCHED_INTERVAL_MS),

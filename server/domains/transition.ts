@@ -32,18 +32,16 @@ export interface Transition {
 }
 
 /** The result of a check (contract, "Domains"): a pure function from facts to a change. */
-export function nextState(row: DomainRow, look: CheckResult, circumstances: TransitionContext): Transition {
-  const { slow } = circumstances
-  const seen = {
-    found: JSON.stringify(look.found),
-    checked_at: circumstances.now,
+export function nextState(row: DomainRow, result: CheckResult, context: TransitionContext): Transition {
+  const { slow } = context
+  const checked = {
+    found: JSON.stringify(result.found),
+    checked_at: context.now,
     slow: slow ? 1 : 0,
   } as const
   const { nextStatus, changes } =
-    row.status === 'active'
-      ? nextActiveState(row, look, circumstances)
-      : nextPendingState(row, look, circumstances)
-  return { nextStatus, changes: { ...changes, ...seen } }
+    row.status === 'active' ? nextActiveState(row, result, context) : nextPendingState(row, result, context)
+  return { nextStatus, changes: { ...changes, ...checked } }
 }
 
 /** The columns of a row that becomes pending now. */
@@ -59,32 +57,31 @@ export function startWaiting(now: number, reason: string): Partial<DomainRow> {
   }
 }
 
-function nextPendingState(row: DomainRow, look: CheckResult, circumstances: TransitionContext): Transition {
-  const { began, now, slow, currentOwner, reservation, random } = circumstances
-  const isUnclear = [look.pointing, look.text].some((verdict) => verdict.is === 'unclear')
-  // After the clock was set back, the row must neither wait nor be checked often until that time comes again.
-  const pending_since = Math.min(row.pending_since ?? row.created_at, now)
+function nextPendingState(row: DomainRow, result: CheckResult, context: TransitionContext): Transition {
+  const { began, now, slow, currentOwner, reservation, random } = context
+  const isUnclear = [result.pointing, result.text].some((verdict) => verdict.is === 'unclear')
+  const pending_since = row.pending_since ?? row.created_at
   const next = nextPendingCheck(pending_since, now, isUnclear || slow)
   const stays = (change: Partial<DomainRow>): Transition => ({
     nextStatus: 'pending',
     changes: { pending_since, next_check_at: next, ...change },
   })
   const taken =
-    currentOwner && hasProof(look.texts, currentOwner.proof) ? takenMessage(row.domain) : undefined
-  const wrong = [taken, verdictMessage(look.pointing), verdictMessage(look.text)].filter(
-    (words) => words !== undefined,
+    currentOwner && hasProof(result.texts, currentOwner.proof) ? takenMessage(row.domain) : undefined
+  const problems = [taken, verdictMessage(result.pointing), verdictMessage(result.text)].filter(
+    (message) => message !== undefined,
   )
-  const kept = reservation && reservedMessage(row.domain, reservation)
-  if (wrong.length > 0) {
-    const reason = [...wrong, ...(kept ? [kept] : [])].join('; ')
+  const reserved = reservation && reservedMessage(row.domain, reservation)
+  if (problems.length > 0) {
+    const reason = [...problems, ...(reserved ? [reserved] : [])].join('; ')
     return stays({ proven_since: null, reason })
   }
 
-  const since = row.proven_since === null || row.proven_since > now ? now : row.proven_since
+  const since = row.proven_since ?? now
   if (reservation)
     return stays({
       proven_since: since,
-      reason: `Both records are there, but ${kept}`,
+      reason: `Both records are there, but ${reserved}`,
       next_check_at: earlierOf(next, reservation.until),
     })
   if (began - since < MIN_CONFIRMATION_GAP_MS)
@@ -104,25 +101,29 @@ function startActive(now: number, random: () => number): Partial<DomainRow> {
 }
 
 /** A missing TXT record alone ends nothing, but the DNS owner may then give the name to another account. */
-function nextActiveState(row: DomainRow, look: CheckResult, { now, random }: TransitionContext): Transition {
-  const { pointing } = look
+function nextActiveState(
+  row: DomainRow,
+  result: CheckResult,
+  { now, random }: TransitionContext,
+): Transition {
+  const { pointing } = result
   const stays = (changes: Partial<DomainRow>): Transition => ({ nextStatus: 'active', changes })
   if (pointing.is === 'there') {
     const reason =
-      look.text.is === 'missing'
-        ? `${look.text.words}; without it, another account can take the name over`
+      result.text.is === 'missing'
+        ? `${result.text.message}; without it, another account can take the name over`
         : null
     return stays({ failing_since: null, reason, next_check_at: nextActiveCheck(now, random) })
   }
-  if (pointing.is === 'unclear' && pointing.ours)
-    return stays({ failing_since: null, reason: pointing.words, next_check_at: nextUnclearCheck(now) })
-  const since = Math.min(row.failing_since ?? now, now)
+  if (pointing.is === 'unclear' && pointing.isOurFault)
+    return stays({ failing_since: null, reason: pointing.message, next_check_at: nextUnclearCheck(now) })
+  const since = row.failing_since ?? now
   if (now - since >= GRACE_PERIOD_MS)
-    return { nextStatus: 'pending', changes: startWaiting(now, pointing.words) }
+    return { nextStatus: 'pending', changes: startWaiting(now, pointing.message) }
   const end = `if that is still so at ${formatUtc(since + GRACE_PERIOD_MS)}, it is no longer served`
   return stays({
     failing_since: since,
-    reason: `${pointing.words}; ${end}`,
+    reason: `${pointing.message}; ${end}`,
     next_check_at: nextFailingCheck(since, now),
   })
 }
@@ -138,7 +139,7 @@ function reservedMessage(domain: string, { until }: HeldDomainRow): string {
 }
 
 function verdictMessage(verdict: CheckVerdict): string | undefined {
-  return verdict.is === 'there' ? undefined : verdict.words
+  return verdict.is === 'there' ? undefined : verdict.message
 }
 
 function earlierOf(one: number | null, other: number): number {

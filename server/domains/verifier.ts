@@ -1,11 +1,12 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Log } from '../lib/log.ts'
+import { isWithin } from '../lib/time.ts'
 import type { DomainRow } from '../store/schema.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
 import type { Dns } from './dns/dns.ts'
 import { type CheckResult, checkRecords, hasProof, lookUpTexts } from './dns-check.ts'
-import { MAX_PLAN_AHEAD_MS, MIN_CHECK_INTERVAL_MS, restartedAt } from './schedule.ts'
+import { MIN_CHECK_INTERVAL_MS, restartedAt } from './schedule.ts'
 import { activate, type DomainCertificates, deactivate } from './status.ts'
 import { nextState } from './transition.ts'
 
@@ -69,21 +70,20 @@ export class DomainVerifier {
    */
   async verifyNow(row: DomainRow): Promise<DomainRow | undefined> {
     const { clock } = this.#options
-    const since = row.checked_at === null ? Infinity : Math.abs(clock() - row.checked_at)
-    if (since < MIN_CHECK_INTERVAL_MS) return row
+    if (row.checked_at !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checked_at, clock())) return row
     const name = `${row.account_id} ${row.domain}`
     const inFlight = this.#inFlight.get(name)
     if (inFlight) return inFlight
     if (!this.#shares.hasRoom(row.account_id)) return row
     const isGivenUp = row.status === 'pending' && row.next_check_at === null
-    const look = this.#shares.run(row.account_id, () =>
+    const check = this.#shares.run(row.account_id, () =>
       this.#verifyStillDue(isGivenUp ? { ...row, pending_since: restartedAt(clock()) } : row),
     )
-    this.#inFlight.set(name, look)
-    return look.finally(() => this.#inFlight.delete(name))
+    this.#inFlight.set(name, check)
+    return check.finally(() => this.#inFlight.delete(name))
   }
 
-  /** Whether the TXT record of a row is gone for sure, for an account that asks. UNAVAILABLE when too many ask. */
+  /** Whether the TXT record of a row is gone for sure, for another account. UNAVAILABLE when too many checks are in progress. */
   async hasLostProof({ domain, proof }: DomainRow, accountId: string): Promise<boolean> {
     const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
     return texts !== undefined && !hasProof(texts, proof)
@@ -97,7 +97,7 @@ export class DomainVerifier {
   /** Checks a bounded number of due names; returns how many became active or pending. */
   async verifyDue(): Promise<number> {
     let changed = 0
-    const look = async (row: DomainRow) => {
+    const check = async (row: DomainRow) => {
       if (this.#stopped) return
       try {
         if (await this.#verify(row)) changed++
@@ -110,16 +110,15 @@ export class DomainVerifier {
       await this.#findDue(MAX_SLOW_NAMES_PER_RUN, true),
     ]
     await Promise.all([
-      forEachConcurrent(MAX_CONCURRENT_CHECKS, quick, look),
-      forEachConcurrent(MAX_SLOW_NAMES_PER_RUN, slow, look),
+      forEachConcurrent(MAX_CONCURRENT_CHECKS, quick, check),
+      forEachConcurrent(MAX_SLOW_NAMES_PER_RUN, slow, check),
     ])
     return changed
   }
 
   #findDue(limit: number, slow: boolean): Promise<DomainRow[]> {
     const { store, clock } = this.#options
-    const now = clock()
-    return store.read.domains.due(now, { limit, slow, beyond: now + MAX_PLAN_AHEAD_MS })
+    return store.read.domains.due(clock(), { limit, slow })
   }
 
   async #verifyStillDue(row: DomainRow): Promise<DomainRow | undefined> {
@@ -133,7 +132,7 @@ export class DomainVerifier {
     const [began, start] = [clock(), stopwatch()]
     const result = await checkRecords(dns, row, proxyHost)
     const slow = stopwatch() - start >= SLOW_CHECK_MS
-    if (result.pointing.is === 'unclear' && result.pointing.ours) this.#warn(result.pointing.words)
+    if (result.pointing.is === 'unclear' && result.pointing.isOurFault) this.#warn(result.pointing.message)
     const conclude = (durability: Durability) =>
       store.write(durability, async (tx) => {
         const found = await tx.domains.find(row.account_id, row.domain)
@@ -141,13 +140,13 @@ export class DomainVerifier {
         return this.#applyResult(
           tx,
           { ...found, pending_since: row.pending_since },
-          { look: result, began, slow, durability },
+          { result, began, slow, durability },
         )
       })
-    const turn = (await conclude('soft')) ?? (await conclude('durable'))
-    if (!turn) return false
+    const change = (await conclude('soft')) ?? (await conclude('durable'))
+    if (!change) return false
     const { domain, account_id: account, slug } = row
-    log.info('domain status changed', { domain, slug, account, ...turn })
+    log.info('domain status changed', { domain, slug, account, ...change })
     return true
   }
 
@@ -156,18 +155,18 @@ export class DomainVerifier {
     tx: WriteTransaction,
     row: DomainRow,
     {
-      look,
+      result,
       began,
       slow,
       durability,
-    }: { look: CheckResult; began: number; slow: boolean; durability: Durability },
+    }: { result: CheckResult; began: number; slow: boolean; durability: Durability },
   ): Promise<StatusChange | false | undefined> {
     const { clock, certificates, random = Math.random } = this.#options
     const now = clock()
     const { domain, account_id: account } = row
     const currentOwner = ofAnother(account, await tx.domains.active(domain))
     const reservation = ofAnother(account, await tx.domains.reservation(domain, now))
-    const { nextStatus, changes } = nextState(row, look, {
+    const { nextStatus, changes } = nextState(row, result, {
       began,
       now,
       slow,
@@ -189,7 +188,7 @@ export class DomainVerifier {
     }
   }
 
-  /** A name whose check always fails must not delay the others. */
+  /** A name whose check fails every time must not delay the others. */
   async #postpone(row: DomainRow, error: unknown): Promise<void> {
     const { log, store, clock } = this.#options
     const { domain, account_id: account } = row
@@ -207,7 +206,7 @@ export class DomainVerifier {
 
   #warn(problem: string): void {
     const { log, clock, proxyHost } = this.#options
-    if (Math.abs(clock() - this.#warnedAt) < WARNING_INTERVAL_MS) return
+    if (isWithin(WARNING_INTERVAL_MS, this.#warnedAt, clock())) return
     this.#warnedAt = clock()
     log.warn('DNS lookup of the proxy host failed; custom domains cannot be verified', { proxyHost, problem })
   }
@@ -217,9 +216,9 @@ export class DomainVerifier {
  * A check says nothing about a row that changed its status, was added again or was deleted in the meantime.
  */
 function isUnchanged(one: DomainRow, other: DomainRow): boolean {
-  const said = ({ status, slug, proof, created_at }: DomainRow) =>
+  const identity = ({ status, slug, proof, created_at }: DomainRow) =>
     JSON.stringify([status, slug, proof, created_at])
-  return said(one) === said(other)
+  return identity(one) === identity(other)
 }
 
 function ofAnother<Row extends { account_id: string }>(

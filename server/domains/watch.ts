@@ -2,6 +2,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { isWithin } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { AccountRow, DomainRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
@@ -55,7 +56,7 @@ interface DomainWatcher {
 const MAX_WATCHERS = 200
 const MAX_WATCHERS_PER_ACCOUNT = 5
 
-/** Followers from one network, so that many accounts of one caller leave room for others. */
+/** Watchers from one network, so that many accounts of one caller leave room for others. */
 const MAX_OF_NETWORK = 50
 
 const POLL_INTERVAL_MS = 2000
@@ -103,7 +104,7 @@ export class DomainWatchers {
     const [record] = await records([row], all)
     this.#admit(account, rateLimitSubnet(address))
     const now = clock()
-    const follower: DomainWatcher = {
+    const watcher: DomainWatcher = {
       account,
       network: rateLimitSubnet(address),
       sessionHash: sessionToken === undefined ? undefined : hashToken(sessionToken),
@@ -113,28 +114,28 @@ export class DomainWatchers {
       lastSentAt: now,
       listener,
     }
-    this.#watchers.add(follower)
+    this.#watchers.add(watcher)
     listener.record(record!)
     this.#accelerateChecks([row])
     this.#schedule()
-    return () => void this.#watchers.delete(follower)
+    return () => void this.#watchers.delete(watcher)
   }
 
   /** Disconnects all watchers and accepts no new ones; resolves when their work has ended. */
   async end(): Promise<void> {
     this.#ended = true
     clearTimeout(this.#timer)
-    for (const follower of [...this.#watchers]) this.#release(follower)
+    for (const watcher of [...this.#watchers]) this.#release(watcher)
     await Promise.all([this.#current, ...this.#checks.values()])
   }
 
   #admit(account: AccountRow, callerNetwork: string): void {
-    const own = [...this.#watchers].filter((follower) => follower.account.id === account.id)
+    const own = [...this.#watchers].filter((watcher) => watcher.account.id === account.id)
     if (own.length >= MAX_WATCHERS_PER_ACCOUNT) {
       const sentence = `An account can follow ${MAX_WATCHERS_PER_ACCOUNT} domains at a time; close one of the others`
       throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: 60 })
     }
-    const fromNetwork = [...this.#watchers].filter((follower) => follower.network === callerNetwork)
+    const fromNetwork = [...this.#watchers].filter((watcher) => watcher.network === callerNetwork)
     if (this.#ended || this.#watchers.size >= MAX_WATCHERS || fromNetwork.length >= MAX_OF_NETWORK) {
       const sentence = 'Too many domains are being followed at the moment; look at this one now and then'
       throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
@@ -162,30 +163,30 @@ export class DomainWatchers {
 
   async #poll(): Promise<void> {
     const { store, clock, records } = this.#options
-    const followers = [...this.#watchers]
-    const isSignedIn = await this.#signedIn(followers)
-    const all = await store.read.domains.byAccounts([...new Set(followers.map(({ account }) => account.id))])
-    const wanted = new Set(followers.map(watchKey))
+    const watchers = [...this.#watchers]
+    const isSignedIn = await this.#signedIn(watchers)
+    const all = await store.read.domains.byAccounts([...new Set(watchers.map(({ account }) => account.id))])
+    const wanted = new Set(watchers.map(watchKey))
     const rows = all.filter((row) => wanted.has(rowKey(row)))
     const found = await records(rows, all)
     const known = new Map(rows.map((row, index) => [rowKey(row), found[index]!]))
     const now = clock()
-    for (const follower of followers) {
-      if (!this.#watchers.has(follower)) continue
-      const record = known.get(watchKey(follower))
-      if (isSignedIn(follower)) this.#send(follower, record, now)
-      if (!isSignedIn(follower) || !record || Math.abs(now - follower.since) >= MAX_WATCH_MS)
-        this.#release(follower)
+    for (const watcher of watchers) {
+      if (!this.#watchers.has(watcher)) continue
+      const record = known.get(watchKey(watcher))
+      if (isSignedIn(watcher)) this.#send(watcher, record, now)
+      if (!isSignedIn(watcher) || !record || !isWithin(MAX_WATCH_MS, watcher.since, now))
+        this.#release(watcher)
     }
     this.#accelerateChecks(rows)
   }
 
   /** Whether the credential of each watcher is still valid. */
-  async #signedIn(followers: readonly DomainWatcher[]): Promise<(follower: DomainWatcher) => boolean> {
+  async #signedIn(watchers: readonly DomainWatcher[]): Promise<(watcher: DomainWatcher) => boolean> {
     const { store, clock } = this.#options
-    const rows = await store.read.accounts.byIds([...new Set(followers.map(({ account }) => account.id))])
+    const rows = await store.read.accounts.byIds([...new Set(watchers.map(({ account }) => account.id))])
     const accounts = new Map(rows.map((row) => [row.id, row]))
-    const hashes = followers.flatMap(({ sessionHash }) => sessionHash ?? [])
+    const hashes = watchers.flatMap(({ sessionHash }) => sessionHash ?? [])
     const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
     return ({ account, sessionHash }) => {
       const now = accounts.get(account.id)
@@ -194,19 +195,19 @@ export class DomainWatchers {
     }
   }
 
-  #send(follower: DomainWatcher, record: DomainRecord | undefined, now: number): void {
-    const { listener, lastSent, lastSentAt } = follower
+  #send(watcher: DomainWatcher, record: DomainRecord | undefined, now: number): void {
+    const { listener, lastSent, lastSentAt } = watcher
     if (!record) return void listener.removed()
     const text = JSON.stringify(record)
-    if (text === lastSent && Math.abs(now - lastSentAt) < HEARTBEAT_INTERVAL_MS) return
-    follower.lastSentAt = now
-    follower.lastSent = text
+    if (text === lastSent && isWithin(HEARTBEAT_INTERVAL_MS, lastSentAt, now)) return
+    watcher.lastSentAt = now
+    watcher.lastSent = text
     if (text === lastSent) listener.heartbeat()
     else listener.record(record)
   }
 
-  #release(follower: DomainWatcher): void {
-    if (this.#watchers.delete(follower)) follower.listener.end()
+  #release(watcher: DomainWatcher): void {
+    if (this.#watchers.delete(watcher)) watcher.listener.end()
   }
 
   /** The names with the oldest check come first. */
@@ -239,10 +240,10 @@ export class DomainWatchers {
     const hour = Math.floor(now / HOUR_MS)
     if (hour !== this.#hour) this.#checksThisHour.clear()
     this.#hour = hour
-    const looks = this.#checksThisHour.get(account) ?? 0
-    if (looks >= MAX_CHECKS_PER_HOUR || (looks === 0 && this.#checksThisHour.size >= MAX_COUNTED_ACCOUNTS))
+    const checks = this.#checksThisHour.get(account) ?? 0
+    if (checks >= MAX_CHECKS_PER_HOUR || (checks === 0 && this.#checksThisHour.size >= MAX_COUNTED_ACCOUNTS))
       return false
-    this.#checksThisHour.set(account, looks + 1)
+    this.#checksThisHour.set(account, checks + 1)
     return true
   }
 }

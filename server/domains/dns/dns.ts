@@ -3,7 +3,7 @@
  *
  * - `values` is empty when DNS reports that there is nothing: no such name, or no such record.
  * - `error` is set when the lookup failed: a time-out, a server failure, or an invalid or oversized
- *   response. It is a short clause for a person, such as "the DNS servers of example.com do not answer", and
+ *   response. It is a short clause for a message, such as "the DNS servers of example.com do not answer", and
  *   must not be treated as a negative result.
  * - Never throws, and never takes longer than ten seconds or keeps more than 64 KiB of a response.
  */

@@ -33,11 +33,11 @@ export function domainQueries(db: Kysely<Schema>) {
     secondary: (accountId: string, primary: string) =>
       all().where('account_id', '=', accountId).where('primary_domain', '=', primary).executeTakeFirst(),
 
-    /** Names due at `now`, the longest due first, and those planned `beyond` what a correct clock plans. */
-    due: (now: number, { limit, beyond, slow }: { limit: number; beyond: number; slow: boolean }) =>
+    /** Names due at `now`, the longest due first. */
+    due: (now: number, { limit, slow }: { limit: number; slow: boolean }) =>
       all()
         .where('slow', '=', slow ? 1 : 0)
-        .where((e) => e.or([e('next_check_at', '<=', now), e('next_check_at', '>', beyond)]))
+        .where('next_check_at', '<=', now)
         .orderBy('next_check_at')
         .orderBy('domain')
         .limit(limit)
