@@ -1,17 +1,12 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import { toIsoOrNull } from '../lib/time.ts'
+import { isWithin, toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/queries/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
-import {
-  maintain,
-  releaseCertificate,
-  requestCertificate,
-  rescheduleAfterClockChange,
-} from './maintenance.ts'
+import { maintain, releaseCertificate, requestCertificate } from './maintenance.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -24,9 +19,6 @@ const MAX_CONCURRENT_NAMES = 10
 const BATCH_WINDOW_MS = 30 * SECOND_MS
 
 const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
-
-/** How far a clock may be set back without all plans being checked again. */
-const MAX_CLOCK_STEP_BACK_MS = MINUTE_MS
 
 /** Initial and maximum pause after the CA was unreachable. */
 const MIN_BACKOFF_MS = 10 * SECOND_MS
@@ -50,10 +42,9 @@ export class CertificateManager implements AsyncDisposable {
   readonly #issuance: Issuance
   readonly #stopping = Promise.withResolvers<void>()
   #stopped = false
-  #lastNow = Number.NEGATIVE_INFINITY
-  #maintenanceAt = Number.NEGATIVE_INFINITY
-  /** Consecutive failures to reach the CA, and the end of the current pause. */
-  #breaker = { times: 0, until: Number.NEGATIVE_INFINITY }
+  #maintainedAt = Number.NEGATIVE_INFINITY
+  /** Consecutive failures to reach the CA, and the current pause. */
+  #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
   constructor(parts: IssuingDeps) {
     this.#deps = parts
@@ -113,7 +104,7 @@ export class CertificateManager implements AsyncDisposable {
     const { store, clock } = this.#deps
     await this.#maintain()
     const now = clock()
-    if (now < this.#breaker.until) return 0
+    if (this.#isPaused(now)) return 0
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: true })
     if (due.length === 0) return 0
     const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
@@ -125,20 +116,11 @@ export class CertificateManager implements AsyncDisposable {
     return issued
   }
 
-  /** Periodic maintenance, and after the clock was set back. */
   async #maintain(): Promise<void> {
     const now = this.#deps.clock()
-    const setBack = now < this.#lastNow - MAX_CLOCK_STEP_BACK_MS
-    this.#lastNow = now
-    if (setBack) {
-      this.#breaker = { times: 0, until: now }
-      this.#maintenanceAt = now
-      this.#deps.log.warn('clock was set back; checking all certificates')
-      await rescheduleAfterClockChange(this.#deps)
-    }
-    if (now < this.#maintenanceAt) return
+    if (isWithin(MAINTENANCE_INTERVAL_MS, this.#maintainedAt, now)) return
     await maintain(this.#deps)
-    this.#maintenanceAt = now + MAINTENANCE_INTERVAL_MS
+    this.#maintainedAt = now
   }
 
   /**
@@ -156,7 +138,7 @@ export class CertificateManager implements AsyncDisposable {
       if (outcome === 'issued') issued++
       if (outcome === 'away' || outcome === 'paused') continues = false
     }
-    const alone = this.#breaker.times > 0 ? 1 : 0
+    const alone = this.#breaker.failures > 0 ? 1 : 0
     for (const row of rows.slice(0, alone)) await visit(row)
     await forEachConcurrent(MAX_CONCURRENT_NAMES, rows.slice(alone), visit)
     return issued
@@ -164,9 +146,9 @@ export class CertificateManager implements AsyncDisposable {
 
   async #process(name: string) {
     try {
-      const outcome = await this.#issuance.process(name, { caIsThere: this.#breaker.times === 0 })
+      const outcome = await this.#issuance.process(name, { caIsThere: this.#breaker.failures === 0 })
       if (outcome === 'away') this.#openBreaker()
-      else if (outcome !== 'waits') this.#breaker.times = 0
+      else if (outcome !== 'waits') this.#breaker.failures = 0
       return outcome
     } catch (error) {
       if (!this.#stopped) this.#deps.log.error('processing a certificate failed', { name, error })
@@ -175,10 +157,16 @@ export class CertificateManager implements AsyncDisposable {
   }
 
   #openBreaker(): void {
-    const now = this.#deps.clock()
-    if (now < this.#breaker.until) return
-    const patience = Math.min(MIN_BACKOFF_MS * 2 ** this.#breaker.times, MAX_BACKOFF_MS)
-    this.#breaker = { times: this.#breaker.times + 1, until: now + patience }
+    const openedAt = this.#deps.clock()
+    if (this.#isPaused(openedAt)) return
+    const { failures } = this.#breaker
+    const pauseMs = Math.min(MIN_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS)
+    this.#breaker = { failures: failures + 1, openedAt, pauseMs }
+  }
+
+  #isPaused(now: number): boolean {
+    const { openedAt, pauseMs } = this.#breaker
+    return isWithin(pauseMs, openedAt, now)
   }
 }
 

@@ -41,9 +41,6 @@ export const x509Codec: CertificateCodec = {
   id: certificateId,
 }
 
-/** Prefix of the lease names. */
-export const LEASE_PREFIX = 'certificate '
-
 /**
  * Lease duration in milliseconds, longer than processing a name takes. After a crash another process
  * continues when it expires.
@@ -51,5 +48,5 @@ export const LEASE_PREFIX = 'certificate '
 export const LEASE_DURATION_MS = 10 * 60_000
 
 export function leaseName(name: string): string {
-  return `${LEASE_PREFIX}${name}`
+  return `certificate ${name}`
 }

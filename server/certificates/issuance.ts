@@ -152,7 +152,7 @@ export class Issuance {
   }
 
   async #install(turn: IssuanceAttempt, order: Order): Promise<void> {
-    const { acme, clock, log } = this.#deps
+    const { acme, log } = this.#deps
     const { name } = turn
     const change = await this.#readChain(turn, await acme.download(order))
     const installed = await this.#write('durable', async (tx) => {
@@ -168,7 +168,6 @@ export class Issuance {
     if (!installed) throw new LeaseLostError()
     const { not_after } = change
     log.info('certificate issued', { name, until: toIso(not_after), renewed: turn.row.not_after !== null })
-    if (not_after - clock() < 0) log.warn('clock of this service is ahead', { name })
   }
 
   async #readChain({ name, key }: IssuanceAttempt, pem: string) {

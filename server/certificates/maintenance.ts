@@ -1,7 +1,7 @@
 import type { CertificateRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { prune } from './ca-rate-limits.ts'
-import { type IssuingDeps, LEASE_DURATION_MS, LEASE_PREFIX } from './deps.ts'
+import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './renewal.ts'
 
 const DAY_MS = 86_400_000
@@ -11,12 +11,6 @@ const DAY_MS = 86_400_000
  * days.
  */
 const UNUSED_RETENTION_MS = 8 * DAY_MS
-
-/** Later than any planned attempt: retries are daily, and no limit of a CA has a window over 7 days. */
-const MAX_PLAN_AHEAD_MS = 8 * DAY_MS
-
-/** Maximum clock difference between nodes (milliseconds). */
-const MAX_CLOCK_SKEW_MS = 3_600_000
 
 const BATCH_SIZE = 100
 const MAX_BATCHES = 1000
@@ -56,15 +50,8 @@ export async function maintain(parts: IssuingDeps): Promise<void> {
     const now = clock()
     await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)
     await tx.acme.deleteExpiredChallenges(now)
-    await tx.leases.deleteBeyond(LEASE_PREFIX, now + LEASE_DURATION_MS + MAX_CLOCK_SKEW_MS)
     await prune(tx, now)
-    await tx.certificates.replan(now, now + MAX_PLAN_AHEAD_MS)
   })
-}
-
-/** Checks all plans after the clock was set back: plans made since then may be far in the future. */
-export async function rescheduleAfterClockChange({ store, clock }: IssuingDeps): Promise<void> {
-  await store.write('soft', (tx) => tx.certificates.replan(clock()))
 }
 
 async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void> {

@@ -38,7 +38,7 @@ export interface RenewalPlan {
 /** The plan for a new certificate. */
 export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {
   return {
-    renewAt: defaultRenewalTime(life, now),
+    renewAt: defaultRenewalTime(life),
     informationAt: now + hashFraction(life.name, 'first') * ARI_INTERVAL_MS,
   }
 }
@@ -53,16 +53,16 @@ export function planFromAri(
   now: number,
 ): RenewalPlan {
   const informationAt = nextAriTime(life, information?.askAgainAt ?? Number.POSITIVE_INFINITY, now)
-  if (!information) return { renewAt: defaultRenewalTime(life, now), informationAt }
+  if (!information) return { renewAt: defaultRenewalTime(life), informationAt }
   const { start, end } = information
   const moment = start + hashFraction(life.name, `${start} ${end}`) * (end - start)
-  const renewAt = Math.max(Math.min(moment, latestRenewal(life)), earliestRenewal(life, DAY_MS, now))
+  const renewAt = Math.max(Math.min(moment, latestRenewal(life)), earliestRenewal(life, DAY_MS))
   return { renewAt: Math.round(renewAt), informationAt }
 }
 
 /** The plan after a request failed: the earlier of the previous plan and the default rule. */
 export function planWithoutAri(life: CertificateLifetime, renewAt: number | null, now: number): RenewalPlan {
-  const rule = defaultRenewalTime(life, now)
+  const rule = defaultRenewalTime(life)
   return {
     renewAt: Math.min(renewAt ?? rule, rule),
     informationAt: Math.round(now + (0.5 + 0.5 * hashFraction(life.name, `${now}`)) * ARI_RETRY_MS),
@@ -120,17 +120,16 @@ export function hashFraction(...texts: string[]): number {
  * A third of the lifetime before expiry, or half of a short lifetime, up to a thirtieth earlier to spread
  * renewals.
  */
-function defaultRenewalTime(life: CertificateLifetime, now: number): number {
+function defaultRenewalTime(life: CertificateLifetime): number {
   const length = life.notAfter - life.notBefore
   const left = length < SHORT_LIFETIME_MS ? length / 2 : length / 3
   const moment = life.notAfter - left - (length / 30) * hashFraction(life.name, `${life.notAfter}`)
-  return Math.round(Math.max(moment, earliestRenewal(life, length, now)))
+  return Math.round(Math.max(moment, earliestRenewal(life, length)))
 }
 
 /** Lower bound of the interval, whatever the clock or the window: a tenth of the lifetime, at most `most`. */
-function earliestRenewal(life: CertificateLifetime, most: number, now: number): number {
-  const issuedAt = Math.min(life.issuedAt, now)
-  return issuedAt + Math.min((life.notAfter - life.notBefore) / 10, most)
+function earliestRenewal(life: CertificateLifetime, most: number): number {
+  return life.issuedAt + Math.min((life.notAfter - life.notBefore) / 10, most)
 }
 
 /**

@@ -62,14 +62,14 @@ test('four certificates for the same names in 7 days, and four failures of a nam
   assert.equal(await ask(issuing, '*.sites.test'), undefined)
 })
 
-test('what was counted by a clock that was ahead counts as of now, and what is old is dropped', async () => {
+test('requests that were counted before the clock was set back still count, and old ones are dropped', async () => {
   await using issuing = await startIssuing()
   const { store, time } = issuing
-  time.now += 400 * DAY_MS
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
-  time.now -= 400 * DAY_MS
+  time.now -= 10 * MINUTE_MS
   await store.write('soft', (tx) => prune(tx, time.now))
-  assert.ok((await ask(issuing, NAME, { left: 0.1 }))! <= time.now + 4 * HOUR_MS)
+  const next = (await ask(issuing, NAME, { left: 0.1 }))!
+  assert.ok(next > time.now && next <= time.now + 4 * HOUR_MS)
   time.now += 9 * DAY_MS
   await store.write('soft', (tx) => prune(tx, time.now))
   assert.equal(await store.read.acme.nthLatestRequest({ kind: 'order' }, 1, 0), undefined)

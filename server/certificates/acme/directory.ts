@@ -1,3 +1,4 @@
+import { isWithin } from '../../lib/time.ts'
 import type { Deadline } from './deadline.ts'
 import { type Json, parseObject, readString } from './json.ts'
 import { toAcmeError } from './problem.ts'
@@ -29,8 +30,7 @@ export class DirectoryCache {
 
   get(deadline: Deadline): Promise<AcmeDirectory> {
     const now = this.#options.clock()
-    const age = now - (this.#read?.at ?? now)
-    if (this.#read && age >= 0 && age < DIRECTORY_TTL_MS) return this.#read.directory
+    if (this.#read && isWithin(DIRECTORY_TTL_MS, this.#read.at, now)) return this.#read.directory
     const read = { at: now, directory: this.#fetch(deadline) }
     this.#read = read
     read.directory.catch(() => {

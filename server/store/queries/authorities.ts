@@ -91,21 +91,6 @@ export function acmeQueries(db: Kysely<Schema>) {
       return row?.at
     },
 
-    /** Moves requests that lie in the future to now, and deletes pauses that lie in the future. */
-    async clampRequests(now: number, pausesBeyond: number): Promise<void> {
-      await db
-        .deleteFrom('acme_requests')
-        .where('kind', '=', 'pause')
-        .where('at', '>', pausesBeyond)
-        .execute()
-      await db
-        .updateTable('acme_requests')
-        .set({ at: now })
-        .where('kind', 'in', RATE_LIMITED_KINDS)
-        .where('at', '>', now)
-        .execute()
-    },
-
     async deleteRequests(before: number): Promise<number> {
       const gone = await db
         .deleteFrom('acme_requests')

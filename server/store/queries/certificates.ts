@@ -85,26 +85,6 @@ export function certificateQueries(db: Kysely<Schema>) {
         .execute()
     },
 
-    /**
-     * Makes everything due now. With `beyond` only what no correct clock can have planned: attempts after
-     * that time, and certificates issued in the future.
-     */
-    async replan(now: number, beyond?: number): Promise<void> {
-      await db
-        .updateTable('certificates')
-        .set({ due_at: now })
-        .where('due_at', '>', now)
-        .$if(beyond !== undefined, (query) =>
-          query.where((e) =>
-            e.or([
-              e('issued_at', '>', now),
-              e.and([e('due_at', '>', beyond!), e('due_at', 'is distinct from', e.ref('renew_at'))]),
-            ]),
-          ),
-        )
-        .execute()
-    },
-
     /** Active domains without a scheduled certificate. */
     async missing(limit: number): Promise<string[]> {
       const rows = await db

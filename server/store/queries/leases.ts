@@ -26,14 +26,6 @@ export function leaseQueries(db: Kysely<Schema>) {
       await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
     },
 
-    /**
-     * Releases leases with this prefix that would last beyond that time: they were taken by a clock that was
-     * ahead.
-     */
-    async deleteBeyond(prefix: string, until: number): Promise<void> {
-      await db.deleteFrom('leases').where('name', 'like', `${prefix}%`).where('until', '>', until).execute()
-    },
-
     /** Whether the holder of that fencing token still has the lease. */
     async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
       const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
