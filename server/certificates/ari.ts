@@ -4,12 +4,12 @@ import type { CertificateRow } from '../store/schema.ts'
 import type { Acme } from './acme/acme.ts'
 import type { IssuingDeps } from './deps.ts'
 import {
+  type AnyRenewalPlan,
   type CertificateLifetime,
   nextDueTime,
   planFromAri,
   planWithoutAri,
-  type RenewalPlan,
-} from './renewal.ts'
+} from './schedule.ts'
 
 const MAX_CONCURRENT_QUERIES = 10
 
@@ -20,46 +20,42 @@ type AriPlan = Pick<CertificateRow, 'renew_at' | 'information_at' | 'due_at' | '
  * default rule applies.
  */
 export async function refreshRenewalInfo(
-  parts: IssuingDeps,
+  deps: IssuingDeps,
   rows: readonly CertificateSummary[],
 ): Promise<void> {
   if (rows.length === 0) return
-  const { acme, clock, store, log } = parts
+  const { acme, clock, store, log } = deps
   const plans: [CertificateSummary, AriPlan][] = []
-  let unanswered: { name: string; error: unknown } | undefined
-  const ask = async (row: CertificateSummary) => {
+  let failed: { name: string; error: unknown } | undefined
+  const query = async (row: CertificateSummary) => {
     try {
       // One time-out per run is enough.
-      if (unanswered) throw unanswered.error
+      if (failed) throw failed.error
       plans.push([row, await planFor(row, acme, clock)])
     } catch (error) {
-      unanswered ??= { name: row.name, error }
+      failed ??= { name: row.name, error }
       plans.push([row, toAriPlan(planWithoutAri(toLifetime(row), row.renew_at, clock()), row.informed)])
     }
   }
-  await ask(rows[0]!)
-  await forEachConcurrent(MAX_CONCURRENT_QUERIES, rows.slice(1), ask)
+  await query(rows[0]!)
+  await forEachConcurrent(MAX_CONCURRENT_QUERIES, rows.slice(1), query)
   await store.write('soft', async (tx) => {
     for (const [row, plan] of plans) await tx.certificates.plan(row.name, row.certificate_id, plan)
   })
-  if (unanswered) log.warn('renewal information is unavailable', { ...unanswered })
+  if (failed) log.warn('renewal information is unavailable', { ...failed })
 }
 
 async function planFor(row: CertificateSummary, acme: Acme, clock: () => number): Promise<AriPlan> {
   const life = toLifetime(row)
-  const has = await acme.hasRenewalInformation()
-  if (!has || row.certificate_id === null)
-    return { ...toAriPlan(planFromAri(life, undefined, clock()), 0), ...planNextQuery(life, clock()) }
-  const information = await acme.renewalInformation(row.certificate_id)
+  const isSupported = await acme.supportsRenewalInfo()
+  if (!isSupported || row.certificate_id === null)
+    return toAriPlan({ ...planFromAri(life, undefined, clock()), informationAt: null }, 0)
+  const information = await acme.renewalInfo(row.certificate_id)
   return toAriPlan(planFromAri(life, information, clock()), information ? 1 : 0)
 }
 
-function toAriPlan(plan: RenewalPlan, informed: 0 | 1): AriPlan {
+function toAriPlan(plan: AnyRenewalPlan, informed: 0 | 1): AriPlan {
   return { renew_at: plan.renewAt, information_at: plan.informationAt, due_at: nextDueTime(plan), informed }
-}
-
-function planNextQuery(life: CertificateLifetime, now: number): Pick<AriPlan, 'information_at' | 'due_at'> {
-  return { information_at: null, due_at: planFromAri(life, undefined, now).renewAt }
 }
 
 function toLifetime(row: CertificateSummary): CertificateLifetime {

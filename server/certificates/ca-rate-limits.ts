@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AcmeRequestRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
-import { hashFraction, toUrgency } from './renewal.ts'
+import { hashFraction, toUrgency } from './schedule.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -19,7 +19,7 @@ const MAX_ORDERS_OF_ACCOUNT = 20
 
 /** Orders for names of one registrable domain in 7 days, of the 50 that large CAs publish. */
 const MAX_ORDERS_OF_ROOT = 40
-const ROOT_WINDOW = 7 * DAY_MS
+const ROOT_WINDOW_MS = 7 * DAY_MS
 
 /** Renewals with ARI do not count at the CA but are bounded here. */
 const MAX_RENEWALS = 2700
@@ -32,18 +32,30 @@ const CERTIFICATES_WINDOW_MS = 7 * DAY_MS
 const MAX_FAILURES = 4
 const FAILURES_WINDOW_MS = HOUR_MS
 
+/** Many names may wait for the same room: without a certificate they retry within this time. */
+const SPREAD_MS = 10 * MINUTE_MS
+
 /** Maximum time that a CA's Retry-After suspends all requests. */
 const MAX_PAUSE_MS = DAY_MS
 
 /** An order to be placed for a name of the store. */
-export interface OrderRequest {
+interface OrderRequest {
   name: string
   /** Whether it is an ARI renewal that names the certificate it replaces (RFC 9773, 5). */
   isRenewal: boolean
   /** The remaining fraction of the certificate's lifetime; 0 without a certificate. */
   lifeLeft: number
-  /** On whose behalf it is ordered; undefined for the service's own names. */
+  /** The account and the registrable domain it is for; undefined for the service's own names. */
   share?: { account_id: string; root: string } | undefined
+}
+
+/** At most `max` requests of this kind within `windowMs`. */
+interface RateLimit {
+  counted: Pick<AcmeRequestRow, 'kind'> & { names?: string; account_id?: string; root?: string }
+  max: number
+  windowMs: number
+  /** Added to the time of the next attempt. */
+  spreadMs?: number
 }
 
 /** The names of the certificate stored under a name: a wildcard includes its parent. */
@@ -60,23 +72,16 @@ export async function reserve(
   request: OrderRequest,
   now: number,
 ): Promise<number | undefined> {
-  const time = await nextSlot(tx, request, now)
+  let time = now
+  for (const { counted, max, windowMs, spreadMs = 0 } of limitsOf(request, now)) {
+    const oldest = await tx.acme.nthLatestRequest(counted, max, now - windowMs)
+    if (oldest !== undefined) time = Math.max(time, Math.round(oldest + windowMs + spreadMs))
+  }
   if (time > now) return time
-  const kind = request.isRenewal ? 'renewal' : 'order'
-  await tx.acme.countRequest({
-    id: randomUUID(),
-    kind,
-    names: nameSetKey(request.name),
-    at: now,
-    ...request.share,
-  })
+  const { name, isRenewal, share } = request
+  const kind = isRenewal ? 'renewal' : 'order'
+  await tx.acme.countRequest({ id: randomUUID(), kind, names: nameSetKey(name), at: now, ...share })
   return undefined
-}
-
-/** The earliest time of the next validation of a name, after failed validations. */
-export async function nextValidationTime(tx: WriteTransaction, name: string, now: number): Promise<number> {
-  const about = { kind: 'failure', names: nameSetKey(name) } as const
-  return nextTimeBelow(tx, about, MAX_FAILURES, FAILURES_WINDOW_MS, now)
 }
 
 /** Counts a certificate of these names, once per order, before it is requested. */
@@ -86,12 +91,8 @@ export async function countCertificate(
   order: string,
   now: number,
 ): Promise<void> {
-  await tx.acme.countRequest({
-    id: `certificate ${order}`,
-    kind: 'certificate',
-    names: nameSetKey(name),
-    at: now,
-  })
+  const id = `certificate ${order}`
+  await tx.acme.countRequest({ id, kind: 'certificate', names: nameSetKey(name), at: now })
 }
 
 /** Counts a failed validation, once per order. */
@@ -115,57 +116,40 @@ export async function prune(tx: WriteTransaction, now: number): Promise<void> {
   await tx.acme.deleteRequests(now - CERTIFICATES_WINDOW_MS - DAY_MS)
 }
 
-async function nextSlot(tx: WriteTransaction, request: OrderRequest, now: number): Promise<number> {
-  const { name, isRenewal, lifeLeft } = request
-  const validation = await nextValidationTime(tx, name, now)
-  if (isRenewal)
-    return Math.max(
-      validation,
-      await nextTimeBelow(tx, { kind: 'renewal' }, MAX_RENEWALS, ORDERS_WINDOW_MS, now),
-    )
-  const about = { kind: 'certificate', names: nameSetKey(name) } as const
-  const same = await nextTimeBelow(tx, about, MAX_CERTIFICATES, CERTIFICATES_WINDOW_MS, now)
-  const own = await timeOfShare(tx, request, now)
-  const any = await nextTimeBelow(
-    tx,
-    { kind: 'order' },
-    MAX_ORDERS[toUrgency(lifeLeft)],
-    ORDERS_WINDOW_MS,
-    now,
-  )
-  if (any <= now) return Math.max(validation, same, own)
-  // Many names may wait for the same room: the sooner their certificates expire, the sooner they retry.
-  const apart = lifeLeft > 0 ? lifeLeft * ORDERS_WINDOW_MS : hashFraction(name, `${now}`) * 10 * MINUTE_MS
-  return Math.max(validation, same, own, Math.round(any + apart))
-}
-
 /**
- * When the account and the registrable domain have room left for a name without a certificate. What is renewed was within
- * the shares once and is not held back by them.
+ * The limits that apply to an order. An account and a registrable domain have shares for names without a
+ * certificate only: a renewed name was within them once.
  */
-async function timeOfShare(
-  tx: WriteTransaction,
-  { lifeLeft, share }: OrderRequest,
-  now: number,
-): Promise<number> {
-  if (!share || lifeLeft > 0) return now
+function limitsOf({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
+  const names = nameSetKey(name)
+  const failures: RateLimit = {
+    counted: { kind: 'failure', names },
+    max: MAX_FAILURES,
+    windowMs: FAILURES_WINDOW_MS,
+  }
+  if (isRenewal)
+    return [failures, { counted: { kind: 'renewal' }, max: MAX_RENEWALS, windowMs: ORDERS_WINDOW_MS }]
+  const certificates: RateLimit = {
+    counted: { kind: 'certificate', names },
+    max: MAX_CERTIFICATES,
+    windowMs: CERTIFICATES_WINDOW_MS,
+  }
+  const orders: RateLimit = {
+    counted: { kind: 'order' },
+    max: MAX_ORDERS[toUrgency(lifeLeft)],
+    windowMs: ORDERS_WINDOW_MS,
+    // The sooner their certificates expire, the sooner they retry.
+    spreadMs: lifeLeft > 0 ? lifeLeft * ORDERS_WINDOW_MS : hashFraction(name, `${now}`) * SPREAD_MS,
+  }
+  if (!share || lifeLeft > 0) return [failures, certificates, orders]
   const { account_id, root } = share
-  const account = { kind: 'order', account_id } as const
-  return Math.max(
-    await nextTimeBelow(tx, account, MAX_ORDERS_OF_ACCOUNT, ORDERS_WINDOW_MS, now),
-    await nextTimeBelow(tx, { kind: 'order', root }, MAX_ORDERS_OF_ROOT, ROOT_WINDOW, now),
-  )
-}
-
-async function nextTimeBelow(
-  tx: WriteTransaction,
-  about: { kind: AcmeRequestRow['kind']; names?: string; account_id?: string; root?: string },
-  most: number,
-  window: number,
-  now: number,
-): Promise<number> {
-  const before = await tx.acme.nthLatestRequest(about, most, now - window)
-  return before === undefined ? now : before + window
+  return [
+    failures,
+    certificates,
+    orders,
+    { counted: { kind: 'order', account_id }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+    { counted: { kind: 'order', root }, max: MAX_ORDERS_OF_ROOT, windowMs: ROOT_WINDOW_MS },
+  ]
 }
 
 function nameSetKey(name: string): string {

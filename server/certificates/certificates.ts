@@ -46,9 +46,9 @@ export class CertificateManager implements AsyncDisposable {
   /** Consecutive failures to reach the CA, and the current pause. */
   #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
-  constructor(parts: IssuingDeps) {
-    this.#deps = parts
-    this.#issuance = new Issuance(parts)
+  constructor(deps: IssuingDeps) {
+    this.#deps = deps
+    this.#issuance = new Issuance(deps)
   }
 
   /** Called in the transaction that activates a name: requests a certificate unless a valid one exists. */
@@ -89,8 +89,8 @@ export class CertificateManager implements AsyncDisposable {
    */
   async runDue(): Promise<number> {
     if (this.#stopped) return 0
-    const turn = this.#runBatch()
-    return (await Promise.race([turn, this.#stopping.promise])) ?? 0
+    const batch = this.#runBatch()
+    return (await Promise.race([batch, this.#stopping.promise])) ?? 0
   }
 
   /** Ends at once: another process resumes pending orders. */
@@ -109,10 +109,10 @@ export class CertificateManager implements AsyncDisposable {
     if (due.length === 0) return 0
     const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
     if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: false })
-    const { ordered = [], asked = [] } = Object.groupBy(due, (row) =>
-      needsOrder(row, now) ? 'ordered' : 'asked',
+    const { order = [], renewalInfo = [] } = Object.groupBy(due, (row) =>
+      needsOrder(row, now) ? 'order' : 'renewalInfo',
     )
-    const [issued] = await Promise.all([this.#processAll(ordered), refreshRenewalInfo(this.#deps, asked)])
+    const [issued] = await Promise.all([this.#processAll(order), refreshRenewalInfo(this.#deps, renewalInfo)])
     return issued
   }
 
@@ -132,23 +132,23 @@ export class CertificateManager implements AsyncDisposable {
     const began = clock()
     let issued = 0
     let continues = true
-    const visit = async ({ name }: CertificateSummary) => {
+    const processNext = async ({ name }: CertificateSummary) => {
       if (!continues || this.#stopped || clock() - began > BATCH_WINDOW_MS) return
       const outcome = await this.#process(name)
-      if (outcome === 'issued') issued++
-      if (outcome === 'away' || outcome === 'paused') continues = false
+      if (outcome === 'installed') issued++
+      if (outcome === 'unreachable' || outcome === 'paused') continues = false
     }
     const alone = this.#breaker.failures > 0 ? 1 : 0
-    for (const row of rows.slice(0, alone)) await visit(row)
-    await forEachConcurrent(MAX_CONCURRENT_NAMES, rows.slice(alone), visit)
+    for (const row of rows.slice(0, alone)) await processNext(row)
+    await forEachConcurrent(MAX_CONCURRENT_NAMES, rows.slice(alone), processNext)
     return issued
   }
 
   async #process(name: string) {
     try {
-      const outcome = await this.#issuance.process(name, { caIsThere: this.#breaker.failures === 0 })
-      if (outcome === 'away') this.#openBreaker()
-      else if (outcome !== 'waits') this.#breaker.failures = 0
+      const outcome = await this.#issuance.process(name, { caIsReachable: this.#breaker.failures === 0 })
+      if (outcome === 'unreachable') this.#openBreaker()
+      else if (outcome !== 'waiting') this.#breaker.failures = 0
       return outcome
     } catch (error) {
       if (!this.#stopped) this.#deps.log.error('processing a certificate failed', { name, error })

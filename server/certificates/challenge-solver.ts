@@ -13,36 +13,36 @@ export interface ChallengeSolverOptions {
 
 /** A challenge that cannot be presented; the message is for the owner of the name. */
 export class ChallengeError extends Error {
-  override name = 'ProofFailure'
+  override name = 'ChallengeError'
 }
 
 /** How long a challenge is answered, in milliseconds: longer than any CA takes to validate. */
 const CHALLENGE_TTL_MS = 3_600_000
 
-/** Presents the challenges of a name on every node; `shown` receives the chosen type. */
+/** Presents the challenges of a name on every node; `onPresent` receives the chosen type. */
 export function createChallengeSolver(
   { store, clock, log, hook }: ChallengeSolverOptions,
-  { types, shown }: { types: readonly ChallengeType[]; shown: (type: ChallengeType) => void },
+  { types, onPresent }: { types: readonly ChallengeType[]; onPresent: (type: ChallengeType) => void },
 ): ChallengeSolver {
   return {
     types: () => types,
 
-    async present(proof) {
-      shown(proof.type)
-      if (proof.type === 'dns-01') return presentDns(hook, proof)
-      const { type, name, token, keyAuthorization: key_authorization } = proof
+    async present(challenge) {
+      onPresent(challenge.type)
+      if (challenge.type === 'dns-01') return presentDns(hook, challenge)
+      const { type, name, token, keyAuthorization: key_authorization } = challenge
       const expires_at = clock() + CHALLENGE_TTL_MS
       await store.write('durable', (tx) =>
         tx.acme.putChallenge({ type, name, token, key_authorization, expires_at }),
       )
     },
 
-    async remove(proof) {
+    async remove(challenge) {
       try {
-        if (proof.type === 'dns-01') await hook?.cleanup(txtRecordName(proof), dnsDigest(proof))
-        else await store.write('soft', (tx) => tx.acme.deleteChallenges(proof.name))
+        if (challenge.type === 'dns-01') await hook?.cleanup(txtRecordName(challenge), dnsDigest(challenge))
+        else await store.write('soft', (tx) => tx.acme.deleteChallenges(challenge.name))
       } catch (error) {
-        log.warn('removing an ACME challenge failed', { name: proof.name, type: proof.type, error })
+        log.warn('removing an ACME challenge failed', { name: challenge.name, type: challenge.type, error })
       }
     },
   }
@@ -59,12 +59,13 @@ export function challengeTypesFor(
   return [...types.slice(at), ...types.slice(0, at)]
 }
 
-async function presentDns(hook: DnsHook | undefined, proof: ChallengeResponse): Promise<void> {
-  if (!hook) throw new ChallengeError(`${proof.name} can only be proven in DNS, and no hook for that is set`)
+async function presentDns(hook: DnsHook | undefined, challenge: ChallengeResponse): Promise<void> {
+  if (!hook)
+    throw new ChallengeError(`${challenge.name} can only be proven in DNS, and no hook for that is set`)
   try {
-    await hook.present(txtRecordName(proof), dnsDigest(proof))
+    await hook.present(txtRecordName(challenge), dnsDigest(challenge))
   } catch (error) {
-    const message = `The TXT record ${txtRecordName(proof)} could not be entered: ${(error as Error).message}`
+    const message = `The TXT record ${txtRecordName(challenge)} could not be entered: ${(error as Error).message}`
     throw new ChallengeError(message, { cause: error })
   }
 }

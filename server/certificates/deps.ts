@@ -2,10 +2,9 @@ import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import type { Store } from '../store/store.ts'
 import type { Acme } from './acme/acme.ts'
-import { certificateId } from './acme/certificate-id.ts'
-import { certificateRequest, newKey } from './acme/certificate-request.ts'
-import { type ChainExpectation, type CheckedChain, checkChain } from './acme/chain.ts'
+import { generateKey } from './acme/jws.ts'
 import type { DnsHook } from './dns-hook.ts'
+import { type ChainExpectation, type CheckedChain, certificateId, checkChain, createCsr } from './x509.ts'
 
 /** Dependencies of issuance. */
 export interface IssuingDeps {
@@ -29,14 +28,14 @@ export interface IssuingDeps {
 /** Creates and reads keys, requests and chains in PEM. */
 export interface CertificateCodec {
   newKey(): string
-  request(names: readonly string[], key: string): Promise<{ csr: Uint8Array }>
+  request(names: readonly string[], key: string): Promise<Uint8Array>
   check(chain: string, expected: ChainExpectation): CheckedChain
   id(chain: string): Promise<string | undefined>
 }
 
 export const x509Codec: CertificateCodec = {
-  newKey,
-  request: certificateRequest,
+  newKey: generateKey,
+  request: createCsr,
   check: checkChain,
   id: certificateId,
 }

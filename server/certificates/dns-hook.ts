@@ -51,9 +51,9 @@ export function dnsHook(options: DnsHookOptions): DnsHook {
       throw new Error(`the DNS hook takes no such record: ${JSON.stringify([name, value])}`)
     await semaphore.run(async () => {
       const child = spawnHook(program, [action, name, value], environment)
-      const ended = await waitForExit(child, { patience: timeoutMs, grace: killDelayMs })
-      const complaint = describeFailure(ended, timeoutMs)
-      if (complaint) throw new Error(`SLIPWAY_DNS_HOOK=${program} ${action} ${name} ${complaint}`)
+      const ended = await waitForExit(child, { timeoutMs, killDelayMs })
+      const failure = describeFailure(ended, timeoutMs)
+      if (failure) throw new Error(`SLIPWAY_DNS_HOOK=${program} ${action} ${name} ${failure}`)
       log.info('DNS hook succeeded', { action, name })
     })
   }
@@ -72,7 +72,7 @@ function spawnHook(program: string, args: string[], env: DnsHookOptions['environ
 
 function waitForExit(
   child: ChildProcess,
-  { patience, grace }: { patience: number; grace: number },
+  { timeoutMs, killDelayMs }: { timeoutMs: number; killDelayMs: number },
 ): Promise<HookRun> {
   const { promise, resolve, reject } = Promise.withResolvers<HookRun>()
   let output = Buffer.alloc(0)
@@ -82,14 +82,14 @@ function waitForExit(
   }
   child.stdout!.on('data', onOutput)
   child.stderr!.on('data', onOutput)
-  const asked = setTimeout(() => {
+  const terminate = setTimeout(() => {
     timedOut = true
     killGroup(child, 'SIGTERM')
-  }, patience)
-  const killed = setTimeout(() => killGroup(child, 'SIGKILL'), patience + grace)
+  }, timeoutMs)
+  const kill = setTimeout(() => killGroup(child, 'SIGKILL'), timeoutMs + killDelayMs)
   const settle = () => {
-    clearTimeout(asked)
-    clearTimeout(killed)
+    clearTimeout(terminate)
+    clearTimeout(kill)
   }
   child.once('error', (error) => {
     settle()
@@ -117,10 +117,10 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-function describeFailure({ code, signal, timedOut, output }: HookRun, patience: number): string | undefined {
+function describeFailure({ code, signal, timedOut, output }: HookRun, timeoutMs: number): string | undefined {
   if (code === 0 && !timedOut) return undefined
   const how = timedOut
-    ? `did not end within ${patience / 1000} seconds`
+    ? `did not end within ${timeoutMs / 1000} seconds`
     : signal
       ? `was ended by ${signal}`
       : `ended with exit code ${code}`

@@ -7,12 +7,14 @@ import type { Durability, WriteTransaction } from '../store/store.ts'
 import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
 import { certificateNames, countCertificate, countFailure, pauseCa, reserve } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
-import { type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
-import { firstPlan, lifeLeft, nextDueTime } from './renewal.ts'
-import { nextRetry } from './retry-policy.ts'
+import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
+import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 
 /** Result of processing a name. */
-export type IssuanceOutcome = 'issued' | 'waits' | 'failed' | 'away' | 'paused'
+export type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
+
+/** A state with a step out of it; see `Issuance`. */
+type IssuanceState = 'due' | 'ordered' | 'challenged' | 'finalizing' | 'issued'
 
 /** A name that this process is working on. */
 interface IssuanceAttempt {
@@ -23,46 +25,73 @@ interface IssuanceAttempt {
   hasReservation: boolean
   /** Whether the CA may have issued a certificate: the replaced certificate cannot be replaced again. */
   mayBeIssued: boolean
-  /** The pending order and its key. */
-  order?: string
+  /** The order and its key, which are stored. */
+  order?: Order
   key?: string
   /** The challenge type that was presented. */
   presentedType?: ChallengeType
+}
+
+/** The state by the status of the order at the CA (RFC 8555, 7.1.6). */
+const STATE_BY_STATUS: Record<Exclude<Order['status'], 'invalid'>, IssuanceState> = {
+  pending: 'ordered',
+  ready: 'challenged',
+  processing: 'finalizing',
+  valid: 'issued',
 }
 
 /** Ends the processing of a name: the process stops, or lost its lease. */
 class LeaseLostError extends Error {}
 
 /**
- * Takes a due name to an issued certificate, in steps that survive a crash: an order and its key are stored
- * before the certificate is requested, and the issued chain replaces the previous one in one durable write.
+ * Takes a due name to an installed certificate. The row and the order at the CA hold everything that another
+ * process needs to continue after a crash.
+ *
+ * | state        | order at the CA | step                                                          | next state   |
+ * |--------------|-----------------|---------------------------------------------------------------|--------------|
+ * | `due`        | none, or stored | find the stored order, or place one within the limits and     | by the order |
+ * |              |                 | store it with its key; `waiting` when the limits have no room |              |
+ * | `ordered`    | pending         | present a challenge for each name until the CA has found it   | by the order |
+ * | `challenged` | ready           | count the certificate and request it                          | `issued`     |
+ * | `finalizing` | processing      | wait until the CA has issued the certificate                  | `issued`     |
+ * | `issued`     | valid           | download and check it; replace the previous one durably       | `installed`  |
+ * | each         | each            | an error: plan a retry by its kind (`nextRetry`)              | `due`, later |
  */
 export class Issuance {
-  readonly #deps: IssuingDeps
+  readonly #deps: IssuingDeps & { codec: CertificateCodec }
   readonly #attempts = new Set<IssuanceAttempt>()
+  readonly #steps: Record<
+    IssuanceState,
+    (attempt: IssuanceAttempt) => Promise<IssuanceState | 'installed' | 'waiting'>
+  > = {
+    due: (attempt) => this.#findOrPlaceOrder(attempt),
+    ordered: (attempt) => this.#solveChallenges(attempt),
+    challenged: (attempt) => this.#finalize(attempt),
+    finalizing: (attempt) => this.#finalize(attempt),
+    issued: (attempt) => this.#install(attempt),
+  }
   #stopped = false
 
-  constructor(parts: IssuingDeps) {
-    this.#deps = parts
+  constructor(deps: IssuingDeps) {
+    this.#deps = { codec: x509Codec, ...deps }
   }
 
   /**
    * Processes a name, unless another node holds its lease. `caIsReachable` tells whether the CA last succeeded
    * for any name. Throws only on errors of the store.
    */
-  async process(
-    name: string,
-    { caIsThere: caIsReachable }: { caIsThere: boolean },
-  ): Promise<IssuanceOutcome> {
-    const turn = await this.#acquire(name)
-    if (!turn) return 'waits'
-    this.#attempts.add(turn)
+  async process(name: string, { caIsReachable }: { caIsReachable: boolean }): Promise<IssuanceOutcome> {
+    const attempt = await this.#acquire(name)
+    if (!attempt) return 'waiting'
+    this.#attempts.add(attempt)
     try {
-      return await this.#issue(turn)
+      let state: IssuanceState | 'installed' | 'waiting' = 'due'
+      while (state !== 'installed' && state !== 'waiting') state = await this.#steps[state](attempt)
+      return state
     } catch (error) {
-      return await this.#scheduleRetry(turn, error, caIsReachable)
+      return await this.#scheduleRetry(attempt, error, caIsReachable)
     } finally {
-      this.#attempts.delete(turn)
+      this.#attempts.delete(attempt)
     }
   }
 
@@ -94,88 +123,93 @@ export class Issuance {
     })
   }
 
-  async #issue(turn: IssuanceAttempt): Promise<IssuanceOutcome> {
-    const { acme } = this.#deps
-    const order = (await this.#resume(turn)) ?? (await this.#createOrder(turn))
-    if (!order) return 'waits'
-    const proven = order.status === 'pending' ? await acme.prove(order, this.#challengeSolver(turn)) : order
-    if (proven.status === 'invalid')
-      throw new AcmeError('failed', proven.problem ?? 'The certificate authority has given up the order')
-    const issued = proven.status === 'valid' ? proven : await this.#finalize(turn, proven)
-    turn.mayBeIssued = true
-    if (issued.status !== 'valid')
-      throw new AcmeError('slow', 'The certificate authority has not issued the certificate in time')
-    await this.#install(turn, issued)
+  async #findOrPlaceOrder(attempt: IssuanceAttempt): Promise<IssuanceState | 'waiting'> {
+    if (await this.#findOrder(attempt)) return toState(attempt.order!)
+    const hasRoom =
+      attempt.hasReservation ||
+      (await this.#whileLeased(attempt, 'soft', (tx) => this.#reserveOrRelease(tx, attempt)))
+    if (!hasRoom) return 'waiting'
+    await this.#placeOrder(attempt)
+    return toState(attempt.order!)
+  }
+
+  /** Finds the order that an earlier process stored, if the CA still knows it and its key can be decrypted. */
+  async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
+    const { acme, seal, log } = this.#deps
+    const { name, row } = attempt
+    if (row.order_url === null) return false
+    const key = seal.decrypt(row.order_key ?? '', `order ${name}`)
+    if (key === undefined) {
+      log.warn('cannot decrypt the key of an order; creating a new order', { name })
+      return false
+    }
+    const order = await acme.getOrder(row.order_url)
+    if (!order || (order.status === 'invalid' && order.problem === undefined)) return false
+    Object.assign(attempt, { order, key })
+    return true
+  }
+
+  async #placeOrder(attempt: IssuanceAttempt): Promise<void> {
+    const { acme, seal, codec } = this.#deps
+    const { name, row } = attempt
+    const replaces = isRenewal(row) ? row.certificate_id! : undefined
+    const order = await acme.newOrder(certificateNames(name), replaces)
+    const key = codec.newKey()
+    Object.assign(attempt, { order, key })
+    const change = { order_url: order.url, order_key: seal.encrypt(key, `order ${name}`) }
+    await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
+  }
+
+  async #solveChallenges(attempt: IssuanceAttempt): Promise<IssuanceState> {
+    const solver = createChallengeSolver(this.#deps, {
+      types: this.#challengeTypes(attempt.name, attempt.row.proof_type),
+      onPresent: (type) => {
+        attempt.presentedType = type
+      },
+    })
+    attempt.order = await this.#deps.acme.authorize(attempt.order!, solver)
+    return toState(attempt.order)
+  }
+
+  async #finalize(attempt: IssuanceAttempt): Promise<IssuanceState> {
+    const { acme, clock, codec } = this.#deps
+    const { name, row, order } = attempt
+    if (!isRenewal(row))
+      await this.#whileLeased(attempt, 'soft', (tx) => countCertificate(tx, name, order!.url, clock()))
+    attempt.mayBeIssued = true
+    attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
     return 'issued'
   }
 
-  /** The order that an earlier process left, if the CA still knows it and its key can be decrypted. */
-  async #resume(turn: IssuanceAttempt): Promise<Order | undefined> {
-    const { acme, seal, log } = this.#deps
-    const { name, row } = turn
-    if (row.order_url === null) return undefined
-    const key = seal.decrypt(row.order_key ?? '', `order ${name}`)
-    if (key === undefined) log.warn('cannot decrypt the key of an order; creating a new order', { name })
-    const order = key === undefined ? undefined : await acme.resume(row.order_url)
-    if (!order || (order.status === 'invalid' && order.problem === undefined)) return undefined
-    turn.order = row.order_url
-    turn.key = key!
-    return order
-  }
-
-  /** Creates and stores an order with its key; undefined when the limits allow none. */
-  async #createOrder(turn: IssuanceAttempt): Promise<Order | undefined> {
-    const { acme, seal, codec = x509Codec } = this.#deps
-    const { name, row } = turn
-    if (
-      !turn.hasReservation &&
-      !(await this.#whileLeased(turn, 'soft', (tx) => this.#reserveOrWait(tx, turn)))
-    )
-      return undefined
-    const order = await acme.order(certificateNames(name), isRenewal(row) ? row.certificate_id! : undefined)
-    const key = codec.newKey()
-    turn.order = order.url
-    turn.key = key
-    const change = { order_url: order.url, order_key: seal.encrypt(key, `order ${name}`) }
-    await this.#whileLeased(turn, 'durable', (tx) => tx.certificates.update(name, change))
-    return order
-  }
-
-  async #finalize(turn: IssuanceAttempt, order: Order): Promise<Order> {
-    const { acme, clock, codec = x509Codec } = this.#deps
-    const { name, row } = turn
-    if (!isRenewal(row))
-      await this.#whileLeased(turn, 'soft', (tx) => countCertificate(tx, name, turn.order!, clock()))
-    turn.mayBeIssued = true
-    const { csr } = await codec.request(certificateNames(name), turn.key!)
-    return acme.finalize(order, csr)
-  }
-
-  async #install(turn: IssuanceAttempt, order: Order): Promise<void> {
+  async #install(attempt: IssuanceAttempt): Promise<'installed'> {
     const { acme, log } = this.#deps
-    const { name } = turn
-    const change = await this.#readChain(turn, await acme.download(order))
+    const { name, order } = attempt
+    attempt.mayBeIssued = true
+    const change = await this.#readChain(attempt, await acme.download(order!))
     const installed = await this.#write('durable', async (tx) => {
       const row = await tx.certificates.summary(name)
-      if (row?.order_url !== turn.order) return false
-      const due_at = row!.unused_since === null ? change.due_at : null
-      const proof_type = turn.presentedType ?? turn.row.proof_type
+      if (row?.order_url !== order!.url) return false
+      const due_at = row.unused_since === null ? change.due_at : null
+      const proof_type = attempt.presentedType ?? attempt.row.proof_type
       await tx.certificates.update(name, { ...change, proof_type, due_at })
-      await tx.leases.release(leaseName(name), turn.holder)
+      await tx.leases.release(leaseName(name), attempt.holder)
       await tx.notifyChanged(name)
       return true
     })
     if (!installed) throw new LeaseLostError()
-    const { not_after } = change
-    log.info('certificate issued', { name, until: toIso(not_after), renewed: turn.row.not_after !== null })
+    const renewed = attempt.row.not_after !== null
+    log.info('certificate issued', { name, until: toIso(change.not_after), renewed })
+    return 'installed'
   }
 
   async #readChain({ name, key }: IssuanceAttempt, pem: string) {
-    const { clock, seal, codec = x509Codec } = this.#deps
+    const { clock, seal, codec } = this.#deps
     const now = clock()
     const checked = codec.check(pem, { names: certificateNames(name), key: key!, now })
-    if (checked.problem !== undefined)
-      throw new AcmeError('refused', `The certificate that the CA issued cannot be used: ${checked.problem}`)
+    if (checked.problem !== undefined) {
+      const sentence = `The certificate that the CA issued cannot be used: ${checked.problem}`
+      throw new AcmeError('rejected', sentence)
+    }
     const { chain, notBefore, notAfter } = checked
     const plan = firstPlan({ name, notBefore, notAfter, issuedAt: now }, now)
     return {
@@ -187,58 +221,49 @@ export class Issuance {
       certificate_id: (await codec.id(chain)) ?? null,
       informed: 0,
       renew_at: plan.renewAt,
-      information_at: Math.round(plan.informationAt),
+      information_at: plan.informationAt,
       order_url: null,
       order_key: null,
       failures: 0,
       problem: null,
-      due_at: Math.round(nextDueTime(plan)),
+      due_at: nextDueTime(plan),
     } satisfies Partial<CertificateRow>
   }
 
   /** Schedules the next attempt according to the error. */
   async #scheduleRetry(
-    turn: IssuanceAttempt,
+    attempt: IssuanceAttempt,
     error: unknown,
     caIsReachable: boolean,
   ): Promise<IssuanceOutcome> {
-    if (this.#stopped || error instanceof LeaseLostError) return 'waits'
+    if (this.#stopped || error instanceof LeaseLostError) return 'waiting'
     const { clock, log } = this.#deps
-    const { name } = turn
+    const { name } = attempt
     const now = clock()
-    const setback = await this.#write('soft', async (tx) => {
+    const retry = await this.#write('soft', async (tx) => {
       const row = await tx.certificates.summary(name)
-      if (!row || !(await holdsLease(tx, turn))) return undefined
-      const setback = nextRetry(error, { row, now, caIsReachable })
-      const due_at = row.unused_since === null ? setback.changes.due_at : null
-      const informed = setback.changes.order_url === null && turn.mayBeIssued ? 0 : row.informed
-      const proof_type = this.#nextChallengeType(turn, error)
-      await tx.certificates.update(name, { ...setback.changes, informed, proof_type, due_at })
-      if (setback.countsAsFailure) await countFailure(tx, name, turn.order ?? randomUUID(), now)
-      if (setback.pauseUntil !== undefined) await pauseCa(tx, setback.pauseUntil, now)
-      await tx.leases.release(leaseName(name), turn.holder)
-      return { ...setback, due_at }
+      if (!row || !(await holdsLease(tx, attempt))) return undefined
+      const plan = nextRetry(error, { row, now, caIsReachable })
+      const due_at = row.unused_since === null ? plan.changes.due_at : null
+      const informed = plan.changes.order_url === null && attempt.mayBeIssued ? 0 : row.informed
+      const proof_type = this.#nextChallengeType(attempt, error)
+      await tx.certificates.update(name, { ...plan.changes, informed, proof_type, due_at })
+      if (plan.countsAsFailure) await countFailure(tx, name, attempt.order?.url ?? randomUUID(), now)
+      if (plan.pauseUntil !== undefined) await pauseCa(tx, plan.pauseUntil, now)
+      await tx.leases.release(leaseName(name), attempt.holder)
+      return { ...plan, due_at }
     })
-    if (!setback) return 'waits'
-    const again = setback.due_at === null ? 'never' : toIso(setback.due_at)
-    log.warn('certificate request failed', { name, again, error: toLoggable(error) })
-    if (setback.pauseUntil !== undefined) return 'paused'
-    return error instanceof AcmeError && error.kind === 'away' ? 'away' : 'failed'
-  }
-
-  #challengeSolver(turn: IssuanceAttempt) {
-    const shown = (type: ChallengeType) => {
-      turn.presentedType = type
-    }
-    return createChallengeSolver(this.#deps, {
-      types: this.#challengeTypes(turn.name, turn.row.proof_type),
-      shown,
-    })
+    if (!retry) return 'waiting'
+    const again = retry.due_at === null ? 'never' : toIso(retry.due_at)
+    const isAcmeError = error instanceof AcmeError
+    log.warn('certificate request failed', { name, again, error: isAcmeError ? error.message : error })
+    if (retry.pauseUntil !== undefined) return 'paused'
+    return isAcmeError && error.kind === 'unreachable' ? 'unreachable' : 'failed'
   }
 
   /** Chooses another challenge type only after a failed validation. */
   #nextChallengeType({ name, row, presentedType }: IssuanceAttempt, error: unknown): ChallengeType | null {
-    if (!(error instanceof AcmeError && error.kind === 'failed')) return row.proof_type
+    if (!(error instanceof AcmeError && error.kind === 'challenge-failed')) return row.proof_type
     const [tried, next = tried] = this.#challengeTypes(name, presentedType ?? row.proof_type)
     return next!
   }
@@ -248,31 +273,31 @@ export class Issuance {
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
-  async #reserveOrWait(tx: WriteTransaction, turn: IssuanceAttempt): Promise<boolean> {
-    if (await this.#reserve(tx, turn.row)) return true
-    await tx.leases.release(leaseName(turn.name), turn.holder)
+  async #reserveOrRelease(tx: WriteTransaction, { name, row, holder }: IssuanceAttempt): Promise<boolean> {
+    if (await this.#reserve(tx, row)) return true
+    await tx.leases.release(leaseName(name), holder)
     return false
   }
 
   /** Reserves an order; without room the name waits and its order is dropped. */
   async #reserve(tx: WriteTransaction, row: CertificateRow): Promise<boolean> {
+    const { name } = row
     const now = this.#deps.clock()
+    const owner = await tx.domains.active(name)
+    const share = owner && { account_id: owner.account_id, root: (await splitName(name)).root }
     const left = lifeLeft(row.not_before, row.not_after, now)
-    const owner = await tx.domains.active(row.name)
-    const share = owner && { account_id: owner.account_id, root: (await splitName(row.name)).root }
-    const time = await reserve(tx, { name: row.name, isRenewal: isRenewal(row), lifeLeft: left, share }, now)
-    if (time !== undefined)
-      await tx.certificates.update(row.name, { due_at: time, order_url: null, order_key: null })
-    return time === undefined
+    const due_at = await reserve(tx, { name, isRenewal: isRenewal(row), lifeLeft: left, share }, now)
+    if (due_at !== undefined) await tx.certificates.update(name, { due_at, order_url: null, order_key: null })
+    return due_at === undefined
   }
 
   #whileLeased<T>(
-    turn: IssuanceAttempt,
+    attempt: IssuanceAttempt,
     durability: Durability,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
     return this.#write(durability, async (tx) => {
-      if (!(await holdsLease(tx, turn))) throw new LeaseLostError()
+      if (!(await holdsLease(tx, attempt))) throw new LeaseLostError()
       return work(tx)
     })
   }
@@ -289,6 +314,11 @@ export function needsOrder(row: CertificateSummary, now: number): boolean {
   return row.order_url !== null || row.renew_at === null || row.renew_at <= now
 }
 
+function toState({ status, problem }: Order): IssuanceState {
+  if (status !== 'invalid') return STATE_BY_STATUS[status]
+  throw new AcmeError('challenge-failed', problem ?? 'The certificate authority has given up the order')
+}
+
 /** The CA supports ARI for the certificate, so the order can name what it replaces. */
 function isRenewal(row: CertificateRow): boolean {
   return row.informed === 1 && row.certificate_id !== null
@@ -296,8 +326,4 @@ function isRenewal(row: CertificateRow): boolean {
 
 function holdsLease(tx: WriteTransaction, { name, holder, fence }: IssuanceAttempt): Promise<boolean> {
   return tx.leases.isHeld(leaseName(name), holder, fence)
-}
-
-function toLoggable(error: unknown): unknown {
-  return error instanceof AcmeError ? error.message : error
 }

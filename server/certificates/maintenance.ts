@@ -2,7 +2,7 @@ import type { CertificateRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
-import { retryTime } from './renewal.ts'
+import { retryTime } from './schedule.ts'
 
 const DAY_MS = 86_400_000
 
@@ -22,11 +22,11 @@ const MAX_BATCHES = 1000
 export async function requestCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
   const row = await tx.certificates.summary(name)
   if (!row) return tx.certificates.insert(newRow(name, now))
-  const good = row.not_after !== null && row.not_after > now
+  const isValid = row.not_after !== null && row.not_after > now
   const next = Math.min(row.renew_at ?? now, row.information_at ?? Number.POSITIVE_INFINITY)
-  const due_at = good && row.order_url === null ? Math.max(now, next) : now
+  const due_at = isValid && row.order_url === null ? Math.max(now, next) : now
   const since = row.unused_since
-  if (good || row.failures === 0 || since === null || now - since > DAY_MS)
+  if (isValid || row.failures === 0 || since === null || now - since > DAY_MS)
     return tx.certificates.update(name, { due_at, unused_since: null, failures: 0, problem: null })
   const retry = Math.max(now, retryTime(row.failures, row.not_after, name, since))
   await tx.certificates.update(name, { due_at: retry, unused_since: null })
@@ -43,9 +43,9 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
  * Repairs what events have missed, such as domains from before HTTPS was enabled, and deletes what is no
  * longer used.
  */
-export async function maintain(parts: IssuingDeps): Promise<void> {
-  await importOwnNames(parts)
-  const { store, clock } = parts
+export async function maintain(deps: IssuingDeps): Promise<void> {
+  await importOwnNames(deps)
+  const { store, clock } = deps
   await store.write('soft', async (tx) => {
     const now = clock()
     await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)

@@ -57,9 +57,9 @@ describe("Caddy's CA", requires('caddy-ca'), () => {
       present: (proof) => responder.present({ ...proof, keyAuthorization: 'something else' }),
       remove: (proof) => responder.remove(proof),
     }
-    const order = await service.acme.order([LIED])
-    await assert.rejects(service.acme.prove(order, liar), {
-      kind: 'failed',
+    const order = await service.acme.newOrder([LIED])
+    await assert.rejects(service.acme.authorize(order, liar), {
+      kind: 'challenge-failed',
       message: /did not find the proof for lied\.caddy\.slipway\.test: The server will not issue/,
     })
     assert.deepEqual(responder.shown, [])
@@ -67,17 +67,17 @@ describe("Caddy's CA", requires('caddy-ca'), () => {
 
   test('is asked to look again where it found nobody, and not for ever', async () => {
     responder.wanted = ['http-01']
-    const order = await service.acme.order([GONE])
-    await assert.rejects(service.acme.prove(order, responder), {
-      kind: 'failed',
+    const order = await service.acme.newOrder([GONE])
+    await assert.rejects(service.acme.authorize(order, responder), {
+      kind: 'challenge-failed',
       message: /did not find the proof for gone\.caddy\.slipway\.test: \w/,
     })
     assert.deepEqual(responder.shown, [])
   })
 
   test('has no renewal information', async () => {
-    assert.equal(await service.acme.hasRenewalInformation(), false)
-    assert.equal(await service.acme.renewalInformation('a.b'), undefined)
+    assert.equal(await service.acme.supportsRenewalInfo(), false)
+    assert.equal(await service.acme.renewalInfo('a.b'), undefined)
   })
 })
 

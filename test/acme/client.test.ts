@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
+import { certificateId } from '../../server/certificates/x509.ts'
 import { problem } from './ca-answer.ts'
 import { type Asked, FakeCa } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
@@ -34,7 +34,7 @@ describe('an order', () => {
   })
 
   test('is told by a program that says what it is', async () => {
-    await service.again({ version: '1.2.3' }).order(NAMES)
+    await service.again({ version: '1.2.3' }).newOrder(NAMES)
     assert.deepEqual(new Set(ca.asked.map(({ userAgent }) => userAgent)), new Set(['slipway/1.2.3']))
   })
 
@@ -56,7 +56,7 @@ describe('an order', () => {
     test(`is taken without the certificate that ${what}`, async () => {
       ca.instead = ({ place, payload }) =>
         place === 'new-order' && payload?.replaces !== undefined ? answer : undefined
-      assert.equal((await service.acme.order(NAMES, 'a.b')).status, 'pending')
+      assert.equal((await service.acme.newOrder(NAMES, 'a.b')).status, 'pending')
       assert.equal(ca.count('new-order'), 2)
       assert.ok(service.logged.some(({ fields }) => fields.replaces === 'a.b'))
     })
@@ -64,7 +64,7 @@ describe('an order', () => {
 
   test('says nothing of replacing to a CA without renewal information', async () => {
     ca.renewalInformation = false
-    await service.acme.order(NAMES, 'a.b')
+    await service.acme.newOrder(NAMES, 'a.b')
     assert.deepEqual(orders(), [{ identifiers: [{ type: 'dns', value: NAMES[0] }] }])
   })
 
@@ -76,24 +76,24 @@ describe('an order', () => {
 
   test('is not made by another profile than the one that was set, and the setting is named', async () => {
     ca.profiles = { classic: 'as ever' }
-    await assert.rejects(service.again({ profile: 'shortlived' }).order(NAMES), {
-      kind: 'refused',
+    await assert.rejects(service.again({ profile: 'shortlived' }).newOrder(NAMES), {
+      kind: 'rejected',
       message: /no profile shortlived \(SLIPWAY_ACME_PROFILE\); it has classic/,
     })
     assert.equal(ca.count('new-order'), 0)
   })
 
   test('is made without a profile at a CA that has none', async () => {
-    assert.equal((await service.again({ profile: 'shortlived' }).order(NAMES)).status, 'pending')
+    assert.equal((await service.again({ profile: 'shortlived' }).newOrder(NAMES)).status, 'pending')
   })
 
   test('is of nobody when it was made elsewhere or is gone', async () => {
     const elsewhere = 'https://ca.example.test/order/1'
-    assert.equal(await service.acme.resume(elsewhere), undefined)
-    assert.equal(await service.acme.resume(`${new URL(ca.directory).origin}/order/1`), undefined)
-    const { url } = await service.acme.order(NAMES)
+    assert.equal(await service.acme.getOrder(elsewhere), undefined)
+    assert.equal(await service.acme.getOrder(`${new URL(ca.directory).origin}/order/1`), undefined)
+    const { url } = await service.acme.newOrder(NAMES)
     const other = await serviceAtCa(ca)
-    assert.equal(await other.acme.resume(url), undefined)
+    assert.equal(await other.acme.getOrder(url), undefined)
     await other[Symbol.asyncDispose]()
   })
 })

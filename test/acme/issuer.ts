@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { randomBytes } from 'node:crypto'
+import { KeyObject, randomBytes } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -13,11 +13,11 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import { cryptoKeys, ES256, newKey } from '../../server/certificates/acme/certificate-request.ts'
 
 /** A life for certificates that are not to end while a test runs, whatever its clock says. */
 export const FOREVER = { notBefore: Date.UTC(2000), notAfter: Date.UTC(2100) }
 
+const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
 const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1'
 
@@ -43,8 +43,8 @@ export class Issuer {
 
   static async create(): Promise<Issuer> {
     const life = { notBefore: new Date(FOREVER.notBefore), notAfter: new Date(FOREVER.notAfter) }
-    const rootKeys = cryptoKeys(newKey())
-    const keys = cryptoKeys(newKey())
+    const rootKeys = await generateKeys()
+    const keys = await generateKeys()
     const root = await X509CertificateGenerator.create({
       ...life,
       subject: 'CN=Test Root',
@@ -75,8 +75,9 @@ export class Issuer {
 
   /** A chain and a new key, PKCS#8 in PEM. */
   async issueWithKey(leaf: LeafOptions): Promise<{ chain: string; key: string }> {
-    const key = newKey()
-    return { chain: await this.#sign(cryptoKeys(key).publicKey, leaf), key }
+    const { publicKey, privateKey } = await generateKeys()
+    const key = KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }) as string
+    return { chain: await this.#sign(publicKey, leaf), key }
   }
 
   async #sign(
@@ -100,6 +101,10 @@ export class Issuer {
     })
     return toPem(certificate) + this.#intermediate
   }
+}
+
+function generateKeys(): Promise<CryptoKeyPair> {
+  return crypto.subtle.generateKey(ES256, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
 }
 
 /** The names that a request asks for. `csr` is DER. */

@@ -74,101 +74,105 @@ const trickle: CaResponse = (_, response) => {
 }
 
 const ANSWERS: [string, CaResponse, Expected][] = [
-  ['429 with a Retry-After of a day', limited('86400'), { kind: 'limited', notBefore: NOW + DAY_MS }],
+  ['429 with a Retry-After of a day', limited('86400'), { kind: 'rate-limited', notBefore: NOW + DAY_MS }],
   [
     '429 with a date',
     limited(new Date(NOW + 2 * DAY_MS).toUTCString()),
-    { kind: 'limited', notBefore: NOW + 2 * DAY_MS },
+    { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS },
   ],
-  ['429 without a time', limited(), { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS }],
+  ['429 without a time', limited(), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   [
     '429 with a time that makes no sense',
     limited('soon'),
-    { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS },
+    { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS },
   ],
-  ['429 until long after', limited('9999999999'), { kind: 'limited', notBefore: NOW + 7 * DAY_MS }],
-  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'limited', notBefore: NOW }],
+  ['429 until long after', limited('9999999999'), { kind: 'rate-limited', notBefore: NOW + 7 * DAY_MS }],
+  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'rate-limited', notBefore: NOW }],
   [
     '429 in other words',
     { status: 429, body: 'no', headers: { 'retry-after': '60' } },
-    { kind: 'limited', notBefore: NOW + MINUTE_MS },
+    { kind: 'rate-limited', notBefore: NOW + MINUTE_MS },
   ],
   [
     'rateLimited by another status',
     problem(400, 'rateLimited', 'No', {}),
-    { kind: 'limited', notBefore: NOW + 60 * MINUTE_MS },
+    { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS },
   ],
-  ['500 with a page', { ...html, status: 500 }, { kind: 'away', words: /status 500/ }],
+  ['500 with a page', { ...html, status: 500 }, { kind: 'unreachable', words: /status 500/ }],
   [
     '503 with a time',
     problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }),
-    { kind: 'away', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ },
+    { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ },
   ],
   [
     '503 for a year',
     problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }),
-    { kind: 'away', notBefore: NOW + DAY_MS },
+    { kind: 'unreachable', notBefore: NOW + DAY_MS },
   ],
-  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'away', asked: 25 }],
-  ['nothing', hang, { kind: 'away', words: /does not answer within/ }],
-  ['with a byte now and then', trickle, { kind: 'away', words: /does not answer within/ }],
-  ['and hangs up', cut, { kind: 'away', words: /cannot be reached \(ECONNRESET\)/ }],
-  ['100 MB', flood, { kind: 'away', words: /more than a megabyte/ }],
+  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', asked: 25 }],
+  ['nothing', hang, { kind: 'unreachable', words: /does not answer within/ }],
+  ['with a byte now and then', trickle, { kind: 'unreachable', words: /does not answer within/ }],
+  ['and hangs up', cut, { kind: 'unreachable', words: /cannot be reached \(ECONNRESET\)/ }],
+  ['100 MB', flood, { kind: 'unreachable', words: /more than a megabyte/ }],
   [
     'a page',
     { ...html, headers: { ...html.headers, location: '/order/1' } },
-    { kind: 'away', words: /no JSON/ },
+    { kind: 'unreachable', words: /no JSON/ },
   ],
-  ['JSON cut off', located('{"status":'), { kind: 'away', words: /makes no sense/ }],
-  ['a list', located('[]'), { kind: 'away', words: /makes no sense/ }],
-  ['null', located('null'), { kind: 'away', words: /makes no sense/ }],
-  ['an order in no state', located({ status: 'fine' }), { kind: 'away', words: /state/ }],
+  ['JSON cut off', located('{"status":'), { kind: 'unreachable', words: /makes no sense/ }],
+  ['a list', located('[]'), { kind: 'unreachable', words: /makes no sense/ }],
+  ['null', located('null'), { kind: 'unreachable', words: /makes no sense/ }],
+  ['an order in no state', located({ status: 'fine' }), { kind: 'unreachable', words: /state/ }],
   [
     'an order without an end',
     located({ status: 'pending', authorizations: [] }),
-    { kind: 'away', words: /without a finalize/ },
+    { kind: 'unreachable', words: /without a finalize/ },
   ],
   [
     'an order of names that are none',
     located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }),
-    { kind: 'away', words: /without a value/ },
+    { kind: 'unreachable', words: /without a value/ },
   ],
   [
     'an order with far too much to prove',
     located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }),
-    { kind: 'away', words: /authorizations that make no sense/ },
+    { kind: 'unreachable', words: /authorizations that make no sense/ },
   ],
   [
     'no Location',
     { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } },
-    { kind: 'away', words: /did not say where the order is/ },
+    { kind: 'unreachable', words: /did not say where the order is/ },
   ],
-  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'away', words: /status 302/ }],
+  [
+    'a redirect',
+    { status: 302, headers: { location: '/order/1' } },
+    { kind: 'unreachable', words: /status 302/ },
+  ],
   [
     'no, at length',
     problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`),
-    { kind: 'refused', words: /^[ -~]{100,500}$/ },
+    { kind: 'rejected', words: /^[ -~]{100,500}$/ },
   ],
   [
     'that there is no such account, again and again',
     problem(400, 'accountDoesNotExist', 'Who are you?'),
-    { kind: 'refused', asked: 2, words: /: Who are you\?$/ },
+    { kind: 'rejected', asked: 2, words: /: Who are you\?$/ },
   ],
   [
     'with an order for another name',
     located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }),
-    { kind: 'away', words: /other names/ },
+    { kind: 'unreachable', words: /other names/ },
   ],
-  ['with another protocol', switched, { kind: 'away' }],
-  ['with endless headers', headers, { kind: 'away', words: /HEADER_OVERFLOW/ }],
-  ['no, for no reason', { status: 403, body: 'no' }, { kind: 'refused', words: /status 403/ }],
+  ['with another protocol', switched, { kind: 'unreachable' }],
+  ['with endless headers', headers, { kind: 'unreachable', words: /HEADER_OVERFLOW/ }],
+  ['no, for no reason', { status: 403, body: 'no' }, { kind: 'rejected', words: /status 403/ }],
 ]
 
 for (const [what, answer, { kind, notBefore, words = /./, asked = 1 }] of ANSWERS) {
   test(`an order that is answered ${what} is ${kind}, at once`, async () => {
     answers('new-order', answer)
-    await assert.rejects(service.acme.order(NAMES), {
-      name: 'AcmeFailure',
+    await assert.rejects(service.acme.newOrder(NAMES), {
+      name: 'AcmeError',
       ...{ kind, notBefore, message: words },
     })
     assert.equal(ca.count('new-order'), asked)
@@ -192,15 +196,15 @@ describe('a CA that is', () => {
   for (const [what, answer, words] of directories) {
     test(`${what} is no CA, until it is one`, async () => {
       answers('directory', answer)
-      await assert.rejects(service.acme.order(NAMES), { name: 'AcmeFailure', message: words })
+      await assert.rejects(service.acme.newOrder(NAMES), { name: 'AcmeError', message: words })
       ca.instead = () => undefined
-      await service.acme.order(NAMES)
+      await service.acme.newOrder(NAMES)
     })
   }
 
   test('not trusted is not talked to, and the setting is named', async () => {
-    await assert.rejects(service.again({ caFile: undefined }).order(NAMES), {
-      kind: 'away',
+    await assert.rejects(service.again({ caFile: undefined }).newOrder(NAMES), {
+      kind: 'unreachable',
       message: /certificate that is not trusted \(.+SLIPWAY_ACME_CA_FILE\)/,
     })
     assert.deepEqual(ca.asked, [])
@@ -212,7 +216,7 @@ describe('a CA that is', () => {
     const { port } = server.address() as AddressInfo
     server.close()
     const acme = service.again({ directory: `https://127.0.0.1:${port}/directory` })
-    await assert.rejects(acme.order(NAMES), { kind: 'away', message: /\(ECONNREFUSED\)/ })
+    await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /\(ECONNREFUSED\)/ })
   })
 
   test('only for accounts made elsewhere is asked for none, and the settings are named', async () => {
@@ -221,8 +225,8 @@ describe('a CA that is', () => {
       const { body, ...answer } = (await ordinary()) as { status: number; body: object }
       return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
     }
-    await assert.rejects(service.acme.order(NAMES), {
-      kind: 'refused',
+    await assert.rejects(service.acme.newOrder(NAMES), {
+      kind: 'rejected',
       message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
     })
     assert.equal(ca.count('new-account'), 0)
@@ -230,7 +234,7 @@ describe('a CA that is', () => {
 
   test('out of nonces is away', async () => {
     answers('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
-    await assert.rejects(service.acme.order(NAMES), { kind: 'away', message: /gave no nonce/ })
+    await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable', message: /gave no nonce/ })
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { certificateRequest } from '../../server/certificates/acme/certificate-request.ts'
+import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { createCsr } from '../../server/certificates/x509.ts'
 import { type CaResponse, problem } from './ca-answer.ts'
 import { type Asked, FakeCa, type Place } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
@@ -16,7 +17,7 @@ let service: ServiceAtCa
 
 beforeEach(async () => {
   ca = await FakeCa.start({ clock: () => NOW })
-  service = await serviceAtCa(ca, { clock: () => NOW, requestTimeoutMs: 300, pause: soon })
+  service = await serviceAtCa(ca, { clock: () => NOW, pause: soon })
 })
 
 afterEach(async () => {
@@ -30,61 +31,64 @@ const proofs = new NullSolver('http-01', 'dns-01')
 
 describe('while names are proven', () => {
   test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     answers('authorization', authorization({ status: 'processing', error: { detail: 'nobody home' } }))
-    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow', message: /nobody home/ })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', message: /nobody home/ })
     assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE_MS)
     ca.instead = () => undefined
-    await service.acme.prove((await service.acme.resume(order.url))!, proofs)
+    await service.acme.authorize((await service.acme.getOrder(order.url))!, proofs)
   })
 
   test('a CA that wants to be asked tomorrow is not waited for', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     const headers = { 'retry-after': '86400' }
     answers('authorization', { ...authorization({ status: 'processing' }), headers })
-    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow', notBefore: NOW + DAY_MS })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
     assert.deepEqual(service.paused, [])
   })
 
   test('an order that is never ready is slow after a minute', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     ca.instead = async ({ place }, ordinary) => {
       if (place !== 'order') return undefined
       const answer = (await ordinary()) as { body: object; status: number }
       return { ...answer, body: { ...answer.body, status: 'pending' } }
     }
-    await assert.rejects(service.acme.prove(order, proofs), { kind: 'slow' })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout' })
     assert.ok(ca.count('order') < 100)
   })
 
   test('a CA that is away for a moment is asked again', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     let times = 0
     ca.instead = ({ place }) => (place === 'order' && ++times < 3 ? { status: 502 } : undefined)
-    assert.equal((await service.acme.prove(order, proofs)).status, 'ready')
+    assert.equal((await service.acme.authorize(order, proofs)).status, 'ready')
   })
 
   test('a CA that is away until later is not waited for', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     answers('order', { status: 503, headers: { 'retry-after': '10' } })
-    await assert.rejects(service.acme.prove(order, proofs), { kind: 'away', notBefore: NOW + 10_000 })
+    await assert.rejects(service.acme.authorize(order, proofs), {
+      kind: 'unreachable',
+      notBefore: NOW + 10_000,
+    })
     assert.equal(ca.count('order'), 1)
   })
 
   test('a CA that wants to see a wildcard elsewhere than in DNS fails', async () => {
-    const order = await service.acme.order(['*.example.test'])
+    const order = await service.acme.newOrder(['*.example.test'])
     const identifier = { type: 'dns', value: 'example.test' }
     answers('authorization', authorization({}, { identifier, wildcard: true }))
-    await assert.rejects(service.acme.prove(order, proofs), {
-      kind: 'refused',
+    await assert.rejects(service.acme.authorize(order, proofs), {
+      kind: 'rejected',
       message: /takes http-01 for/,
     })
   })
 
   test('a CA that stays away is', async () => {
-    const order = await service.acme.order(NAMES)
+    const order = await service.acme.newOrder(NAMES)
     answers('order', { status: 502 })
-    await assert.rejects(service.acme.prove(order, proofs), { kind: 'away' })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'unreachable' })
     assert.equal(ca.count('order'), 3)
   })
 
@@ -102,57 +106,56 @@ describe('while names are proven', () => {
   ]
   for (const [what, change, words] of strange) {
     test(`a CA that wants to see ${what} fails`, async () => {
-      const order = await service.acme.order(NAMES)
+      const order = await service.acme.newOrder(NAMES)
       answers('authorization', authorization(challenge({}), change as object))
-      await assert.rejects(service.acme.prove(order, proofs), { name: 'AcmeFailure', message: words })
+      await assert.rejects(service.acme.authorize(order, proofs), { name: 'AcmeError', message: words })
       assert.equal(ca.count('challenge'), 0)
     })
   }
 })
 
 test('an order of another account is of nobody', async () => {
-  const { url } = await service.acme.order(NAMES)
+  const { url } = await service.acme.newOrder(NAMES)
   answers('order', problem(403, 'unauthorized', 'Not yours'))
-  assert.equal(await service.acme.resume(url), undefined)
+  assert.equal(await service.acme.getOrder(url), undefined)
   answers('order', problem(403, 'userActionRequired', 'New terms'))
-  await assert.rejects(service.acme.resume(url), { kind: 'refused', message: /New terms/ })
+  await assert.rejects(service.acme.getOrder(url), { kind: 'rejected', message: /New terms/ })
 })
 
 describe('while a certificate is issued', () => {
   test('a CA that never issues is slow after a minute, and is not asked twice to issue', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
-    const { key, csr } = await certificateRequest(NAMES)
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
+    const csr = await createCsr(NAMES, generateKey())
     stateOfOrders('processing')
-    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'slow' })
-    const processing = await service.acme.resume(ready.url)
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'timeout' })
+    const processing = await service.acme.getOrder(ready.url)
     assert.equal(processing?.status, 'processing')
     ca.instead = () => undefined
     const order = await service.acme.finalize(processing!, csr)
     assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
     assert.equal(ca.count('finalize'), 1)
-    assert.match(key, /PRIVATE KEY/)
   })
 
   test('an order that is given up says why', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
     stateOfOrders('invalid', { detail: 'CAA forbids it' })
-    const { csr } = await certificateRequest(NAMES)
+    const csr = await createCsr(NAMES, generateKey())
     await assert.rejects(service.acme.finalize(ready, csr), {
-      kind: 'refused',
+      kind: 'rejected',
       message: /: CAA forbids it$/,
     })
   })
 
   test('a request for other names is refused in the words of the CA', async () => {
-    const ready = await service.acme.prove(await service.acme.order(NAMES), proofs)
-    const { csr } = await certificateRequest(['other.example.test'])
-    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'refused', type: 'badCSR' })
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
+    const csr = await createCsr(['other.example.test'], generateKey())
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'rejected', type: 'badCSR' })
   })
 
   test('a page in place of the certificate is none', async () => {
     answers('certificate', html)
     await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
-      kind: 'away',
+      kind: 'unreachable',
       message: /no certificate/,
     })
   })

@@ -54,19 +54,19 @@ for (const { mood, options } of MOODS) {
     test('shows an order again, as far as it has come', async () => {
       const names = ['resumed.example.test']
       responder.wanted = ['http-01']
-      const { url } = await service.acme.order(names)
-      assert.equal((await service.acme.resume(url))?.status, 'pending')
-      await service.acme.prove((await service.acme.resume(url))!, responder)
-      assert.equal((await service.again().resume(url))?.status, 'ready')
-      assert.equal(await service.acme.resume(`${url}x`), undefined)
+      const { url } = await service.acme.newOrder(names)
+      assert.equal((await service.acme.getOrder(url))?.status, 'pending')
+      await service.acme.authorize((await service.acme.getOrder(url))!, responder)
+      assert.equal((await service.again().getOrder(url))?.status, 'ready')
+      assert.equal(await service.acme.getOrder(`${url}x`), undefined)
     })
 
     test('has one account of the service, whichever process asks', async () => {
       const orders = await Promise.all(
-        Array.from({ length: 4 }, () => service.again().order(['one.example.test'])),
+        Array.from({ length: 4 }, () => service.again().newOrder(['one.example.test'])),
       )
       assert.equal(new Set(orders.map(({ url }) => url)).size, 4)
-      for (const { url } of orders) assert.ok(await service.acme.resume(url))
+      for (const { url } of orders) assert.ok(await service.acme.getOrder(url))
     })
   })
 }
@@ -76,20 +76,20 @@ test('the failure of a validation is told in the words of the CA', requires('peb
   await using pebble = await startPebble({ ...responder.ports })
   await using service = await serviceAtCa(pebble)
   responder.texts = pebble
-  const order = await service.acme.order(['wrong.example.test'])
+  const order = await service.acme.newOrder(['wrong.example.test'])
   const liar = {
     types: () => ['http-01'] as const,
     present: (proof: Parameters<ChallengeServer['present']>[0]) =>
       responder.present({ ...proof, keyAuthorization: 'something else' }),
     remove: responder.remove.bind(responder),
   }
-  await assert.rejects(service.acme.prove(order, liar), {
-    name: 'AcmeFailure',
-    kind: 'failed',
+  await assert.rejects(service.acme.authorize(order, liar), {
+    name: 'AcmeError',
+    kind: 'challenge-failed',
     type: 'unauthorized',
     message: /did not find the proof for wrong\.example\.test: .*something else/,
   })
-  assert.equal((await service.acme.resume(order.url))?.status, 'invalid')
+  assert.equal((await service.acme.getOrder(order.url))?.status, 'invalid')
   assert.deepEqual(responder.shown, [])
 })
 
@@ -115,16 +115,16 @@ describe('a CA that wants accounts made elsewhere', requires('pebble'), () => {
 
   test('opens none without, and the settings are named', async () => {
     await using service = await serviceAtCa(pebble)
-    await assert.rejects(service.acme.order(['a.test']), {
-      kind: 'refused',
+    await assert.rejects(service.acme.newOrder(['a.test']), {
+      kind: 'rejected',
       message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
     })
   })
 
   test('opens none with another key', async () => {
     await using service = await serviceAtCa(pebble, { eab: { ...eab, hmacKey: 'AAAA' } })
-    await assert.rejects(service.acme.order(['a.test']), {
-      kind: 'refused',
+    await assert.rejects(service.acme.newOrder(['a.test']), {
+      kind: 'rejected',
       message: /not open an account/,
     })
   })

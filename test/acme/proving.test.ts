@@ -66,8 +66,8 @@ describe('proofs', () => {
     ca.reuse = true
     await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     const proofs = new NullSolver('http-01')
-    const order = await service.acme.order([...NAMES, 'new.example.test'])
-    await service.acme.prove(order, proofs)
+    const order = await service.acme.newOrder([...NAMES, 'new.example.test'])
+    await service.acme.authorize(order, proofs)
     assert.deepEqual(
       proofs.presented.map(({ name }) => name),
       ['new.example.test'],
@@ -87,11 +87,11 @@ describe('proofs', () => {
       await looks.promise
       return (request) => request.socket.destroy()
     }
-    const order = await service.acme.order(NAMES)
-    await assert.rejects(service.acme.prove(order, new NullSolver('http-01')), { kind: 'away' })
+    const order = await service.acme.newOrder(NAMES)
+    await assert.rejects(service.acme.authorize(order, new NullSolver('http-01')), { kind: 'unreachable' })
     ca.instead = () => undefined
     const proofs = new NullSolver('tls-alpn-01', 'http-01')
-    const proving = service.again().prove(order, proofs)
+    const proving = service.again().authorize(order, proofs)
     await proofs.shown.promise
     looking.resolve(undefined)
     assert.equal((await proving).status, 'ready')
@@ -105,8 +105,8 @@ describe('proofs', () => {
   test('that were not found are told in the words of the CA, and taken away', async () => {
     ca.look = ({ name }) => (name === 'b.test' ? 'read \u001b[31mnothing\nthere' : undefined)
     const proofs = new NullSolver('http-01')
-    await assert.rejects(service.acme.prove(await service.acme.order(['a.test', 'b.test']), proofs), {
-      kind: 'failed',
+    await assert.rejects(service.acme.authorize(await service.acme.newOrder(['a.test', 'b.test']), proofs), {
+      kind: 'challenge-failed',
       type: 'unauthorized',
       message: 'The certificate authority did not find the proof for b.test: read [31mnothing there',
     })
@@ -121,7 +121,7 @@ describe('proofs', () => {
       proofs.now.push(proof)
       return Promise.reject(reason)
     }
-    await assert.rejects(service.acme.prove(await service.acme.order(NAMES), proofs), reason)
+    await assert.rejects(service.acme.authorize(await service.acme.newOrder(NAMES), proofs), reason)
     assert.deepEqual(proofs.now, [])
     assert.equal(ca.count('challenge'), 0)
   })
@@ -149,9 +149,9 @@ describe('proofs', () => {
   })
 
   test('that the CA does not take are refused, and those it takes are named', async () => {
-    const order = await service.acme.order(['*.example.test'])
-    await assert.rejects(service.acme.prove(order, new NullSolver('http-01')), {
-      kind: 'refused',
+    const order = await service.acme.newOrder(['*.example.test'])
+    await assert.rejects(service.acme.authorize(order, new NullSolver('http-01')), {
+      kind: 'rejected',
       message: /takes dns-01 for \*\.example\.test, which cannot be shown/,
     })
   })

@@ -58,12 +58,15 @@ test('the CA of the tests says no when its limits are passed, and when to come b
   await using service = await serviceAtCa(ca, { clock: () => now })
   const proofs = new NullSolver('http-01')
   for (let times = 0; times < 5; times++) await obtain(service.acme, ['a.test'], { proofs })
-  await assert.rejects(service.acme.order(['a.test']), { kind: 'limited', notBefore: now + 7 * DAY_MS })
-  await service.acme.order(['a.test'], ca.issued.at(-1)!.id)
+  await assert.rejects(service.acme.newOrder(['a.test']), {
+    kind: 'rate-limited',
+    notBefore: now + 7 * DAY_MS,
+  })
+  await service.acme.newOrder(['a.test'], ca.issued.at(-1)!.id)
   ca.look = () => 'nothing there'
   for (let times = 0; times < 5; times++)
-    await assert.rejects(service.acme.prove(await service.acme.order(['b.test']), proofs), {
-      kind: 'failed',
+    await assert.rejects(service.acme.authorize(await service.acme.newOrder(['b.test']), proofs), {
+      kind: 'challenge-failed',
     })
-  await assert.rejects(service.acme.order(['b.test']), { kind: 'limited', notBefore: now + HOUR_MS })
+  await assert.rejects(service.acme.newOrder(['b.test']), { kind: 'rate-limited', notBefore: now + HOUR_MS })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { certificateId } from '../../server/certificates/acme/certificate-id.ts'
+import { certificateId } from '../../server/certificates/x509.ts'
 import { FakeCa } from './ca-double.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 import { NullSolver } from './unseen-proofs.ts'
@@ -36,23 +36,23 @@ test('the CA says when it wants its certificate renewed', async () => {
   const { chain } = await obtain(service.acme, ['www.example.test'], { proofs })
   const [start, end] = [now + 3 * DAY_MS, now + 4 * DAY_MS]
   ca.window = () => ({ start, end })
-  assert.equal(await service.acme.hasRenewalInformation(), true)
-  assert.deepEqual(await service.acme.renewalInformation((await certificateId(chain))!), {
+  assert.equal(await service.acme.supportsRenewalInfo(), true)
+  assert.deepEqual(await service.acme.renewalInfo((await certificateId(chain))!), {
     start,
     end,
-    askAgainAt: now + 6 * HOUR_MS,
+    nextRequestAt: now + 6 * HOUR_MS,
   })
 })
 
 test('of a certificate that the CA does not know there is nothing to say', async () => {
-  assert.equal(await service.acme.renewalInformation('AAAA.AAAA'), undefined)
+  assert.equal(await service.acme.renewalInfo('AAAA.AAAA'), undefined)
 })
 
 test('a CA that is away says so, and when it is back', async () => {
   ca.instead = ({ place }) =>
     place === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
-  await assert.rejects(service.acme.renewalInformation('AAAA.AAAA'), {
-    kind: 'away',
+  await assert.rejects(service.acme.renewalInfo('AAAA.AAAA'), {
+    kind: 'unreachable',
     notBefore: NOW + MINUTE_MS,
   })
 })
@@ -73,22 +73,13 @@ for (const [retryAfter, wait] of [
 ] as const) {
   test(`a Retry-After of "${retryAfter}" means ${wait / MINUTE_MS} minutes`, async () => {
     says({ suggestedWindow: WINDOW }, retryAfter)
-    assert.deepEqual(await ask(), { ...READ, askAgainAt: NOW + wait })
+    assert.deepEqual(await ask(), { ...READ, nextRequestAt: NOW + wait })
   })
 }
 
 test('a window that is over is one: the certificate is to be renewed now', async () => {
   says({ suggestedWindow: { start: '2030-01-01T00:00:00+02:00', end: '2030-01-02T00:00:00z' } })
   assert.equal((await ask())?.start, Date.UTC(2029, 11, 31, 22))
-})
-
-test('an explanation is passed on when it is an address', async () => {
-  says({ suggestedWindow: WINDOW, explanationURL: 'https://ca.example.test/why' })
-  assert.equal((await ask())?.explanation, 'https://ca.example.test/why')
-  for (const explanationURL of ['javascript:alert(1)', 7, null, `https://ca.test/${'x'.repeat(4000)}`]) {
-    says({ suggestedWindow: WINDOW, explanationURL })
-    assert.equal((await ask())?.explanation, undefined)
-  }
 })
 
 const NONSENSE: [string, object][] = [
@@ -120,22 +111,22 @@ test('a page is no suggestion', async () => {
     place === 'renewal-information'
       ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }
       : undefined
-  await assert.rejects(ask(), { kind: 'away' })
+  await assert.rejects(ask(), { kind: 'unreachable' })
 })
 
 test('the directory is read once for many questions, and again when it is old or the clock has jumped', async () => {
   says({ suggestedWindow: WINDOW })
   const acme = service.again()
   const before = ca.count('directory')
-  await Promise.all([1, 2, 3].map(() => acme.renewalInformation('a.b')))
+  await Promise.all([1, 2, 3].map(() => acme.renewalInfo('a.b')))
   now += 9 * MINUTE_MS
-  await acme.renewalInformation('a.b')
+  await acme.renewalInfo('a.b')
   assert.equal(ca.count('directory') - before, 1)
   now += 2 * MINUTE_MS
-  await acme.renewalInformation('a.b')
+  await acme.renewalInfo('a.b')
   assert.equal(ca.count('directory') - before, 2)
   now -= DAY_MS
-  await acme.renewalInformation('a.b')
+  await acme.renewalInfo('a.b')
   assert.equal(ca.count('directory') - before, 3)
 })
 
@@ -147,5 +138,5 @@ function says(body: object, retryAfter?: string): void {
 }
 
 function ask() {
-  return service.acme.renewalInformation('AAAA.AAAA')
+  return service.acme.renewalInfo('AAAA.AAAA')
 }

@@ -8,7 +8,7 @@ import type {
   ChallengeSolver,
   ChallengeType,
 } from '../../server/certificates/acme/acme.ts'
-import { challengeCertificate } from '../../server/certificates/acme/challenge-certificate.ts'
+import { challengeCertificate } from '../../server/certificates/x509.ts'
 
 export interface Texts {
   setText(name: string, value: string): Promise<void>

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Acme, ChallengeSolver, Order } from '../../server/certificates/acme/acme.ts'
-import { certificateRequest } from '../../server/certificates/acme/certificate-request.ts'
-import { checkChain } from '../../server/certificates/acme/chain.ts'
 import { type AcmeOptions, acmeClient } from '../../server/certificates/acme/client.ts'
+import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { checkChain, createCsr } from '../../server/certificates/x509.ts'
 import type { Log, LogFields } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
@@ -50,10 +50,10 @@ export async function obtain(
   names: readonly string[],
   { proofs, replaces }: { proofs: ChallengeSolver; replaces?: string },
 ): Promise<{ chain: string; key: string; order: Order }> {
-  const begun = await acme.order(names, replaces)
-  const ready = begun.status === 'pending' ? await acme.prove(begun, proofs) : begun
-  const { key, csr } = await certificateRequest(names)
-  const order = await acme.finalize(ready, csr)
+  const placed = await acme.newOrder(names, replaces)
+  const ready = placed.status === 'pending' ? await acme.authorize(placed, proofs) : placed
+  const key = generateKey()
+  const order = await acme.finalize(ready, await createCsr(names, key))
   const checked = checkChain(await acme.download(order), { names, key, now: Date.now() })
   if (checked.problem !== undefined) throw new Error(checked.problem)
   return { chain: checked.chain, key, order }

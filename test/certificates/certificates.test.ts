@@ -86,7 +86,7 @@ test('what the CA does not say when it is asked leaves the rule', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   ca.before = (step) => {
-    if (step === 'information') throw new AcmeError('away', 'not now')
+    if (step === 'information') throw new AcmeError('unreachable', 'not now')
   }
   const certificates = issuing.node()
   await activate(store, certificates)
@@ -181,8 +181,8 @@ test('a name is proven as it was last time, and otherwise only after a CA has lo
   assert.deepEqual(await renewed(), ['tls-alpn-01'])
   let refusals = 3
   ca.before = (step) => {
-    if (step === 'order' && refusals-- > 0) throw new AcmeError('refused', 'not now')
-    if (step === 'finalize' && refusals-- > -2) throw new AcmeError('slow', 'it takes its time')
+    if (step === 'order' && refusals-- > 0) throw new AcmeError('rejected', 'not now')
+    if (step === 'finalize' && refusals-- > -2) throw new AcmeError('timeout', 'it takes its time')
   }
   assert.deepEqual(await renewed(), ['tls-alpn-01'], 'whatever else went wrong')
   await deactivate(store, certificates)

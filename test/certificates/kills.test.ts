@@ -110,7 +110,7 @@ for (const step of ['order', 'prove', 'download'] as const) {
       time.now += 11 * MINUTE_MS
       assert.equal(await issuing.node().runDue(), 1)
       const row = await issuing.row()
-      if (fails) suspended.reject(new AcmeError('failed', 'nothing was found'))
+      if (fails) suspended.reject(new AcmeError('challenge-failed', 'nothing was found'))
       else suspended.resolve()
       assert.equal(await turn, 0)
       assert.deepEqual(await issuing.row(), row)

@@ -8,7 +8,7 @@ import {
   planWithoutAri,
   retryTime,
   toUrgency,
-} from '../../server/certificates/renewal.ts'
+} from '../../server/certificates/schedule.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
@@ -43,7 +43,7 @@ test('the CA is first asked about certificates at different times, all within si
 })
 
 test('a window is kept: the same moment for the same window, another one for another name', () => {
-  const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS, askAgainAt: NOW + HOUR_MS }
+  const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS, nextRequestAt: NOW + HOUR_MS }
   const later = NOW + 5 * DAY_MS
   const moments = names.map((name) => planFromAri(lived(90 * DAY_MS, name), window, NOW).renewAt)
   assert.ok(moments.every((moment) => moment >= window.start && moment <= window.end))
@@ -65,7 +65,7 @@ test('what the CA says moves a renewal only within what is safe', () => {
     ['after the end', NOW + 900 * DAY_MS, NOW + 901 * DAY_MS, NOW, NOW + 75 * DAY_MS, NOW + 75 * DAY_MS],
   ]
   for (const [why, start, end, now, least, most] of cases) {
-    const { renewAt } = planFromAri(lived(90 * DAY_MS), { start, end, askAgainAt: now }, now)
+    const { renewAt } = planFromAri(lived(90 * DAY_MS), { start, end, nextRequestAt: now }, now)
     assert.ok(renewAt >= least && renewAt <= most, `${why}: ${new Date(renewAt).toISOString()}`)
   }
   assert.equal(planFromAri(lived(90 * DAY_MS), undefined, NOW).renewAt, rule, 'no word: the rule')
@@ -73,15 +73,15 @@ test('what the CA says moves a renewal only within what is safe', () => {
 
 test('the CA is asked again when it says so, but within six hours, and not more often than each minute', () => {
   const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS }
-  const cases: [askAgainAt: number, least: number, most: number][] = [
+  const cases: [nextRequestAt: number, least: number, most: number][] = [
     [NOW - DAY_MS, MINUTE_MS, MINUTE_MS],
     [NOW + 5 * HOUR_MS, 5 * HOUR_MS, 5 * HOUR_MS],
     [NOW + 7 * DAY_MS, 5.7 * HOUR_MS, 6 * HOUR_MS],
     [Number.POSITIVE_INFINITY, 5.7 * HOUR_MS, 6 * HOUR_MS],
   ]
-  for (const [askAgainAt, least, most] of cases) {
-    const { informationAt } = planFromAri(lived(90 * DAY_MS), { ...window, askAgainAt }, NOW)
-    assert.ok(informationAt - NOW >= least && informationAt - NOW <= most, `${askAgainAt}`)
+  for (const [nextRequestAt, least, most] of cases) {
+    const { informationAt } = planFromAri(lived(90 * DAY_MS), { ...window, nextRequestAt }, NOW)
+    assert.ok(informationAt - NOW >= least && informationAt - NOW <= most, `${nextRequestAt}`)
   }
 })
 
@@ -107,7 +107,7 @@ test('a clock that is ahead of the CA does not order one certificate after anoth
     const ahead = NOW + 0.8 * length
     const life = { ...lived(length), issuedAt: ahead }
     assert.ok(firstPlan(life, ahead).renewAt >= ahead + least)
-    const past = { start: NOW, end: NOW + HOUR_MS, askAgainAt: ahead }
+    const past = { start: NOW, end: NOW + HOUR_MS, nextRequestAt: ahead }
     assert.ok(planFromAri(life, past, ahead).renewAt >= ahead + Math.min(least, DAY_MS))
   }
 })

@@ -4,7 +4,7 @@ import {
   type ChallengeResponse,
   type ChallengeSolver,
   type Order,
-  type RenewalInformation,
+  type RenewalInfo,
 } from '../../server/certificates/acme/acme.ts'
 import { PublishedLimits } from '../acme/published-limits.ts'
 import type { FakeCertificate } from './stand-in.ts'
@@ -67,7 +67,7 @@ export class SimulatedCa implements Acme {
     end: notBefore + (notAfter - notBefore) * 0.67,
   })
   /** Looks at what is shown. */
-  look: (proof: ChallengeResponse) => void | Promise<void> = () => undefined
+  look: (challenge: ChallengeResponse) => void | Promise<void> = () => undefined
   /** Changes what is sent as the chain. */
   chain: (issued: FakeCertificate) => FakeCertificate = (issued) => issued
 
@@ -83,15 +83,16 @@ export class SimulatedCa implements Acme {
     this.limits = new PublishedLimits(clock)
   }
 
-  async hasRenewalInformation(): Promise<boolean> {
+  async supportsRenewalInfo(): Promise<boolean> {
     return this.hasInformation
   }
 
-  async order(names: readonly string[], replaces?: string): Promise<Order> {
+  async newOrder(names: readonly string[], replaces?: string): Promise<Order> {
     return this.#step('order', names, () => {
       const known = replaces !== undefined && this.issued.has(replaces) ? replaces : undefined
       const passed = this.limits.order(names, known !== undefined)
-      if (passed) throw new AcmeError('limited', `too many: ${passed.limit}`, { notBefore: passed.notBefore })
+      if (passed)
+        throw new AcmeError('rate-limited', `too many: ${passed.limit}`, { notBefore: passed.notBefore })
       const url = `order/${++this.#count}`
       const order: Order = { url, status: 'pending', names, authorizations: [], finalize: url }
       this.#orders.set(url, { order, at: this.#clock(), replaces: known })
@@ -102,7 +103,7 @@ export class SimulatedCa implements Acme {
     })
   }
 
-  async resume(url: string): Promise<Order | undefined> {
+  async getOrder(url: string): Promise<Order | undefined> {
     const kept = this.#orders.get(url)
     return this.#step('resume', kept?.order.names ?? [], () => {
       if (!kept || this.#clock() > kept.at + ORDER_LIFE) return undefined
@@ -110,18 +111,18 @@ export class SimulatedCa implements Acme {
     })
   }
 
-  async prove(order: Order, proofs: ChallengeSolver): Promise<Order> {
+  async authorize(order: Order, solver: ChallengeSolver): Promise<Order> {
     return this.#step('prove', order.names, async () => {
       const kept = this.#orders.get(order.url)!
       for (const wanted of order.names) {
-        const [type] = proofs.types(wanted)
+        const [type] = solver.types(wanted)
         const name = wanted.replace('*.', '')
-        const proof = { type: type!, name, token: order.url, keyAuthorization: `${order.url}.key` }
-        await proofs.present(proof)
+        const challenge = { type: type!, name, token: order.url, keyAuthorization: `${order.url}.key` }
+        await solver.present(challenge)
         try {
-          await this.look(proof)
+          await this.look(challenge)
         } finally {
-          await proofs.remove(proof)
+          await solver.remove(challenge)
         }
       }
       kept.order = { ...kept.order, status: 'ready' }
@@ -135,7 +136,7 @@ export class SimulatedCa implements Acme {
     const problem = `nothing was found at ${names.join(' and ')}`
     const kept = this.#orders.get(this.#recent.get(names.join())!.at(-1)!)!
     kept.order = { ...kept.order, status: 'invalid', problem }
-    return new AcmeError('failed', problem, { type: 'unauthorized' })
+    return new AcmeError('challenge-failed', problem, { type: 'unauthorized' })
   }
 
   async finalize({ url, names }: Order, csr: Uint8Array): Promise<Order> {
@@ -161,11 +162,11 @@ export class SimulatedCa implements Acme {
     })
   }
 
-  async renewalInformation(id: string): Promise<RenewalInformation | undefined> {
+  async renewalInfo(id: string): Promise<RenewalInfo | undefined> {
     const issued = this.issued.get(id)
     return this.#step('information', issued?.names ?? [], () => {
       if (!issued) return undefined
-      return { ...this.window(issued), askAgainAt: this.#clock() + 6 * HOUR_MS }
+      return { ...this.window(issued), nextRequestAt: this.#clock() + 6 * HOUR_MS }
     })
   }
 

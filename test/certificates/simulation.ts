@@ -120,17 +120,17 @@ interface Trouble {
 function misbehave(ca: SimulatedCa, { random, outages, clock }: Trouble): { count: number } {
   const mishaps = { count: 0 }
   ca.before = (step, names) => {
-    if (outages.within(clock(), clock())) throw new AcmeError('away', 'the CA does not answer')
+    if (outages.within(clock(), clock())) throw new AcmeError('unreachable', 'the CA does not answer')
     if (step === 'information' || !random.chance(0.005)) return
     mishaps.count++
     if (step === 'prove') throw ca.fails(names)
-    if (step === 'finalize') throw new AcmeError('slow', 'the order is not ready yet')
-    throw new AcmeError(random.pick(['refused', 'away', 'slow']), 'the CA has a bad day')
+    if (step === 'finalize') throw new AcmeError('timeout', 'the order is not ready yet')
+    throw new AcmeError(random.pick(['rejected', 'unreachable', 'timeout']), 'the CA has a bad day')
   }
   ca.after = (step) => {
     if (step === 'information' || !random.chance(0.005)) return
     mishaps.count++
-    throw new AcmeError(random.pick(['away', 'slow']), 'the answer of the CA was lost')
+    throw new AcmeError(random.pick(['unreachable', 'timeout']), 'the answer of the CA was lost')
   }
   return mishaps
 }

@@ -13,7 +13,7 @@ export interface FakeCertificate {
 /** Certificates without cryptography, so that ten years of them are made in minutes. */
 export const fakeCodec: CertificateCodec = {
   newKey: () => randomUUID(),
-  request: async (names, key) => ({ csr: Buffer.from(JSON.stringify({ names, key })) }),
+  request: async (names, key) => Buffer.from(JSON.stringify({ names, key })),
   id: async (chain) => readFakeCertificate(chain).id,
   check(chain, { names, key, now }) {
     const found = readFakeCertificate(chain)

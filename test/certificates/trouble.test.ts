@@ -46,11 +46,11 @@ test('what fails backs off, says why, and is over when it is mended', async () =
   const troubles: [why: string, trouble: () => AcmeError, said: RegExp][] = [
     [
       'a validation',
-      () => new AcmeError('failed', 'nothing was found at www.example.test'),
+      () => new AcmeError('challenge-failed', 'nothing was found at www.example.test'),
       /^nothing was found/,
     ],
-    ['a refusal', () => new AcmeError('refused', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
-    ['an order that never becomes ready', () => new AcmeError('slow', 'it takes too long'), /^it takes/],
+    ['a refusal', () => new AcmeError('rejected', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
+    ['an order that never becomes ready', () => new AcmeError('timeout', 'it takes too long'), /^it takes/],
   ]
   for (const [why, trouble, said] of troubles) {
     await using issuing = await startIssuing()
@@ -96,7 +96,7 @@ test('an order that never becomes ready is resumed, and left for a new one after
   const certificates = issuing.node()
   await activate(store, certificates)
   ca.before = (step) => {
-    if (step === 'finalize') throw new AcmeError('slow', 'not yet')
+    if (step === 'finalize') throw new AcmeError('timeout', 'not yet')
   }
   await certificates.runDue()
   const orders: number[] = []
@@ -141,7 +141,7 @@ test('a CA that wants to be left alone for a day is, by all names and nodes, and
   const until = time.now + DAY_MS
   ca.before = (step) => {
     if (step === 'order' && time.now < until)
-      throw new AcmeError('limited', 'too many new orders (300) from this account', { notBefore: until })
+      throw new AcmeError('rate-limited', 'too many new orders (300) from this account', { notBefore: until })
   }
   await certificates.runDue()
   const asked = ca.asked.order
@@ -170,7 +170,7 @@ test('a limit of one name holds back that name only', async () => {
     const notBefore = time.now + 2 * DAY_MS
     ca.before = (step, [name]) => {
       if (step === 'order' && name === NAME && time.now < notBefore)
-        throw new AcmeError('limited', sentence, { notBefore })
+        throw new AcmeError('rate-limited', sentence, { notBefore })
     }
     await certificates.runDue()
     await activate(store, certificates, 'www.other.test')
@@ -188,7 +188,7 @@ test('a CA that is away is asked now and then, for one name, and gets on within 
   for (const name of names) await activate(store, certificates, name)
   let away = true
   ca.before = () => {
-    if (away) throw new AcmeError('away', 'the CA does not answer')
+    if (away) throw new AcmeError('unreachable', 'the CA does not answer')
   }
   const started = time.now
   for (; time.now - started < DAY_MS / 2; time.now += 10 * SECOND_MS) await certificates.runDue()
@@ -208,7 +208,7 @@ test('one name for which the CA always breaks neither stops the others nor is as
   ca.before = (step, [name]) => {
     if (step !== 'order' || name !== NAME) return
     broken++
-    throw new AcmeError('away', 'the CA answered 500')
+    throw new AcmeError('unreachable', 'the CA answered 500')
   }
   await activate(store, certificates)
   for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 4) {
@@ -300,7 +300,7 @@ for (const minutes of [1, 10, 240]) {
     await certificates.runDue()
     await activate(store, certificates, 'www.next.test')
     ca.before = () => {
-      throw new AcmeError('away', 'the CA does not answer')
+      throw new AcmeError('unreachable', 'the CA does not answer')
     }
     await certificates.runDue()
     ca.before = () => undefined

@@ -5,39 +5,39 @@
  */
 export interface Acme {
   /** Whether the CA supports ACME Renewal Information (RFC 9773). */
-  hasRenewalInformation(): Promise<boolean>
+  supportsRenewalInfo(): Promise<boolean>
 
   /**
    * Creates an order for these names (RFC 8555, 7.4), with the configured profile if the CA has profiles.
    * `replaces` is the identifier of the previous certificate (RFC 9773, 4.1 and 5); if the CA rejects it, the
    * order is created without it.
    */
-  order(names: readonly string[], replaces?: string): Promise<Order>
+  newOrder(names: readonly string[], replaces?: string): Promise<Order>
 
   /** The order at a stored URL; undefined when the CA does not know it. */
-  resume(url: string): Promise<Order | undefined>
+  getOrder(url: string): Promise<Order | undefined>
 
   /**
-   * Proves every name of a pending order: presents each challenge through `proofs`, triggers validation, and
-   * waits until the order is ready. Presented challenges are removed in any case. A challenge that an earlier
-   * process triggered is presented again but not triggered again.
+   * Completes the authorizations of a pending order (RFC 8555, 7.5): presents each challenge through `solver`,
+   * triggers validation, and waits until the order is ready. Presented challenges are removed in any case. A
+   * challenge that an earlier process triggered is presented again but not triggered again.
    */
-  prove(order: Order, proofs: ChallengeSolver): Promise<Order>
+  authorize(order: Order, solver: ChallengeSolver): Promise<Order>
 
   /**
-   * Requests the certificate of a ready order, unless the CA is already processing it, and waits until the
-   * order is valid. `csr` is DER (RFC 2986).
+   * Requests the certificate of a ready order (RFC 8555, 7.4), unless the CA is already processing it, and waits
+   * until the order is valid. `csr` is DER (RFC 2986).
    */
   finalize(order: Order, csr: Uint8Array): Promise<Order>
 
-  /** The chain of a valid order as PEM, leaf first. */
+  /** The chain of a valid order as PEM, leaf first (RFC 8555, 7.4.2). */
   download(order: Order): Promise<string>
 
   /**
    * The suggested renewal window of a certificate (RFC 9773, 4.2); undefined when the CA sends none or an
    * invalid one.
    */
-  renewalInformation(certificateId: string): Promise<RenewalInformation | undefined>
+  renewalInfo(certificateId: string): Promise<RenewalInfo | undefined>
 }
 
 export interface Order {
@@ -61,8 +61,8 @@ export interface ChallengeSolver {
    * DNS-01.
    */
   types(name: string): readonly ChallengeType[]
-  present(proof: ChallengeResponse): Promise<void>
-  remove(proof: ChallengeResponse): Promise<void>
+  present(challenge: ChallengeResponse): Promise<void>
+  remove(challenge: ChallengeResponse): Promise<void>
 }
 
 export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
@@ -77,42 +77,41 @@ export interface ChallengeResponse {
 }
 
 /** Milliseconds since 1970. */
-export interface RenewalInformation {
+export interface RenewalInfo {
   start: number
   end: number
-  explanation?: string
   /** Earliest time of the next request. */
-  askAgainAt: number
+  nextRequestAt: number
 }
 
 /**
  * Kinds of CA errors.
  *
- * - `away`: unreachable, 5xx, or an invalid response. Says nothing about the name.
- * - `limited`: 429 or rateLimited; do not retry before `notBefore`.
- * - `failed`: validation of the name failed; counts against the limit of failed validations.
- * - `refused`: any other rejection.
- * - `slow`: the deadline passed; the order can be resumed.
+ * - `unreachable`: no connection, 5xx, or an invalid response. Not about the name.
+ * - `timeout`: the deadline passed; the order can be resumed.
+ * - `rate-limited`: 429 or rateLimited; do not retry before `notBefore`.
+ * - `challenge-failed`: validation of the name failed; counts against the limit of failed validations.
+ * - `rejected`: any other error of the CA.
  */
-export type AcmeErrorKind = 'away' | 'limited' | 'failed' | 'refused' | 'slow'
+export type AcmeErrorKind = 'unreachable' | 'timeout' | 'rate-limited' | 'challenge-failed' | 'rejected'
 
 export class AcmeError extends Error {
-  override name = 'AcmeFailure'
+  override name = 'AcmeError'
   readonly kind: AcmeErrorKind
   /** Milliseconds since 1970 before which the CA must not be contacted again. */
   readonly notBefore: number | undefined
   /** The type of the problem without its prefix (RFC 8555, 6.7), such as `dns` or `caa`. */
   readonly type: string | undefined
 
-  /** `sentence` is shown to the owner of the domain and may quote the CA. */
+  /** The message is shown to the owner of the domain and may quote the CA. */
   constructor(
-    trouble: AcmeErrorKind,
-    sentence: string,
-    more: { notBefore?: number | undefined; type?: string | undefined; cause?: unknown } = {},
+    kind: AcmeErrorKind,
+    message: string,
+    details: { notBefore?: number | undefined; type?: string | undefined; cause?: unknown } = {},
   ) {
-    super(sentence, { cause: more.cause })
-    this.kind = trouble
-    this.notBefore = more.notBefore
-    this.type = more.type
+    super(message, { cause: details.cause })
+    this.kind = kind
+    this.notBefore = details.notBefore
+    this.type = details.type
   }
 }

@@ -1,17 +1,20 @@
-import { AcmeAccount, type AcmeAccountOptions } from './account.ts'
-import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInformation } from './acme.ts'
+import type { Log } from '../../lib/log.ts'
+import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInfo } from './acme.ts'
 import { solveChallenges } from './challenges.ts'
-import { Deadline } from './deadline.ts'
-import { type AcmeDirectory, DirectoryCache } from './directory.ts'
-import { parseOrder } from './order.ts'
-import { poll } from './polling.ts'
-import { parseProblemBody, toAcmeError } from './problem.ts'
-import { parseRenewalInfo } from './renewal-information.ts'
-import { AcmeSession } from './session.ts'
-import { SignedRequests } from './signed-requests.ts'
-import { AcmeTransport, type HttpResponse, requireLocation, unreachable } from './transport.ts'
+import {
+  type Json,
+  oneLine,
+  parseObject,
+  parseProblem,
+  parseProblemBody,
+  parseRetryAfter,
+  readString,
+  requireLocation,
+} from './response.ts'
+import { type AcmeDirectory, AcmeSession, type AcmeSessionOptions } from './session.ts'
+import { AcmeTransport, Deadline, type HttpResponse, unreachable } from './transport.ts'
 
-export interface AcmeOptions extends AcmeAccountOptions {
+export interface AcmeOptions extends AcmeSessionOptions {
   /** PEM file of additional trusted roots. */
   caFile?: string | undefined
   /** Certificate profile to request; may be empty. */
@@ -24,22 +27,36 @@ export interface AcmeOptions extends AcmeAccountOptions {
   requestTimeoutMs?: number
 }
 
-/** Time-out of one call in milliseconds, with all its requests and pauses. */
-const CALL_TIMEOUT_MS = 60_000
-
-const REQUEST_TIMEOUT_MS = 30_000
-
-const PEM_CHAIN = /^application\/pem-certificate-chain\b/i
-
-/** Problem types with which CAs reject `replaces` (RFC 9773, 5). */
-const NO_REPLACEMENT = ['alreadyReplaced', 'malformed', 'conflict', 'unauthorized']
-
 /** RFC 8555, 7.4; RFC 9773, 5. */
 interface NewOrder {
   identifiers: { type: string; value: string }[]
   profile?: string
   replaces?: string
 }
+
+/** Time-out of one call in milliseconds, with all its requests and pauses. */
+const CALL_TIMEOUT_MS = 60_000
+const REQUEST_TIMEOUT_MS = 30_000
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
+const MIN_RENEWAL_INFO_INTERVAL_MS = MINUTE_MS
+const MAX_RENEWAL_INFO_INTERVAL_MS = 6 * HOUR_MS
+
+/** Lower and upper bounds of plausible dates in renewal information. */
+const MIN_TIME = Date.UTC(2015)
+const MAX_LIFETIME_MS = 10 * 366 * 24 * HOUR_MS
+
+const ORDER_STATUSES = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const
+
+const MAX_NAMES = 100
+
+const PEM_CHAIN = /^application\/pem-certificate-chain\b/i
+
+/** Problem types with which CAs reject `replaces` (RFC 9773, 5). */
+const REPLACES_REJECTED = ['alreadyReplaced', 'malformed', 'conflict', 'unauthorized']
 
 /** A CA over HTTPS. Throws when the file of roots cannot be read. */
 export function acmeClient(options: AcmeOptions): Acme & Disposable {
@@ -49,71 +66,59 @@ export function acmeClient(options: AcmeOptions): Acme & Disposable {
 class AcmeClient implements Acme, Disposable {
   readonly #options: AcmeOptions
   readonly #transport: AcmeTransport
-  readonly #directories: DirectoryCache
   readonly #session: AcmeSession
 
   constructor(options: AcmeOptions) {
-    const { clock, directory: url } = options
+    const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
     this.#options = options
-    this.#transport = new AcmeTransport({
-      ...options,
-      requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-    })
-    this.#directories = new DirectoryCache({ url, transport: this.#transport, clock })
-    const posts = new SignedRequests({ transport: this.#transport, directories: this.#directories, clock })
-    const account = new AcmeAccount(options, { directories: this.#directories, posts })
-    this.#session = new AcmeSession({ account, posts, clock })
+    this.#transport = new AcmeTransport({ ...options, requestTimeoutMs })
+    this.#session = new AcmeSession(options, this.#transport)
   }
 
   [Symbol.dispose](): void {
     this.#transport[Symbol.dispose]()
   }
 
-  hasRenewalInformation(): Promise<boolean> {
+  supportsRenewalInfo(): Promise<boolean> {
     return this.#call(async (deadline) => {
-      return (await this.#directories.get(deadline)).renewalInfo !== undefined
+      return (await this.#session.directory(deadline)).renewalInfo !== undefined
     })
   }
 
-  order(names: readonly string[], replaces?: string): Promise<Order> {
+  newOrder(names: readonly string[], replaces?: string): Promise<Order> {
     return this.#call(async (deadline) => {
-      const directory = await this.#directories.get(deadline)
+      const directory = await this.#session.directory(deadline)
       const identifiers = names.map((value) => ({ type: 'dns', value }))
       const payload = { identifiers, ...selectProfile(this.#options.profile, directory) }
       if (replaces === undefined || directory.renewalInfo === undefined)
-        return this.#newOrder(directory, payload, deadline)
+        return this.#postOrder(directory, payload, deadline)
       try {
-        return await this.#newOrder(directory, { ...payload, replaces }, deadline)
+        return await this.#postOrder(directory, { ...payload, replaces }, deadline)
       } catch (error) {
-        if (!(error instanceof AcmeError && NO_REPLACEMENT.includes(error.type ?? ''))) throw error
-        const { log } = this.#options
-        log.warn('certificate authority rejected the order as a renewal; retrying without ARI', {
-          names,
-          replaces,
-          error,
-        })
-        return this.#newOrder(directory, payload, deadline)
+        if (!(error instanceof AcmeError && REPLACES_REJECTED.includes(error.type ?? ''))) throw error
+        const sentence = 'certificate authority rejected the order as a renewal; retrying without ARI'
+        this.#options.log.warn(sentence, { names, replaces, error })
+        return this.#postOrder(directory, payload, deadline)
       }
     })
   }
 
-  resume(url: string): Promise<Order | undefined> {
+  getOrder(url: string): Promise<Order | undefined> {
     return this.#call(async (deadline) => {
-      const { newOrder } = await this.#directories.get(deadline)
+      const { newOrder } = await this.#session.directory(deadline)
       if (URL.parse(url)?.origin !== URL.parse(newOrder)?.origin) return undefined
       const call = { url, action: 'show the order' }
-      const reply = await this.#session.send(call, deadline)
-      if (reply.status === 200) return parseOrder(reply, url)
-      if (isUnknownOrder(reply)) return undefined
-      throw this.#session.failure(reply, call)
+      const response = await this.#session.send(call, deadline)
+      if (response.status === 200) return parseOrder(response, url)
+      if (isUnknownOrder(response)) return undefined
+      throw this.#session.failure(response, call.action)
     })
   }
 
-  prove(order: Order, solver: ChallengeSolver): Promise<Order> {
+  authorize(order: Order, solver: ChallengeSolver): Promise<Order> {
     return this.#call(async (deadline) => {
-      const { clock, log } = this.#options
-      const session = this.#session
-      await solveChallenges({ order, solver, session, deadline, clock, log })
+      const { log } = this.#options
+      await solveChallenges({ order, solver, session: this.#session, deadline, log })
       return this.#waitForStatus(['ready', 'processing', 'valid'], order, deadline)
     })
   }
@@ -140,46 +145,42 @@ class AcmeClient implements Acme, Disposable {
     })
   }
 
-  renewalInformation(certificateId: string): Promise<RenewalInformation | undefined> {
+  renewalInfo(certificateId: string): Promise<RenewalInfo | undefined> {
     return this.#call(async (deadline) => {
-      const { renewalInfo } = await this.#directories.get(deadline)
+      const { renewalInfo } = await this.#session.directory(deadline)
       if (renewalInfo === undefined) return undefined
       const url = `${renewalInfo.replace(/\/$/, '')}/${certificateId}`
-      const reply = await this.#transport.request({ method: 'GET', url }, deadline)
-      const now = this.#options.clock()
-      if (reply.status === 404) return undefined
-      if (reply.status !== 200) throw toAcmeError(reply, 'say when to renew', now)
-      return parseRenewalInfo(reply, { now, log: this.#options.log })
+      const response = await this.#session.get(url, deadline)
+      if (response.status === 404) return undefined
+      if (response.status !== 200) throw this.#session.failure(response, 'say when to renew')
+      return parseRenewalInfo(response, this.#options)
     })
   }
 
-  /** After an outage the CA's directory may have changed. */
   async #call<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     try {
       return await work(new Deadline(CALL_TIMEOUT_MS, this.#options.pause))
     } catch (error) {
-      if (error instanceof AcmeError && error.kind === 'away') this.#directories.invalidate()
+      if (error instanceof AcmeError && error.kind === 'unreachable') this.#session.forgetDirectory()
       throw error
     }
   }
 
-  async #newOrder({ newOrder: url }: AcmeDirectory, payload: NewOrder, deadline: Deadline): Promise<Order> {
+  async #postOrder({ newOrder: url }: AcmeDirectory, payload: NewOrder, deadline: Deadline): Promise<Order> {
     const names = payload.identifiers.map(({ value }) => value)
-    const reply = await this.#session.request({ url, payload, action: 'take the order' }, deadline)
-    const order = parseOrder(reply, requireLocation(reply, 'the order'))
+    const response = await this.#session.request({ url, payload, action: 'take the order' }, deadline)
+    const order = parseOrder(response, requireLocation(response, 'the order'))
     if (order.names.toSorted().join() === names.toSorted().join()) return order
     throw unreachable('took an order for other names')
   }
 
   /** Polls an order until it is in one of these states. */
-  #waitForStatus(states: Order['status'][], { url }: Order, deadline: Deadline): Promise<Order> {
-    const look = async () => {
-      const reply = await this.#session.request({ url, action: 'show the order' }, deadline)
-      const order = parseOrder(reply, url)
+  #waitForStatus(statuses: Order['status'][], { url }: Order, deadline: Deadline): Promise<Order> {
+    return this.#session.poll({ url, action: 'show the order' }, deadline, (response) => {
+      const order = parseOrder(response, url)
       if (order.status === 'invalid') throw invalidOrder(order)
-      return { found: states.includes(order.status) ? order : undefined, reply }
-    }
-    return poll(look, { deadline, clock: this.#options.clock })
+      return statuses.includes(order.status) ? order : undefined
+    })
   }
 }
 
@@ -189,18 +190,72 @@ class AcmeClient implements Acme, Disposable {
 function selectProfile(profile: string, { profiles }: AcmeDirectory): { profile?: string } {
   if (profile === '' || profiles === undefined) return {}
   if (profiles.includes(profile)) return { profile }
-  const has = profiles.slice(0, 10).join(', ').slice(0, 200)
-  const sentence = `The certificate authority has no profile ${profile} (SLIPWAY_ACME_PROFILE); it has ${has}`
-  throw new AcmeError('refused', sentence, { type: 'invalidProfile' })
+  const available = profiles.slice(0, 10).join(', ').slice(0, 200)
+  const sentence = `The certificate authority has no profile ${profile} (SLIPWAY_ACME_PROFILE); it has ${available}`
+  throw new AcmeError('rejected', sentence, { type: 'invalidProfile' })
+}
+
+/** Parses an order (RFC 8555, 7.1.3). */
+function parseOrder(response: HttpResponse, url: string): Order {
+  const object = parseObject(response)
+  const status = ORDER_STATUSES.find((one) => one === object.status)
+  if (status === undefined) throw unreachable('answered an order without a state that makes sense')
+  const problem = parseProblem(object.error).detail
+  return {
+    url,
+    status,
+    names: parseIdentifiers(object),
+    authorizations: parseAuthorizationUrls(object),
+    finalize: readString(object, 'finalize'),
+    ...(object.certificate === undefined ? {} : { certificate: readString(object, 'certificate') }),
+    ...(problem === '' ? {} : { problem }),
+  }
+}
+
+function parseIdentifiers({ identifiers }: Json): string[] {
+  const values = Array.isArray(identifiers) ? identifiers.slice(0, MAX_NAMES) : []
+  return values.map((identifier: unknown) => readString((identifier ?? {}) as Json, 'value').toLowerCase())
+}
+
+function parseAuthorizationUrls({ authorizations = [] }: Json): string[] {
+  const isList = Array.isArray(authorizations) && authorizations.length <= MAX_NAMES
+  if (!isList || !authorizations.every((url) => typeof url === 'string'))
+    throw unreachable('answered authorizations that make no sense')
+  return authorizations
 }
 
 /** The order is deleted or belongs to another account. */
-function isUnknownOrder(reply: HttpResponse): boolean {
-  if (reply.status === 404 || reply.status === 410) return true
-  return reply.status === 403 && parseProblemBody(reply).type === 'unauthorized'
+function isUnknownOrder(response: HttpResponse): boolean {
+  if (response.status === 404 || response.status === 410) return true
+  return response.status === 403 && parseProblemBody(response).type === 'unauthorized'
 }
 
 function invalidOrder({ names, problem }: Order): AcmeError {
   const sentence = `The certificate authority has given up the order for ${names.join(', ')}`
-  return new AcmeError('refused', `${sentence}: ${problem ?? 'it does not say why'}`)
+  return new AcmeError('rejected', `${sentence}: ${problem ?? 'it does not say why'}`)
+}
+
+/** Parses renewal information (RFC 9773, 4.2); undefined when it is invalid. */
+function parseRenewalInfo(
+  response: HttpResponse,
+  { clock, log }: { clock: () => number; log: Log },
+): RenewalInfo | undefined {
+  const now = clock()
+  const object = parseObject(response)
+  const window = (object.suggestedWindow ?? {}) as Json
+  const [start, end] = [parseTimestamp(window.start), parseTimestamp(window.end)]
+  if (!(start >= MIN_TIME && start < end && end < now + MAX_LIFETIME_MS)) {
+    const body = oneLine(response.body)
+    log.warn('certificate authority sent invalid renewal information', { url: response.url, body })
+    return undefined
+  }
+  const wait = parseRetryAfter(response, now) ?? MAX_RENEWAL_INFO_INTERVAL_MS
+  const interval = Math.min(Math.max(wait, MIN_RENEWAL_INFO_INTERVAL_MS), MAX_RENEWAL_INFO_INTERVAL_MS)
+  return { start, end, nextRequestAt: now + interval }
+}
+
+/** Accepts RFC 3339 only: `Date.parse` accepts many other formats. */
+function parseTimestamp(value: unknown): number {
+  const form = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/
+  return typeof value === 'string' && form.test(value) ? Date.parse(value.toUpperCase()) : Number.NaN
 }

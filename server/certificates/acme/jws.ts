@@ -1,4 +1,12 @@
-import { createHash, createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto'
 
 /** Identifies the signer: the account's URL, or its public key before registration (RFC 8555, 6.2). */
 export interface Signer {
@@ -27,13 +35,19 @@ export class AccountKey {
   }
 }
 
+/** A new P-256 key, PKCS#8 in PEM. */
+export function generateKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
 /** Builds a signed request (RFC 8555, 6.2). An undefined payload means POST-as-GET. */
 export function signRequest(
   { key, kid }: Signer,
   { url, nonce, payload }: { url: string; nonce: string; payload: object | undefined },
 ): string {
-  const whose = kid === undefined ? { jwk: key.jwk } : { kid }
-  return buildJws({ alg: 'ES256', ...whose, nonce, url }, payload, (text) => key.sign(text))
+  const signerId = kid === undefined ? { jwk: key.jwk } : { kid }
+  return buildJws({ alg: 'ES256', ...signerId, nonce, url }, payload, (text) => key.sign(text))
 }
 
 /** Binds an account key to an external account (RFC 8555, 7.3.4). `hmacKey` is base64url. */
@@ -46,12 +60,13 @@ export function createExternalBinding(
   return JSON.parse(buildJws({ alg: 'HS256', kid: keyId, url }, key.jwk, hmac))
 }
 
-function buildJws(header: object, payload: object | undefined, signed: (text: string) => string): string {
-  const first = base64UrlJson(JSON.stringify(header))
-  const second = payload === undefined ? '' : base64UrlJson(JSON.stringify(payload))
-  return JSON.stringify({ protected: first, payload: second, signature: signed(`${first}.${second}`) })
+function buildJws(header: object, payload: object | undefined, signText: (text: string) => string): string {
+  const protectedHeader = base64UrlJson(header)
+  const body = payload === undefined ? '' : base64UrlJson(payload)
+  const signature = signText(`${protectedHeader}.${body}`)
+  return JSON.stringify({ protected: protectedHeader, payload: body, signature })
 }
 
-function base64UrlJson(text: string): string {
-  return Buffer.from(text).toString('base64url')
+function base64UrlJson(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

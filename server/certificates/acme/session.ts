@@ -1,12 +1,47 @@
-import type { AcmeAccount } from './account.ts'
-import type { AcmeError } from './acme.ts'
-import type { Deadline } from './deadline.ts'
-import type { AccountKey } from './jws.ts'
-import { parseProblemBody, toAcmeError } from './problem.ts'
-import type { SignedRequests } from './signed-requests.ts'
-import type { HttpResponse } from './transport.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import { isWithin } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+import { AcmeError } from './acme.ts'
+import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
+import {
+  type Json,
+  parseObject,
+  parseProblemBody,
+  parseRetryAfter,
+  readString,
+  requireLocation,
+  toAcmeError,
+} from './response.ts'
+import { type AcmeTransport, type Deadline, type HttpResponse, unreachable } from './transport.ts'
 
-export interface AcmeCall {
+export interface AcmeSessionOptions {
+  store: Store
+  seal: SecretBox
+  /** URL of the CA's directory, the key of the account row. */
+  directory: string
+  /** Contact address for the CA; may be empty. */
+  email: string
+  /** External account binding (RFC 8555, 7.3.4). */
+  eab?: { keyId: string; hmacKey: string } | undefined
+  clock: () => number
+  log: Log
+}
+
+/** The resources of a CA (RFC 8555, 7.1.1). */
+export interface AcmeDirectory {
+  newNonce: string
+  newAccount: string
+  newOrder: string
+  /** RFC 9773, 4. */
+  renewalInfo: string | undefined
+  /** Names of its profiles; undefined when it has none. */
+  profiles: readonly string[] | undefined
+  externalAccountRequired: boolean
+}
+
+/** A request that the account signs. */
+interface AcmeCall {
   url: string
   /** Undefined for POST-as-GET. */
   payload?: object
@@ -14,42 +49,260 @@ export interface AcmeCall {
   action: string
 }
 
-/** Authenticated requests of the account. */
+/** Time to live of the cached directory, in milliseconds. */
+const DIRECTORY_TTL_MS = 10 * 60_000
+
+/** Maximum number of attempts of one request with a new nonce. */
+const MAX_NONCE_TRIES = 25
+const MAX_STORED_NONCES = 20
+
+/** Initial interval between two polls in milliseconds when the CA sends none, and its growth. */
+const INITIAL_POLL_DELAY_MS = 250
+const MAX_POLL_DELAY_MS = 5000
+const POLL_BACKOFF_FACTOR = 1.6
+
+/** Maximum number of consecutive polls that may fail because the CA is unreachable. */
+const MAX_CONSECUTIVE_FAILURES = 3
+
+const EAB_SETTINGS = 'SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY'
+
+/**
+ * Requests to a CA: its directory, its nonces, and the account that signs. The account is shared by all nodes;
+ * its key is stored before it is registered, so that any node finds the same account again (RFC 8555, 7.3.1).
+ * A key that cannot be decrypted is an error and never creates a second account: an operator must delete its
+ * row.
+ */
 export class AcmeSession {
-  readonly #account: AcmeAccount
-  readonly #posts: SignedRequests
-  readonly #clock: () => number
+  readonly #options: AcmeSessionOptions
+  readonly #transport: AcmeTransport
+  /** Unused nonces (RFC 8555, 6.5), the newest last. */
+  readonly #nonces: string[] = []
+  #directory: { fetchedAt: number; directory: Promise<AcmeDirectory> } | undefined
+  #account: Promise<Required<Signer>> | undefined
 
-  constructor(parts: { account: AcmeAccount; posts: SignedRequests; clock: () => number }) {
-    this.#account = parts.account
-    this.#posts = parts.posts
-    this.#clock = parts.clock
+  constructor(options: AcmeSessionOptions, transport: AcmeTransport) {
+    this.#options = options
+    this.#transport = transport
   }
 
-  async key(deadline: Deadline): Promise<AccountKey> {
-    return (await this.#account.open(deadline)).key
+  /** The directory of the CA, cached for some minutes. */
+  directory(deadline: Deadline): Promise<AcmeDirectory> {
+    const now = this.#options.clock()
+    if (this.#directory && isWithin(DIRECTORY_TTL_MS, this.#directory.fetchedAt, now))
+      return this.#directory.directory
+    const fetched = { fetchedAt: now, directory: this.#fetchDirectory(deadline) }
+    this.#directory = fetched
+    fetched.directory.catch(() => {
+      if (this.#directory === fetched) this.#directory = undefined
+    })
+    return fetched.directory
   }
 
-  /** Sends a request and returns the response, 2xx only. */
+  /** Fetches the directory again with the next call: after an outage it may have changed. */
+  forgetDirectory(): void {
+    this.#directory = undefined
+  }
+
+  /** The key of the account, which is registered if it does not exist yet. */
+  async accountKey(deadline: Deadline): Promise<AccountKey> {
+    return (await this.#openAccount(deadline)).key
+  }
+
+  /** Sends a request without a signature and returns any response. */
+  get(url: string, deadline: Deadline): Promise<HttpResponse> {
+    return this.#transport.request({ method: 'GET', url }, deadline)
+  }
+
+  /** Sends a signed request and returns the response, 2xx only. */
   async request(call: AcmeCall, deadline: Deadline): Promise<HttpResponse> {
-    const reply = await this.send(call, deadline)
-    if (reply.status < 200 || reply.status >= 300) throw this.failure(reply, call)
-    return reply
+    const response = await this.send(call, deadline)
+    if (response.status < 200 || response.status >= 300) throw this.failure(response, call.action)
+    return response
   }
 
   /**
-   * Sends a request and returns any response. An account that the CA no longer knows is registered again
-   * once, with the same key.
+   * Sends a signed request and returns any response. An account that the CA no longer knows is registered
+   * again once, with the same key.
    */
-  async send({ url, payload }: AcmeCall, deadline: Deadline): Promise<HttpResponse> {
-    const signer = await this.#account.open(deadline)
-    const reply = await this.#posts.send(signer, { url, payload }, deadline)
-    if (reply.status < 400 || parseProblemBody(reply).type !== 'accountDoesNotExist') return reply
-    await this.#account.invalidate(signer.kid)
-    return this.#posts.send(await this.#account.open(deadline), { url, payload }, deadline)
+  async send(call: AcmeCall, deadline: Deadline): Promise<HttpResponse> {
+    const signer = await this.#openAccount(deadline)
+    const response = await this.#sendSigned(signer, call, deadline)
+    if (response.status < 400 || parseProblemBody(response).type !== 'accountDoesNotExist') return response
+    await this.#forgetAccount(signer.kid)
+    return this.#sendSigned(await this.#openAccount(deadline), call, deadline)
   }
 
-  failure(reply: HttpResponse, { action }: AcmeCall): AcmeError {
-    return toAcmeError(reply, action, this.#clock())
+  /** Requests a resource at intervals until `check` returns a value for the response. */
+  async poll<T>(
+    call: AcmeCall,
+    deadline: Deadline,
+    check: (response: HttpResponse) => T | undefined | Promise<T | undefined>,
+  ): Promise<T> {
+    const { clock } = this.#options
+    let failures = 0
+    for (
+      let delay = INITIAL_POLL_DELAY_MS;
+      ;
+      delay = Math.min(delay * POLL_BACKOFF_FACTOR, MAX_POLL_DELAY_MS)
+    ) {
+      let retryAfter: number | undefined
+      try {
+        const response = await this.request(call, deadline)
+        const result = await check(response)
+        if (result !== undefined) return result
+        failures = 0
+        retryAfter = parseRetryAfter(response, clock())
+      } catch (error) {
+        if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
+      }
+      await deadline.pause(Math.max(retryAfter ?? delay, INITIAL_POLL_DELAY_MS), clock())
+    }
   }
+
+  failure(response: HttpResponse, action: string): AcmeError {
+    return toAcmeError(response, action, this.#options.clock())
+  }
+
+  async #fetchDirectory(deadline: Deadline): Promise<AcmeDirectory> {
+    const response = await this.get(this.#options.directory, deadline)
+    if (response.status !== 200) throw this.failure(response, 'show its directory')
+    return parseDirectory(parseObject(response))
+  }
+
+  #openAccount(deadline: Deadline): Promise<Required<Signer>> {
+    if (this.#account) return this.#account
+    const account = this.#loadAccount(deadline)
+    this.#account = account
+    account.catch(() => {
+      if (this.#account === account) this.#account = undefined
+    })
+    return account
+  }
+
+  async #loadAccount(deadline: Deadline): Promise<Required<Signer>> {
+    const { store, directory, log } = this.#options
+    const row = (await store.read.acme.account(directory)) ?? (await this.#insertAccount())
+    const key = this.#decryptKey(row.key)
+    if (row.url !== null) return { key, kid: row.url }
+    const kid = await this.#newAccount(key, deadline)
+    await store.write('durable', ({ acme }) => acme.setAccountUrl(directory, kid))
+    log.info('ACME account registered', { directory, account: kid })
+    return { key, kid }
+  }
+
+  async #insertAccount(): Promise<{ key: string; url: string | null }> {
+    const { store, seal, directory, clock } = this.#options
+    const key = seal.encrypt(generateKey(), accountContext(directory))
+    return store.write('durable', async ({ acme }) => {
+      await acme.putAccount({ directory, key, url: null, created_at: clock() })
+      return (await acme.account(directory))!
+    })
+  }
+
+  #decryptKey(encrypted: string): AccountKey {
+    const { seal, directory } = this.#options
+    const key = seal.decrypt(encrypted, accountContext(directory))
+    if (key !== undefined) return new AccountKey(key)
+    const sentence = `The key of the account at ${directory} cannot be opened: SLIPWAY_SECRET is not the one it was kept with`
+    throw new AcmeError('rejected', sentence)
+  }
+
+  /** RFC 8555, 7.3: returns the URL of the key's account, which may exist already. */
+  async #newAccount(key: AccountKey, deadline: Deadline): Promise<string> {
+    const { newAccount: url, externalAccountRequired } = await this.directory(deadline)
+    const { email, eab } = this.#options
+    if (externalAccountRequired && !eab) throw missingEab()
+    const payload = {
+      termsOfServiceAgreed: true,
+      ...(email ? { contact: [`mailto:${email}`] } : {}),
+      ...(eab ? { externalAccountBinding: createExternalBinding(key, { ...eab, url }) } : {}),
+    }
+    const response = await this.#sendSigned({ key }, { url, payload }, deadline)
+    if (response.status === 200 || response.status === 201) return parseAccountUrl(response)
+    const failure = this.failure(response, 'open an account')
+    throw failure.type === 'externalAccountRequired' ? missingEab(failure) : failure
+  }
+
+  /** The CA does not know the account at this URL: it is registered again with the same key. */
+  async #forgetAccount(url: string): Promise<void> {
+    const { store, directory } = this.#options
+    this.#account = undefined
+    await store.write('durable', async ({ acme }) => {
+      const row = await acme.account(directory)
+      if (row?.url === url) await acme.setAccountUrl(directory, null)
+    })
+  }
+
+  /** Sends a signed request (RFC 8555, 6), again when the CA rejects its nonce; returns any response. */
+  async #sendSigned(
+    signer: Signer,
+    { url, payload }: Omit<AcmeCall, 'action'>,
+    deadline: Deadline,
+  ): Promise<HttpResponse> {
+    for (let tries = 1; ; tries++) {
+      const nonce = this.#nonces.pop() ?? (await this.#newNonce(deadline))
+      const body = signRequest(signer, { url, nonce, payload })
+      const response = await this.#transport.request({ method: 'POST', url, body }, deadline)
+      const isBadNonce = response.status === 400 && parseProblemBody(response).type === 'badNonce'
+      // The CA may have dropped the other nonces too.
+      if (isBadNonce) this.#nonces.length = 0
+      this.#addNonce(response)
+      if (!isBadNonce || tries === MAX_NONCE_TRIES) return response
+    }
+  }
+
+  async #newNonce(deadline: Deadline): Promise<string> {
+    const { newNonce: url } = await this.directory(deadline)
+    const response = await this.#transport.request({ method: 'HEAD', url }, deadline)
+    if (response.status !== 200 && response.status !== 204) throw this.failure(response, 'give a nonce')
+    this.#addNonce(response)
+    const nonce = this.#nonces.pop()
+    if (nonce === undefined) throw unreachable('gave no nonce')
+    return nonce
+  }
+
+  #addNonce({ headers }: HttpResponse): void {
+    const nonce = headers['replay-nonce']
+    if (typeof nonce !== 'string' || !/^[\w-]{1,500}$/.test(nonce)) return
+    this.#nonces.push(nonce)
+    if (this.#nonces.length > MAX_STORED_NONCES) this.#nonces.shift()
+  }
+}
+
+function parseDirectory(object: Json): AcmeDirectory {
+  const meta = (object.meta ?? {}) as Json
+  const { profiles } = meta
+  const hasProfiles = typeof profiles === 'object' && profiles !== null && Object.keys(profiles).length > 0
+  return {
+    newNonce: readString(object, 'newNonce'),
+    newAccount: readString(object, 'newAccount'),
+    newOrder: readString(object, 'newOrder'),
+    renewalInfo: typeof object.renewalInfo === 'string' ? object.renewalInfo : undefined,
+    profiles: hasProfiles ? Object.keys(profiles) : undefined,
+    externalAccountRequired: meta.externalAccountRequired === true,
+  }
+}
+
+function parseAccountUrl(response: HttpResponse): string {
+  const url = requireLocation(response, 'the account')
+  const { status } = parseObject(response)
+  if (status === undefined || status === 'valid') return url
+  throw new AcmeError(
+    'rejected',
+    `The account at the certificate authority is ${String(status).slice(0, 40)}`,
+  )
+}
+
+function missingEab(cause?: AcmeError): AcmeError {
+  const sentence = `The certificate authority wants an account that was made elsewhere: set ${EAB_SETTINGS}`
+  return new AcmeError('rejected', sentence, { type: 'externalAccountRequired', cause })
+}
+
+/** The context of the encrypted key. */
+function accountContext(directory: string): string {
+  return `acme account ${directory}`
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof AcmeError && error.kind === 'unreachable' && error.notBefore === undefined
 }

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { AcmeError } from './acme.ts'
-import type { Deadline } from './deadline.ts'
 
 export interface AcmeTransportOptions {
   /** PEM of additional trusted roots. */
@@ -57,34 +56,79 @@ export class AcmeTransport implements Disposable {
   }
 
   /** Returns any response; throws `AcmeError` when there is none. */
-  async request(question: HttpRequest, deadline: Deadline): Promise<HttpResponse> {
-    const url = parseHttpsUrl(question.url)
-    const time = deadline.atMost(this.#requestTimeoutMs)
-    const signal = AbortSignal.timeout(time)
+  async request(httpRequest: HttpRequest, deadline: Deadline): Promise<HttpResponse> {
+    const url = parseHttpsUrl(httpRequest.url)
+    const timeoutMs = deadline.atMost(this.#requestTimeoutMs)
+    const signal = AbortSignal.timeout(timeoutMs)
     try {
-      return await this.#once(question, url, signal)
+      return await this.#once(httpRequest, url, signal)
     } catch (error) {
       if (signal.aborted)
-        throw unreachable(`does not answer within ${Math.round(time / 1000)} seconds`, error)
+        throw unreachable(`does not answer within ${Math.round(timeoutMs / 1000)} seconds`, error)
       if (!(error instanceof StaleConnectionError)) throw toAcmeError(error)
     }
-    return this.#once(question, url, signal).catch((error) => Promise.reject(toAcmeError(error)))
+    return this.#once(httpRequest, url, signal).catch((error) => Promise.reject(toAcmeError(error)))
   }
 
   async #once({ method, body }: HttpRequest, url: URL, signal: AbortSignal): Promise<HttpResponse> {
     const headers = { ...this.#headers, ...(body === undefined ? {} : bodyHeaders(body)) }
     const options: RequestOptions = { method, headers, agent: this.#agent, signal }
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const asking = request(url, options, resolve).on('error', (error: NodeJS.ErrnoException) => {
-      const unread = asking.reusedSocket && error.code === 'ECONNRESET' && method !== 'POST'
-      reject(unread ? new StaleConnectionError() : error)
+    const outgoing = request(url, options, resolve).on('error', (error: NodeJS.ErrnoException) => {
+      const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET' && method !== 'POST'
+      reject(isStale ? new StaleConnectionError() : error)
     })
     // An upgrade response closes the request without an error.
-    asking.on('close', () => reject(new Error('the connection is closed')))
-    asking.end(body)
-    const answer = await promise
-    const { statusCode, headers: answered } = answer
-    return { url: url.href, status: statusCode!, headers: answered, body: await readBody(answer) }
+    outgoing.on('close', () => reject(new Error('the connection is closed')))
+    outgoing.end(body)
+    const response = await promise
+    return {
+      url: url.href,
+      status: response.statusCode!,
+      headers: response.headers,
+      body: await readBody(response),
+    }
+  }
+}
+
+/** The remaining time of a call in milliseconds, independent of the system clock. */
+export class Deadline {
+  readonly #limitMs: number
+  readonly #pause: (ms: number) => Promise<void>
+  #start = performance.now()
+  #pausedMs = 0
+
+  constructor(limitMs: number, pause: (ms: number) => Promise<void>) {
+    this.#limitMs = limitMs
+    this.#pause = pause
+  }
+
+  /** Time-out of one request: the remaining time, at most `maxMs`. */
+  atMost(maxMs: number): number {
+    const remaining = this.#remaining()
+    if (remaining <= 0) throw timeoutError()
+    return Math.ceil(Math.min(remaining, maxMs))
+  }
+
+  /** Waits, or ends the call when the wait would exceed the remaining time. `now` is used for `notBefore`. */
+  async pause(ms: number, now: number): Promise<void> {
+    if (ms >= this.#remaining()) throw timeoutError(now + ms)
+    this.#pausedMs += ms
+    await this.#pause(ms)
+  }
+
+  /** Runs `work` without charging its time to the deadline. */
+  async excluding<T>(work: () => Promise<T>): Promise<T> {
+    const start = performance.now()
+    try {
+      return await work()
+    } finally {
+      this.#start += performance.now() - start
+    }
+  }
+
+  #remaining(): number {
+    return this.#limitMs - Math.max(this.#pausedMs, performance.now() - this.#start)
   }
 }
 
@@ -109,10 +153,10 @@ function bodyHeaders(body: string): Record<string, string | number> {
   return { 'content-type': 'application/jose+json', 'content-length': Buffer.byteLength(body) }
 }
 
-async function readBody(answer: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > MAX_RESPONSE_LENGTH) throw unreachable('answered with more than a megabyte')
     chunks.push(chunk)
@@ -130,12 +174,10 @@ function toAcmeError(error: unknown): AcmeError {
 
 /** `what` completes the sentence "The CA …". */
 export function unreachable(what: string, cause?: unknown): AcmeError {
-  return new AcmeError('away', `The certificate authority ${what}`, { cause })
+  return new AcmeError('unreachable', `The certificate authority ${what}`, { cause })
 }
 
-/** The `Location` of a created resource; throws `AcmeError` when it is missing. */
-export function requireLocation(reply: HttpResponse, what: string): string {
-  const url = URL.parse(reply.headers.location ?? '', reply.url)
-  if (reply.headers.location === undefined || url === null) throw unreachable(`did not say where ${what} is`)
-  return url.href
+function timeoutError(notBefore?: number): AcmeError {
+  const sentence = 'The certificate authority takes its time; it is asked again later'
+  return new AcmeError('timeout', sentence, { notBefore })
 }

@@ -1,6 +1,6 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { challengeCertificate } from '../../certificates/acme/challenge-certificate.ts'
+import { challengeCertificate } from '../../certificates/x509.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
 import { MemoryBudget } from '../../lib/lru-cache.ts'

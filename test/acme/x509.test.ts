@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { certificateRequest, newKey } from '../../server/certificates/acme/certificate-request.ts'
-import { checkChain } from '../../server/certificates/acme/chain.ts'
+import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { certificateId, checkChain, createCsr } from '../../server/certificates/x509.ts'
 import { Issuer, requestedNames } from './issuer.ts'
 
 const NOW = Date.UTC(2031, 4, 5)
@@ -11,29 +11,29 @@ const LIFE = { notBefore: NOW - 3_600_000, notAfter: NOW + 90 * DAY_MS }
 const NAMES = ['www.example.test', 'example.test']
 
 const issuer = await Issuer.create()
-const request = await certificateRequest(NAMES)
+const key = generateKey()
+const csr = await createCsr(NAMES, key)
 const chain = await issue({ names: NAMES, ...LIFE })
 const [leaf, intermediate] = chain.match(/-----BEGIN[\s\S]+?-----END CERTIFICATE-----\n/g) as [string, string]
 
 test('a request asks for its names and no other, with a P-256 key of its own', async () => {
-  const again = await certificateRequest(NAMES)
-  assert.notEqual(again.key, request.key)
-  assert.deepEqual(requestedNames(new Uint8Array(request.csr)), NAMES)
+  assert.notEqual(generateKey(), key)
+  assert.deepEqual(requestedNames(new Uint8Array(csr)), NAMES)
 })
 
 test('a chain that is for these names and this key is good for the life of its leaf', () => {
-  assert.deepEqual(checkChain(chain, { names: NAMES.toReversed(), key: request.key, now: NOW }), {
+  assert.deepEqual(checkChain(chain, { names: NAMES.toReversed(), key: key, now: NOW }), {
     chain,
     ...LIFE,
   })
 })
 
 test('a chain with other line ends is kept in one form', () => {
-  const checked = checkChain(chain.replaceAll('\n', '\r\n'), { names: NAMES, key: request.key, now: NOW })
+  const checked = checkChain(chain.replaceAll('\n', '\r\n'), { names: NAMES, key: key, now: NOW })
   assert.equal('chain' in checked && checked.chain, chain)
 })
 
-const other = await (await Issuer.create()).issue(new Uint8Array(request.csr), { names: NAMES, ...LIFE })
+const other = await (await Issuer.create()).issue(new Uint8Array(csr), { names: NAMES, ...LIFE })
 const pretended = leaf + other.slice(other.indexOf('-----END') + 26)
 
 const wrong: [string, string, RegExp][] = [
@@ -54,7 +54,7 @@ const wrong: [string, string, RegExp][] = [
   ],
   ['of nothing', '', /holds no certificate/],
   ['of an HTML page', '<html>hello</html>', /holds no certificate/],
-  ['with a private key', chain + newKey(), /something else than certificates/],
+  ['with a private key', chain + generateKey(), /something else than certificates/],
   ['with words around', `the chain:\n${chain}`, /something else than certificates/],
   ['that cannot be read', chain.replace(/M/, 'A'), /cannot be read/],
   ['with its parts turned around', intermediate + leaf, /for another key/],
@@ -66,7 +66,7 @@ const wrong: [string, string, RegExp][] = [
 
 for (const [what, pem, words] of wrong) {
   test(`a chain ${what} is refused in words`, () => {
-    assert.match(checkChain(pem, { names: NAMES, key: request.key, now: NOW }).problem ?? '', words)
+    assert.match(checkChain(pem, { names: NAMES, key: key, now: NOW }).problem ?? '', words)
   })
 }
 
@@ -83,5 +83,25 @@ function forged(pem: string): string {
 }
 
 function issue(options: { names: readonly string[]; notBefore: number; notAfter: number }): Promise<string> {
-  return issuer.issue(new Uint8Array(request.csr), options)
+  return issuer.issue(new Uint8Array(csr), options)
 }
+
+/** RFC 9773, appendix A. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
+cGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEwMDAwMDBaMBYxFDAS
+BgNVBAMTC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeBZu
+7cbpAYNXZLbbh8rNIzuOoqOOtmxA1v7cRm//AwyMwWxyHz4zfwmBhcSrf47NUAFf
+qzLQ2PPQxdTXREYEnKMjMCEwHwYDVR0jBBgwFoAUaYhba4dGQEHhs3uEe6CuLN4B
+yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
++FYN/8oCIClDsqBklhB9KAelFiYt9+6FDj3z4KGVelYM5MdsO3pK
+-----END CERTIFICATE-----
+`
+
+test('a certificate has the identifier that RFC 9773 gives it', async () => {
+  assert.equal(await certificateId(CERTIFICATE), 'aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
+})
+
+test('the identifier of a chain is that of its leaf', async () => {
+  assert.equal(await certificateId(CERTIFICATE + CERTIFICATE), 'aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
+})

@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto'
+import type { CertificateSummary } from '../store/queries/certificates.ts'
+import type { CertificateRow } from '../store/schema.ts'
+import { AcmeError, type RenewalInfo } from './acme/acme.ts'
+import { ChallengeError } from './challenge-solver.ts'
+
+// When to renew, to request renewal information and to retry: pure functions of a row, an error and the time.
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Certificates with a shorter lifetime are renewed at half of it. */
+const SHORT_LIFETIME_MS = 10 * DAY_MS
+
+/** Maximum interval between two requests for renewal information. */
+const ARI_INTERVAL_MS = 6 * HOUR_MS
+
+const ARI_RETRY_MS = HOUR_MS
+
+/** Delays after consecutive failures; the last one repeats. */
+const RETRY_DELAYS_MS = [MINUTE_MS, 10 * MINUTE_MS, 100 * MINUTE_MS, DAY_MS]
+
+/** Number of consecutive failures that takes more than 7 days. */
+const MAX_CONSECUTIVE_FAILURES = 11
+
+/** Attempts after which a stalled order is replaced by a new one. */
+const MAX_TRIES_PER_ORDER = 3
+
+/** Maximum wait that the CA can impose on a name: the longest window of its limits. */
+const MAX_WAIT_MS = 7 * DAY_MS
+
+const NO_ORDER = { order_url: null, order_key: null } as const
+
+/** Validity of a certificate in milliseconds since 1970. */
+export interface CertificateLifetime {
+  /** Seed that spreads its dates. */
+  name: string
+  notBefore: number
+  notAfter: number
+  /** By the clock of this service. */
+  issuedAt: number
+}
+
+/** Times of the renewal and of the next request for renewal information. */
+export interface RenewalPlan {
+  renewAt: number
+  informationAt: number
+}
+
+/** A plan for a CA with or without renewal information. */
+export type AnyRenewalPlan = Pick<RenewalPlan, 'renewAt'> & { informationAt: number | null }
+
+/** The plan for a new certificate. */
+export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {
+  return {
+    renewAt: defaultRenewalTime(life),
+    informationAt: Math.round(now + hashFraction(life.name, 'first') * ARI_INTERVAL_MS),
+  }
+}
+
+/**
+ * The plan after a response: a deterministic moment in the suggested window (RFC 9773, 4.2), or now when the
+ * window has passed; the default rule without a window.
+ */
+export function planFromAri(
+  life: CertificateLifetime,
+  information: RenewalInfo | undefined,
+  now: number,
+): RenewalPlan {
+  const informationAt = nextAriTime(life, information?.nextRequestAt ?? Number.POSITIVE_INFINITY, now)
+  if (!information) return { renewAt: defaultRenewalTime(life), informationAt }
+  const { start, end } = information
+  const moment = start + hashFraction(life.name, `${start} ${end}`) * (end - start)
+  const renewAt = Math.max(Math.min(moment, latestRenewal(life)), earliestRenewal(life, DAY_MS))
+  return { renewAt: Math.round(renewAt), informationAt }
+}
+
+/** The plan after a request failed: the earlier of the previous plan and the default rule. */
+export function planWithoutAri(life: CertificateLifetime, renewAt: number | null, now: number): RenewalPlan {
+  const rule = defaultRenewalTime(life)
+  return {
+    renewAt: Math.min(renewAt ?? rule, rule),
+    informationAt: Math.round(now + (0.5 + 0.5 * hashFraction(life.name, `${now}`)) * ARI_RETRY_MS),
+  }
+}
+
+/** The earlier of both times. */
+export function nextDueTime({ renewAt, informationAt }: AnyRenewalPlan): number {
+  return informationAt === null ? renewAt : Math.min(renewAt, informationAt)
+}
+
+/**
+ * Time of the next attempt after consecutive failures: after 1, 10 and 100 minutes, then daily; more often
+ * when the certificate is about to expire, within the CA's limit of failed validations.
+ */
+export function retryTime(failures: number, notAfter: number | null, name: string, now: number): number {
+  const ordinary = RETRY_DELAYS_MS[Math.min(failures, RETRY_DELAYS_MS.length) - 1]!
+  const left = (notAfter ?? 0) - now
+  const delay = left > 0 ? Math.min(ordinary, Math.max(HOUR_MS, left / 8)) : ordinary
+  return Math.round(now + delay * (1 + 0.1 * hashFraction(name, `${now}`)))
+}
+
+/** Whether a name is given up: failures for a week, and no valid certificate. */
+export function isTerminal(failures: number, notAfter: number | null, now: number): boolean {
+  return failures >= MAX_CONSECUTIVE_FAILURES && (notAfter ?? 0) <= now
+}
+
+/** Priority when the CA's limits do not allow all orders. */
+export type Urgency = 'first' | 'urgent' | 'relaxed'
+
+/** `first` without a valid certificate; `urgent` below a sixth of the lifetime. */
+export function toUrgency(left: number): Urgency {
+  if (left <= 0) return 'first'
+  return left < 1 / 6 ? 'urgent' : 'relaxed'
+}
+
+/** The remaining fraction of a certificate's lifetime, from 1 to 0. */
+export function lifeLeft(notBefore: number | null, notAfter: number | null, now: number): number {
+  if (notBefore === null || notAfter === null) return 0
+  return Math.min(1, Math.max(0, (notAfter - now) / (notAfter - notBefore)))
+}
+
+/** The consequence of a failed attempt. */
+export interface RetryPlan {
+  changes: Pick<CertificateRow, 'problem' | 'due_at'> & Partial<CertificateRow>
+  /** Whether the CA counts it as a failed validation. */
+  countsAsFailure: boolean
+  /** End of a pause for all names. */
+  pauseUntil?: number
+}
+
+/** The state when the error occurred. */
+export interface RetryInput {
+  row: CertificateSummary
+  now: number
+  /** Whether the CA last succeeded for any name. */
+  caIsReachable: boolean
+}
+
+/** The consequence of an error, by its kind. */
+export function nextRetry(error: unknown, { row, now, caIsReachable }: RetryInput): RetryPlan {
+  const problem = formatProblem(error)
+  if (!(error instanceof AcmeError)) return planAfterFailure({ row, problem, now, keepsOrder: true })
+  switch (error.kind) {
+    case 'unreachable':
+      // The CA is unreachable for this name only, repeatedly.
+      if (caIsReachable && row.problem !== null)
+        return planAfterFailure({ row, problem, now, keepsOrder: true })
+      return { changes: { problem, due_at: planSoon(row.name, now) }, countsAsFailure: false }
+    case 'rate-limited':
+      return planAfterRateLimit(error, row, now)
+    case 'timeout':
+      return planAfterFailure({ row, problem, now, keepsOrder: true })
+    case 'challenge-failed':
+      return { ...planAfterFailure({ row, problem, now, mayEnd: true }), countsAsFailure: true }
+    case 'rejected':
+      return planAfterFailure({ row, problem, now, mayEnd: error.type === 'rejectedIdentifier' })
+  }
+}
+
+/** A deterministic number in [0, 1) for these texts, evenly distributed. */
+export function hashFraction(...texts: string[]): number {
+  return createHash('sha256').update(texts.join('\n')).digest().readUInt32BE() / 2 ** 32
+}
+
+/**
+ * A third of the lifetime before expiry, or half of a short lifetime, up to a thirtieth earlier to spread
+ * renewals.
+ */
+function defaultRenewalTime(life: CertificateLifetime): number {
+  const length = life.notAfter - life.notBefore
+  const left = length < SHORT_LIFETIME_MS ? length / 2 : length / 3
+  const moment = life.notAfter - left - (length / 30) * hashFraction(life.name, `${life.notAfter}`)
+  return Math.round(Math.max(moment, earliestRenewal(life, length)))
+}
+
+/** Lower bound of the interval, whatever the clock or the window: a tenth of the lifetime, at most `maxMs`. */
+function earliestRenewal(life: CertificateLifetime, maxMs: number): number {
+  return life.issuedAt + Math.min((life.notAfter - life.notBefore) / 10, maxMs)
+}
+
+/**
+ * Leaves enough time for an outage of days, or of hours for short lifetimes, to end before the certificate
+ * expires.
+ */
+function latestRenewal({ notBefore, notAfter }: CertificateLifetime): number {
+  return notAfter - (notAfter - notBefore) / 6
+}
+
+function nextAriTime({ name }: CertificateLifetime, nextRequestAt: number, now: number): number {
+  const max = ARI_INTERVAL_MS * (1 - 0.05 * hashFraction(name, `${now}`))
+  return Math.round(now + Math.max(MINUTE_MS, Math.min(nextRequestAt - now, max)))
+}
+
+/** Message for the owner of the name. Other errors are only logged. */
+function formatProblem(error: unknown): string {
+  if (error instanceof AcmeError || error instanceof ChallengeError) return error.message
+  return 'Something went wrong in this service; it tries again by itself'
+}
+
+interface FailedAttempt {
+  row: CertificateSummary
+  problem: string
+  now: number
+  keepsOrder?: boolean
+  mayEnd?: boolean
+}
+
+function planAfterFailure({
+  row,
+  problem,
+  now,
+  keepsOrder = false,
+  mayEnd = false,
+}: FailedAttempt): RetryPlan {
+  const failures = row.failures + 1
+  const order = keepsOrder && failures % MAX_TRIES_PER_ORDER !== 0 ? {} : NO_ORDER
+  if (mayEnd && isTerminal(failures, row.not_after, now)) {
+    const lastProblem = `${problem.replace(/\.$/, '')}. After a week it is not tried any more until the domain is active anew`
+    return { changes: { ...order, failures, problem: lastProblem, due_at: null }, countsAsFailure: false }
+  }
+  const due_at = retryTime(failures, row.not_after, row.name, now)
+  return { changes: { ...order, failures, problem, due_at }, countsAsFailure: false }
+}
+
+function planAfterRateLimit(error: AcmeError, row: CertificateSummary, now: number): RetryPlan {
+  const notBefore = error.notBefore ?? now + HOUR_MS
+  const until = Math.max(now + MINUTE_MS, Math.min(notBefore, now + MAX_WAIT_MS))
+  const plan = { changes: { problem: error.message, due_at: until }, countsAsFailure: false }
+  return isAboutName(error.message, row.name) ? plan : { ...plan, pauseUntil: until }
+}
+
+/**
+ * Whether a limit concerns a name, its domain or a set of names. Other names must not wait for it, because
+ * the owner of a domain can use up its limits elsewhere. CAs distinguish them only in the message.
+ */
+function isAboutName(sentence: string, name: string): boolean {
+  const text = sentence.toLowerCase()
+  const labels = name.replace('*.', '').split('.')
+  const domains = labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'))
+  return text.includes('exact set') || domains.some((domain) => text.includes(domain))
+}
+
+function planSoon(name: string, now: number): number {
+  return Math.round(now + (3 + 2 * hashFraction(name, `${now}`)) * MINUTE_MS)
+}
