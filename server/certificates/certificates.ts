@@ -24,14 +24,6 @@ const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
 
-const NO_CERTIFICATE_STATUS: DomainCertificate = {
-  status: 'none',
-  issuedAt: null,
-  expiresAt: null,
-  renewsAt: null,
-  problem: null,
-}
-
 /**
  * Requests and renews certificates for active domains and the service's own names. The row in the store holds
  * the complete state of a certificate, so that any node can continue. A certificate is served until it
@@ -73,14 +65,12 @@ export class CertificateManager implements AsyncDisposable {
     })
   }
 
-  /** Certificate states by name. */
+  /** States of the requested certificates by name; the others are absent. */
   async statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>> {
     const { store, clock } = this.#deps
-    const records = new Map(names.map((name) => [name, NO_CERTIFICATE_STATUS]))
-    for (const row of await store.read.certificates.summaries(names)) {
-      if (row.unused_since === null) records.set(row.name, toStatus(row, clock()))
-    }
-    return records
+    const rows = await store.read.certificates.summaries(names)
+    const requested = rows.filter((row) => row.unused_since === null)
+    return new Map(requested.map((row) => [row.name, toStatus(row, clock())]))
   }
 
   /**

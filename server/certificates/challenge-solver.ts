@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from './acme/acme.ts'
 import type { DnsHook } from './dns-hook.ts'
 
-export interface ChallengeSolverOptions {
+interface ChallengeSolverOptions {
   store: Store
   clock: () => number
   log: Log

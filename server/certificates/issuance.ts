@@ -11,7 +11,7 @@ import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, 
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 
 /** Result of processing a name. */
-export type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
+type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
 
 /** A state with a step out of it; see `Issuance`. */
 type IssuanceState = 'due' | 'ordered' | 'challenged' | 'finalizing' | 'issued'

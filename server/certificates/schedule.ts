@@ -43,7 +43,7 @@ export interface CertificateLifetime {
 }
 
 /** Times of the renewal and of the next request for renewal information. */
-export interface RenewalPlan {
+interface RenewalPlan {
   renewAt: number
   informationAt: number
 }
@@ -102,12 +102,12 @@ export function retryTime(failures: number, notAfter: number | null, name: strin
 }
 
 /** Whether a name is given up: failures for a week, and no valid certificate. */
-export function isTerminal(failures: number, notAfter: number | null, now: number): boolean {
+function isTerminal(failures: number, notAfter: number | null, now: number): boolean {
   return failures >= MAX_CONSECUTIVE_FAILURES && (notAfter ?? 0) <= now
 }
 
 /** Priority when the CA's limits do not allow all orders. */
-export type Urgency = 'first' | 'urgent' | 'relaxed'
+type Urgency = 'first' | 'urgent' | 'relaxed'
 
 /** `first` without a valid certificate; `urgent` below a sixth of the lifetime. */
 export function toUrgency(left: number): Urgency {
@@ -122,7 +122,7 @@ export function lifeLeft(notBefore: number | null, notAfter: number | null, now:
 }
 
 /** The consequence of a failed attempt. */
-export interface RetryPlan {
+interface RetryPlan {
   changes: Pick<CertificateRow, 'problem' | 'due_at'> & Partial<CertificateRow>
   /** Whether the CA counts it as a failed validation. */
   countsAsFailure: boolean
@@ -131,7 +131,7 @@ export interface RetryPlan {
 }
 
 /** The state when the error occurred. */
-export interface RetryInput {
+interface RetryInput {
   row: CertificateSummary
   now: number
   /** Whether the CA last succeeded for any name. */

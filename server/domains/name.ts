@@ -10,7 +10,7 @@ const MAX_NAME_LENGTH_WITH_PROOF = MAX_NAME_LENGTH - PROOF_LABEL.length
  * The parts of a name: `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is
  * empty.
  */
-export interface NameParts {
+interface NameParts {
   label: string
   root: string
 }

@@ -12,7 +12,7 @@ import {
 } from './schedule.ts'
 
 /** The facts by which a check is judged; times in milliseconds since 1970. */
-export interface TransitionContext {
+interface TransitionContext {
   /** Start of the check. */
   began: number
   now: number
@@ -26,7 +26,7 @@ export interface TransitionContext {
 }
 
 /** The change that a check makes to a row. */
-export interface Transition {
+interface Transition {
   nextStatus: 'pending' | 'active'
   changes: Partial<DomainRow>
 }

@@ -4,7 +4,7 @@ import { Agent, type RequestOptions, request } from 'node:https'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { AcmeError } from './acme.ts'
 
-export interface AcmeTransportOptions {
+interface AcmeTransportOptions {
   /** PEM of additional trusted roots. */
   caFile?: string | undefined
   /** For the User-Agent (RFC 8555, 6.1). */
@@ -13,7 +13,7 @@ export interface AcmeTransportOptions {
   requestTimeoutMs: number
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   method: 'GET' | 'HEAD' | 'POST'
   url: string
   body?: string

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AcmeError, type AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
 import {
   firstPlan,
-  isTerminal,
   lifeLeft,
+  nextRetry,
   planFromAri,
   planWithoutAri,
   retryTime,
   toUrgency,
 } from '../../server/certificates/schedule.ts'
+import type { CertificateSummary } from '../../server/store/queries/certificates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
@@ -138,13 +140,48 @@ test('a certificate that is about to end is tried more often, but not more than 
   }
 })
 
-test('a name is given up after a week of failures, and not while its certificate is valid', () => {
+const ROW: CertificateSummary = {
+  ...{ name: 'www.example.test', not_before: null, not_after: null, issued_at: null, certificate_id: null },
+  ...{ informed: 0, renew_at: null, information_at: null, order_url: 'order/1', failures: 0, problem: null },
+  ...{ due_at: NOW, unused_since: null },
+}
+
+// biome-ignore format: one row for each error
+const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expected: { after: number | null; keepsOrder: boolean; counts?: true; pauses?: true }][] = [
+  ['the CA is unreachable', 'unreachable', {}, { after: 3 * MINUTE_MS, keepsOrder: true }],
+  ['the CA is unreachable for this name again', 'unreachable', { problem: 'as before' }, { after: MINUTE_MS, keepsOrder: true }],
+  ['the order takes long', 'timeout', {}, { after: MINUTE_MS, keepsOrder: true }],
+  ['the order takes long for the third time', 'timeout', { failures: 2 }, { after: 100 * MINUTE_MS, keepsOrder: false }],
+  ['the CA limits requests', 'rate-limited', {}, { after: HOUR_MS, keepsOrder: true, pauses: true }],
+  ['a challenge fails', 'challenge-failed', {}, { after: MINUTE_MS, keepsOrder: false, counts: true }],
+  ['a challenge fails for a week', 'challenge-failed', { failures: 10 }, { after: null, keepsOrder: false, counts: true }],
+  ['a challenge fails for a week, with a valid certificate', 'challenge-failed', { failures: 10, not_after: NOW + 30 * DAY_MS }, { after: DAY_MS, keepsOrder: false, counts: true }],
+  ['a challenge fails for a week, with an expired certificate', 'challenge-failed', { failures: 10, not_after: NOW - 1 }, { after: null, keepsOrder: false, counts: true }],
+  ['the CA rejects the order', 'rejected', { failures: 1 }, { after: 10 * MINUTE_MS, keepsOrder: false }],
+  ['the CA rejects the order for a week', 'rejected', { failures: 10 }, { after: DAY_MS, keepsOrder: false }],
+]
+for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = false }] of RETRIES) {
+  test(`when ${what}, the name is tried again ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
+    const error = new AcmeError(kind, 'no')
+    const plan = nextRetry(error, { row: { ...ROW, ...change }, now: NOW, caIsReachable: true })
+    const { due_at, order_url } = plan.changes
+    if (after === null) assert.equal(due_at, null)
+    else
+      assert.ok(due_at! - NOW >= after && due_at! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${due_at}`)
+    assert.equal(order_url === undefined, keepsOrder)
+    assert.deepEqual([plan.countsAsFailure, plan.pauseUntil !== undefined], [counts, pauses])
+  })
+}
+
+test('a name is given up after a week of failures', () => {
+  let row = ROW
   let time = NOW
-  let failures = 0
-  while (!isTerminal(++failures, null, time)) time = retryTime(failures, null, 'www.example.test', time)
+  while (row.due_at !== null) {
+    time = row.due_at
+    const error = new AcmeError('challenge-failed', 'not found')
+    row = { ...row, ...nextRetry(error, { row, now: time, caIsReachable: true }).changes }
+  }
   assert.ok(time - NOW >= 7 * DAY_MS && time - NOW < 9 * DAY_MS, `${(time - NOW) / DAY_MS} days`)
-  assert.equal(isTerminal(100, NOW + 1, NOW), false)
-  assert.equal(isTerminal(100, NOW - 1, NOW), true)
 })
 
 test('what is urgent goes by the life that is left', () => {
