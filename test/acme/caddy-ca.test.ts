@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { ChallengeSolver, ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { type CaddyCa, startCaddyCa } from '../tools/caddy-ca.ts'
 import { requires } from '../tools/part.ts'
-import { ChallengeServer } from './responder.ts'
+import { ChallengeServer } from './challenge-server.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const CASES: [ChallengeType, string][] = [

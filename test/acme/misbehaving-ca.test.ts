@@ -4,9 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
-import { type CaResponse, problem } from './ca-answer.ts'
-import { type Asked, FakeCa, type Place } from './ca-double.ts'
-import { type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
+import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { createCsr } from '../../server/certificates/x509.ts'
+import { type Asked, FakeCa, type Place } from './fake-ca.ts'
+import { type CaResponse, problem } from './fake-ca-http.ts'
+import { NullSolver } from './null-solver.ts'
+import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE_MS = 60_000
@@ -18,7 +21,7 @@ let service: ServiceAtCa
 
 beforeEach(async () => {
   ca = await FakeCa.start({ clock: () => NOW })
-  service = await serviceAtCa(ca, { clock: () => NOW, requestTimeoutMs: 300, pause: soon })
+  service = await serviceAtCa(ca, { clock: () => NOW, pause: soon })
 })
 
 afterEach(async () => {
@@ -30,8 +33,9 @@ interface Expected {
   kind: AcmeErrorKind
   notBefore?: number
   words?: RegExp
-  /** How often the place was asked: once. */
+  /** Number of requests to the resource: one. */
   asked?: number
+  requestTimeoutMs?: number
 }
 
 const limited = (retryAfter?: string) =>
@@ -73,105 +77,46 @@ const trickle: CaResponse = (_, response) => {
   response.on('close', () => clearInterval(drip))
 }
 
+// biome-ignore format: one row for each response
 const ANSWERS: [string, CaResponse, Expected][] = [
   ['429 with a Retry-After of a day', limited('86400'), { kind: 'rate-limited', notBefore: NOW + DAY_MS }],
-  [
-    '429 with a date',
-    limited(new Date(NOW + 2 * DAY_MS).toUTCString()),
-    { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS },
-  ],
+  ['429 with a date', limited(new Date(NOW + 2 * DAY_MS).toUTCString()), { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS }],
   ['429 without a time', limited(), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
-  [
-    '429 with a time that makes no sense',
-    limited('soon'),
-    { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS },
-  ],
+  ['429 with a time that makes no sense', limited('soon'), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   ['429 until long after', limited('9999999999'), { kind: 'rate-limited', notBefore: NOW + 7 * DAY_MS }],
   ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'rate-limited', notBefore: NOW }],
-  [
-    '429 in other words',
-    { status: 429, body: 'no', headers: { 'retry-after': '60' } },
-    { kind: 'rate-limited', notBefore: NOW + MINUTE_MS },
-  ],
-  [
-    'rateLimited by another status',
-    problem(400, 'rateLimited', 'No', {}),
-    { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS },
-  ],
+  ['429 in other words', { status: 429, body: 'no', headers: { 'retry-after': '60' } }, { kind: 'rate-limited', notBefore: NOW + MINUTE_MS }],
+  ['rateLimited by another status', problem(400, 'rateLimited', 'No', {}), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   ['500 with a page', { ...html, status: 500 }, { kind: 'unreachable', words: /status 500/ }],
-  [
-    '503 with a time',
-    problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }),
-    { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ },
-  ],
-  [
-    '503 for a year',
-    problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }),
-    { kind: 'unreachable', notBefore: NOW + DAY_MS },
-  ],
+  ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ }],
+  ['503 for a year', problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }), { kind: 'unreachable', notBefore: NOW + DAY_MS }],
   ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', asked: 25 }],
-  ['nothing', hang, { kind: 'unreachable', words: /does not answer within/ }],
-  ['with a byte now and then', trickle, { kind: 'unreachable', words: /does not answer within/ }],
+  ['nothing', hang, { kind: 'unreachable', words: /does not answer within/, requestTimeoutMs: 300 }],
+  ['with a byte now and then', trickle, { kind: 'unreachable', words: /does not answer within/, requestTimeoutMs: 300 }],
   ['and hangs up', cut, { kind: 'unreachable', words: /cannot be reached \(ECONNRESET\)/ }],
   ['100 MB', flood, { kind: 'unreachable', words: /more than a megabyte/ }],
-  [
-    'a page',
-    { ...html, headers: { ...html.headers, location: '/order/1' } },
-    { kind: 'unreachable', words: /no JSON/ },
-  ],
+  ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', words: /no JSON/ }],
   ['JSON cut off', located('{"status":'), { kind: 'unreachable', words: /makes no sense/ }],
   ['a list', located('[]'), { kind: 'unreachable', words: /makes no sense/ }],
   ['null', located('null'), { kind: 'unreachable', words: /makes no sense/ }],
   ['an order in no state', located({ status: 'fine' }), { kind: 'unreachable', words: /state/ }],
-  [
-    'an order without an end',
-    located({ status: 'pending', authorizations: [] }),
-    { kind: 'unreachable', words: /without a finalize/ },
-  ],
-  [
-    'an order of names that are none',
-    located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }),
-    { kind: 'unreachable', words: /without a value/ },
-  ],
-  [
-    'an order with far too much to prove',
-    located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }),
-    { kind: 'unreachable', words: /authorizations that make no sense/ },
-  ],
-  [
-    'no Location',
-    { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } },
-    { kind: 'unreachable', words: /did not say where the order is/ },
-  ],
-  [
-    'a redirect',
-    { status: 302, headers: { location: '/order/1' } },
-    { kind: 'unreachable', words: /status 302/ },
-  ],
-  [
-    'no, at length',
-    problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`),
-    { kind: 'rejected', words: /^[ -~]{100,500}$/ },
-  ],
-  [
-    'that there is no such account, again and again',
-    problem(400, 'accountDoesNotExist', 'Who are you?'),
-    { kind: 'rejected', asked: 2, words: /: Who are you\?$/ },
-  ],
-  [
-    'with an order for another name',
-    located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }),
-    { kind: 'unreachable', words: /other names/ },
-  ],
+  ['an order without an end', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', words: /without a finalize/ }],
+  ['an order of names that are none', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', words: /without a value/ }],
+  ['an order with far too much to prove', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', words: /authorizations that make no sense/ }],
+  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', words: /did not say where the order is/ }],
+  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'unreachable', words: /status 302/ }],
+  ['no, at length', problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`), { kind: 'rejected', words: /^[ -~]{100,500}$/ }],
+  ['that there is no such account, again and again', problem(400, 'accountDoesNotExist', 'Who are you?'), { kind: 'rejected', asked: 2, words: /: Who are you\?$/ }],
+  ['with an order for another name', located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }), { kind: 'unreachable', words: /other names/ }],
   ['with another protocol', switched, { kind: 'unreachable' }],
   ['with endless headers', headers, { kind: 'unreachable', words: /HEADER_OVERFLOW/ }],
   ['no, for no reason', { status: 403, body: 'no' }, { kind: 'rejected', words: /status 403/ }],
 ]
 
-for (const [what, answer, { kind, notBefore, words = /./, asked = 1 }] of ANSWERS) {
+for (const [what, answer, { kind, notBefore, words = /./, asked = 1, ...options }] of ANSWERS) {
   test(`an order that is answered ${what} is ${kind}, at once`, async () => {
     answers('new-order', answer)
-    await assert.rejects(service.acme.newOrder(NAMES), {
+    await assert.rejects(service.again(options).newOrder(NAMES), {
       name: 'AcmeError',
       ...{ kind, notBefore, message: words },
     })
@@ -238,6 +183,151 @@ describe('a CA that is', () => {
   })
 })
 
+const proofs = new NullSolver('http-01', 'dns-01')
+
+describe('while names are proven', () => {
+  test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    answers('authorization', authorization({ status: 'processing', error: { detail: 'nobody home' } }))
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', message: /nobody home/ })
+    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE_MS)
+    ca.instead = () => undefined
+    await service.acme.authorize((await service.acme.getOrder(order.url))!, proofs)
+  })
+
+  test('a CA that wants to be asked tomorrow is not waited for', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    const headers = { 'retry-after': '86400' }
+    answers('authorization', { ...authorization({ status: 'processing' }), headers })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
+    assert.deepEqual(service.paused, [])
+  })
+
+  test('an order that is never ready is slow after a minute', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    ca.instead = async ({ place }, ordinary) => {
+      if (place !== 'order') return undefined
+      const answer = (await ordinary()) as { body: object; status: number }
+      return { ...answer, body: { ...answer.body, status: 'pending' } }
+    }
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout' })
+    assert.ok(ca.count('order') < 100)
+  })
+
+  test('a CA that is away for a moment is asked again', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    let times = 0
+    ca.instead = ({ place }) => (place === 'order' && ++times < 3 ? { status: 502 } : undefined)
+    assert.equal((await service.acme.authorize(order, proofs)).status, 'ready')
+  })
+
+  test('a CA that is away until later is not waited for', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    answers('order', { status: 503, headers: { 'retry-after': '10' } })
+    await assert.rejects(service.acme.authorize(order, proofs), {
+      kind: 'unreachable',
+      notBefore: NOW + 10_000,
+    })
+    assert.equal(ca.count('order'), 1)
+  })
+
+  test('a CA that wants to see a wildcard elsewhere than in DNS fails', async () => {
+    const order = await service.acme.newOrder(['*.example.test'])
+    const identifier = { type: 'dns', value: 'example.test' }
+    answers('authorization', authorization({}, { identifier, wildcard: true }))
+    await assert.rejects(service.acme.authorize(order, proofs), {
+      kind: 'rejected',
+      message: /takes http-01 for/,
+    })
+  })
+
+  test('a CA that stays away is', async () => {
+    const order = await service.acme.newOrder(NAMES)
+    answers('order', { status: 502 })
+    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'unreachable' })
+    assert.equal(ca.count('order'), 3)
+  })
+
+  const strange: [string, object | string, RegExp][] = [
+    ['another name', { identifier: { value: 'evil.test' } }, /was not asked for/],
+    ['a wider name', { wildcard: true }, /was not asked for/],
+    ['no name', { identifier: null }, /without a value/],
+    ['no known challenge', { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] }, /takes nothing that/],
+    ['no challenge', { challenges: 'none' }, /takes nothing that/],
+    ['challenges that are none', { challenges: [null, 7, {}] }, /takes nothing that/],
+    ['an authorization that has expired', { status: 'expired' }, /did not find the proof/],
+    ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
+    ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
+    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /none of HTTPS/],
+  ]
+  for (const [what, change, words] of strange) {
+    test(`a CA that wants to see ${what} fails`, async () => {
+      const order = await service.acme.newOrder(NAMES)
+      answers('authorization', authorization(challenge({}), change as object))
+      await assert.rejects(service.acme.authorize(order, proofs), { name: 'AcmeError', message: words })
+      assert.equal(ca.count('challenge'), 0)
+    })
+  }
+})
+
+test('an order of another account is of nobody', async () => {
+  const { url } = await service.acme.newOrder(NAMES)
+  answers('order', problem(403, 'unauthorized', 'Not yours'))
+  assert.equal(await service.acme.getOrder(url), undefined)
+  answers('order', problem(403, 'userActionRequired', 'New terms'))
+  await assert.rejects(service.acme.getOrder(url), { kind: 'rejected', message: /New terms/ })
+})
+
+describe('while a certificate is issued', () => {
+  test('a CA that never issues is slow after a minute, and is not asked twice to issue', async () => {
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
+    const csr = await createCsr(NAMES, generateKey())
+    stateOfOrders('processing')
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'timeout' })
+    const processing = await service.acme.getOrder(ready.url)
+    assert.equal(processing?.status, 'processing')
+    ca.instead = () => undefined
+    const order = await service.acme.finalize(processing!, csr)
+    assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
+    assert.equal(ca.count('finalize'), 1)
+  })
+
+  test('an order that is given up says why', async () => {
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
+    stateOfOrders('invalid', { detail: 'CAA forbids it' })
+    const csr = await createCsr(NAMES, generateKey())
+    await assert.rejects(service.acme.finalize(ready, csr), {
+      kind: 'rejected',
+      message: /: CAA forbids it$/,
+    })
+  })
+
+  test('a request for other names is refused in the words of the CA', async () => {
+    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
+    const csr = await createCsr(['other.example.test'], generateKey())
+    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'rejected', type: 'badCSR' })
+  })
+
+  test('a page in place of the certificate is none', async () => {
+    answers('certificate', html)
+    await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
+      kind: 'unreachable',
+      message: /no certificate/,
+    })
+  })
+
+  test('a certificate of something else is none', async () => {
+    const { chain } = await ca.issuer.issueWithKey({
+      names: NAMES,
+      notBefore: NOW - DAY_MS,
+      notAfter: NOW + DAY_MS,
+    })
+    const headers = { 'content-type': 'application/pem-certificate-chain' }
+    answers('certificate', { status: 200, headers, body: chain })
+    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for another key/)
+  })
+})
+
 function answers(place: Place, answer: CaResponse): void {
   ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
 }
@@ -245,6 +335,28 @@ function answers(place: Place, answer: CaResponse): void {
 function plainDirectory(): object {
   const [newNonce, newAccount, newOrder] = ['a', 'b', 'c'].map((path) => `http://127.0.0.1:1/${path}`)
   return { newNonce, newAccount, newOrder }
+}
+
+function stateOfOrders(status: string, error?: object): void {
+  ca.instead = async ({ place }, ordinary) => {
+    const answer = await ordinary()
+    if ((place !== 'order' && place !== 'finalize') || typeof answer === 'function') return answer
+    return { ...answer, body: { ...(answer.body as object), status, error } }
+  }
+}
+
+function authorization(one: object, change: object = {}) {
+  const identifier = { type: 'dns', value: NAMES[0] }
+  return { status: 200, body: { status: 'pending', identifier, challenges: [challenge(one)], ...change } }
+}
+
+function challenge(change: object): object {
+  const url = `${new URL(ca?.directory ?? 'https://127.0.0.1').origin}/challenge/1`
+  return { type: 'http-01', status: 'pending', token: 'a'.repeat(32), url, ...change }
+}
+
+function total(times: readonly number[]): number {
+  return times.reduce((sum, time) => sum + time, 0)
 }
 
 /** Time is not what these tests are about. */

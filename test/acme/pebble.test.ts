@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
-import { ChallengeServer } from './responder.ts'
+import { ChallengeServer } from './challenge-server.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const KINDS = [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { FakeCa } from './ca-double.ts'
+import { FakeCa } from './fake-ca.ts'
+import { NullSolver } from './null-solver.ts'
 import { PublishedLimits } from './published-limits.ts'
 import { obtain, serviceAtCa } from './service-at-ca.ts'
-import { NullSolver } from './unseen-proofs.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { certificateId } from '../../server/certificates/x509.ts'
-import { FakeCa } from './ca-double.ts'
+import { FakeCa } from './fake-ca.ts'
+import { NullSolver } from './null-solver.ts'
 import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
-import { NullSolver } from './unseen-proofs.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE_MS = 60_000

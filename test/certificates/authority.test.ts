@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { acmeClient } from '../../server/certificates/acme/client.ts'
 import { x509Codec } from '../../server/certificates/deps.ts'
-import { FakeCa } from '../acme/ca-double.ts'
+import { FakeCa } from '../acme/fake-ca.ts'
 import { activate, DAY_MS, HOUR_MS, type Issuing, MINUTE_MS, NAME, startIssuing } from './fixture.ts'
 
 /** A CA over HTTPS, and processes that get real certificates from it. */

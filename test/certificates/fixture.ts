@@ -7,8 +7,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
-import { fakeCodec, readFakeCertificate } from './stand-in.ts'
+import { fakeCodec, readFakeCertificate, SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
 
 export const SECOND_MS = 1000
 export const MINUTE_MS = 60 * SECOND_MS

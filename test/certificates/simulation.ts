@@ -9,9 +9,7 @@ import type { Store } from '../../server/store/store.ts'
 import { Random } from '../faults/random.ts'
 import { domainRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { Outages } from './outages.ts'
-import { SimulatedCa } from './simulated-ca.ts'
-import { fakeCodec } from './stand-in.ts'
+import { fakeCodec, SimulatedCa } from './simulated-ca.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -133,6 +131,44 @@ function misbehave(ca: SimulatedCa, { random, outages, clock }: Trouble): { coun
     throw new AcmeError(random.pick(['unreachable', 'timeout']), 'the answer of the CA was lost')
   }
   return mishaps
+}
+
+/** Stretches of an hour to four days, a tenth of the time together, in which a CA is away; in milliseconds. */
+class Outages {
+  readonly #stretches: { start: number; end: number }[] = []
+
+  constructor(random: Random, start: number, end: number) {
+    for (let at = start; at < end; ) {
+      const length = HOUR_MS * 2 ** (random.below(6600) / 1000)
+      const up = length * 9 * (0.5 + random.below(1000) / 1000)
+      this.#stretches.push({ start: at + up, end: at + up + length })
+      at += up + length
+    }
+  }
+
+  /** Whether the CA is away at some time from `start` to `end`. */
+  within(start: number, end: number): boolean {
+    const first = this.#stretches[this.#firstEndingAfter(start)]
+    return first !== undefined && first.start <= end
+  }
+
+  share(start: number, end: number): number {
+    const away = this.#stretches.reduce(
+      (sum, one) => sum + Math.max(0, Math.min(one.end, end) - Math.max(one.start, start)),
+      0,
+    )
+    return away / (end - start)
+  }
+
+  #firstEndingAfter(time: number): number {
+    let [low, high] = [0, this.#stretches.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#stretches[middle]!.end > time) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
 }
 
 /** Looks at the rows from outside: when something is due next, and what has expired. */

@@ -101,9 +101,11 @@ const ROWS: readonly Row[] = [
 
   // Domains and certificates (spec 5.3)
   ['activates a domain after one check', 'server/domains/transition.ts', 'if (began - since < MIN_CONFIRMATION_GAP_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/claims.test.ts'],
-  ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(look.texts, currentOwner.proof)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
+  ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(result.texts, currentOwner.proof)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/schedule.test.ts'],
+  ['orders beyond the limits of the CA', 'server/certificates/ca-rate-limits.ts', '  if (time > now) return time\n', '', 'test/certificates/budget.test.ts'],
+  ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (row?.order_url !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
 
   // Bounds (design, promise 7)
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', ' && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', '', 'test/shares.test.ts'],

@@ -1,12 +1,30 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CaResponse, send } from './ca-answer.ts'
 import { FOREVER, Issuer } from './issuer.ts'
+
+/** A response of a CA: a body that is no string is sent as JSON. A function responds itself, or does not. */
+export type CaResponse =
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | ((request: IncomingMessage, response: ServerResponse) => void)
+
+/** A problem document (RFC 7807, RFC 8555, 6.7). */
+export function problem(
+  status: number,
+  type: string,
+  detail: string,
+  headers: Record<string, string> = {},
+): CaResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+    body: { type: `urn:ietf:params:acme:error:${type}`, detail, status },
+  }
+}
 
 /** HTTPS on a port that was free, with a certificate of its own issuer. */
 export interface FakeCaHttpServer {
@@ -19,7 +37,7 @@ export interface FakeCaHttpServer {
   answer: (request: IncomingMessage) => Promise<{ answer: CaResponse; headers: Record<string, string> }>
 }
 
-export async function openCaDoor(): Promise<FakeCaHttpServer> {
+export async function startFakeCaHttp(): Promise<FakeCaHttpServer> {
   await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'slipway-ca-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
@@ -41,4 +59,20 @@ export async function openCaDoor(): Promise<FakeCaHttpServer> {
   const notYet = () => Promise.reject(new Error('nobody answers yet'))
   const door: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: notYet }
   return door
+}
+
+/** Headers of the answer go before the `ordinary` ones. */
+function send(
+  answer: CaResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
+  ordinary: Record<string, string>,
+): void {
+  if (typeof answer === 'function') {
+    answer(request, response)
+    return
+  }
+  const { status, headers = {}, body } = answer
+  response.writeHead(status, { 'content-type': 'application/json', ...ordinary, ...headers })
+  response.end(typeof body === 'object' ? JSON.stringify(body) : (body as string | undefined))
 }

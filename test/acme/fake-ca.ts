@@ -3,9 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
-import { type CaResponse, problem } from './ca-answer.ts'
-import { type FakeCaHttpServer, openCaDoor } from './ca-door.ts'
-import { type CaAuthorization, type CaChallenge, type CaOrder, CaOrders } from './ca-orders.ts'
+import { type CaResponse, type FakeCaHttpServer, problem, startFakeCaHttp } from './fake-ca-http.ts'
+import { type CaAuthorization, type CaChallenge, type CaOrder, CaOrders } from './fake-ca-orders.ts'
 import { type Issuer, requestedNames } from './issuer.ts'
 import { PublishedLimits } from './published-limits.ts'
 import { jwkThumbprint, readSignedRequest, type SignedRequest } from './signed-request.ts'
@@ -117,7 +116,7 @@ export class FakeCa implements AsyncDisposable {
   }
 
   static async start(options: FakeCaOptions = {}): Promise<FakeCa> {
-    const door = await openCaDoor()
+    const door = await startFakeCaHttp()
     const ca = new FakeCa(options, door)
     door.answer = (request) => ca.#answer(request)
     return ca
