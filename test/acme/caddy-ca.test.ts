@@ -13,7 +13,7 @@ const CASES: [ChallengeType, string][] = [
 ]
 
 const LIED = 'lied.caddy.slipway.test'
-/** Where nobody listens. */
+/** An address without a listener. */
 const GONE = 'gone.caddy.slipway.test'
 
 describe("Caddy's CA", requires('caddy-ca'), () => {
@@ -65,7 +65,7 @@ describe("Caddy's CA", requires('caddy-ca'), () => {
     assert.deepEqual(responder.shown, [])
   })
 
-  test('is asked to look again where it found nobody, and not for ever', async () => {
+  test('is asked to validate again where it could not connect, and not for ever', async () => {
     responder.wanted = ['http-01']
     const order = await service.acme.newOrder([GONE])
     await assert.rejects(service.acme.authorize(order, responder), {

@@ -36,7 +36,7 @@ describe('an order', () => {
     assert.deepEqual(proofs.now, [])
   })
 
-  test('is told by a program that says what it is', async () => {
+  test('is sent with a User-Agent that names the program', async () => {
     await service.again({ version: '1.2.3' }).newOrder(NAMES)
     assert.deepEqual(new Set(ca.asked.map(({ userAgent }) => userAgent)), new Set(['slipway/1.2.3']))
   })
@@ -90,7 +90,7 @@ describe('an order', () => {
     assert.equal((await service.again({ profile: 'shortlived' }).newOrder(NAMES)).status, 'pending')
   })
 
-  test('is of nobody when it was made elsewhere or is gone', async () => {
+  test('is not found when it is of another CA or deleted', async () => {
     const elsewhere = 'https://ca.example.test/order/1'
     assert.equal(await service.acme.getOrder(elsewhere), undefined)
     assert.equal(await service.acme.getOrder(`${new URL(ca.directory).origin}/order/1`), undefined)
@@ -118,7 +118,7 @@ describe('proofs', () => {
     })
   }
 
-  test('are there when the CA looks, and are what it looks for', async () => {
+  test('are served when the CA validates, with the key authorization that it expects', async () => {
     const proofs = new NullSolver('http-01')
     const sought: Sought[] = []
     ca.look = (one) => {
@@ -157,15 +157,15 @@ describe('proofs', () => {
 
   test('that were asked about by a process that is gone are shown again, and not asked about twice', async () => {
     const looking = Promise.withResolvers<undefined>()
-    const looks = Promise.withResolvers<void>()
+    const validation = Promise.withResolvers<void>()
     ca.look = () => {
-      looks.resolve()
+      validation.resolve()
       return looking.promise
     }
     ca.instead = async ({ place }, ordinary) => {
       if (place !== 'challenge') return undefined
       ordinary()
-      await looks.promise
+      await validation.promise
       return (request) => request.socket.destroy()
     }
     const order = await service.acme.newOrder(NAMES)
@@ -183,7 +183,7 @@ describe('proofs', () => {
     assert.equal(ca.count('challenge'), 1)
   })
 
-  test('that were not found are told in the words of the CA, and taken away', async () => {
+  test('that were not found are reported with the detail of the CA, and removed', async () => {
     ca.look = ({ name }) => (name === 'b.test' ? 'read \u001b[31mnothing\nthere' : undefined)
     const proofs = new NullSolver('http-01')
     await assert.rejects(service.acme.authorize(await service.acme.newOrder(['a.test', 'b.test']), proofs), {
@@ -285,7 +285,7 @@ describe('the account', () => {
     assert.equal(ca.accounts.size, 1)
   })
 
-  test('is the same when the process ended before it heard of it', async () => {
+  test('is the same when the process ended before the response arrived', async () => {
     ca.instead = async ({ place }, ordinary) => {
       if (place !== 'new-account') return undefined
       await ordinary()

@@ -33,7 +33,7 @@ export interface FakeCaHttpServer {
   /** PEM of the issuer's root. */
   caFile: string
   owned: AsyncDisposableStack
-  /** Set by whoever opened it. `headers` stand on every answer. */
+  /** Set by the caller. `headers` are sent with every response. */
   answer: (request: IncomingMessage) => Promise<{ answer: CaResponse; headers: Record<string, string> }>
 }
 
@@ -56,8 +56,8 @@ export async function startFakeCaHttp(): Promise<FakeCaHttpServer> {
     if (server.listening) await once(server, 'close')
   })
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const notYet = () => Promise.reject(new Error('nobody answers yet'))
-  const door: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: notYet }
+  const noHandler = () => Promise.reject(new Error('there is no handler yet'))
+  const door: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: noHandler }
   return door
 }
 

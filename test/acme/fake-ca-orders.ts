@@ -65,7 +65,7 @@ export class CaOrders {
     return authorization && challenge && { authorization, challenge }
   }
 
-  /** What the CA has found where a challenge said; without a problem it is proven. */
+  /** Records the result of a validation; without an error the authorization is valid. */
   found(authorization: CaAuthorization, challenge: CaChallenge, error: CaChallenge['error']): void {
     challenge.error = error
     challenge.status = error ? 'invalid' : 'valid'

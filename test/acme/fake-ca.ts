@@ -34,7 +34,7 @@ export type Place =
   | 'certificate'
   | 'renewal-information'
 
-/** One request, as far as it was understood. */
+/** One request, parsed. */
 export interface Asked {
   place: Place
   id: string

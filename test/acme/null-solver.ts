@@ -4,7 +4,7 @@ import type {
   ChallengeType,
 } from '../../server/certificates/acme/acme.ts'
 
-/** Proofs that nobody can see. */
+/** Records challenges and serves none of them. */
 export class NullSolver implements ChallengeSolver {
   /** What is shown now. */
   readonly now: ChallengeResponse[] = []

@@ -51,7 +51,7 @@ for (const { mood, options } of MOODS) {
       })
     }
 
-    test('shows an order again, as far as it has come', async () => {
+    test('shows an order again, in its current state', async () => {
       const names = ['resumed.example.test']
       responder.wanted = ['http-01']
       const { url } = await service.acme.newOrder(names)
@@ -71,7 +71,7 @@ for (const { mood, options } of MOODS) {
   })
 }
 
-test('the failure of a validation is told in the words of the CA', requires('pebble'), async () => {
+test('the failure of a validation is reported with the detail of the CA', requires('pebble'), async () => {
   await using responder = await ChallengeServer.start()
   await using pebble = await startPebble({ ...responder.ports })
   await using service = await serviceAtCa(pebble)

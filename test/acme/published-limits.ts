@@ -20,7 +20,7 @@ export interface LimitPassed {
  * names in 7 days, 5 failed validations of a name in an hour. Renewals (RFC 9773, 5) count for none.
  */
 export class PublishedLimits {
-  /** Every time that somebody asked too much. */
+  /** Every request beyond a limit. */
   readonly passed: (LimitPassed & { names: readonly string[]; at: number })[] = []
   readonly #clock: () => number
   readonly #times = new Map<string, number[]>()

@@ -90,7 +90,7 @@ test('what the CA does not say when it is asked leaves the rule', async () => {
   assert.ok(first.notAfter - time.now >= 30 * DAY_MS && first.notAfter - time.now < 34 * DAY_MS)
 })
 
-test('a name that nobody wants any more is left alone, and its certificate is there again within 8 days', async () => {
+test('a name that is no longer requested is left alone, and its certificate is there again within 8 days', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -130,7 +130,7 @@ test('a domain that is gone while its order is under way is not renewed, and a d
   assert.equal(await store.read.certificates.find('waits.example.test'), undefined)
 })
 
-test('a challenge is in the store before the CA looks, http-01 first and tls-alpn-01 after a failure', async () => {
+test('a challenge is in the store before the CA validates it, http-01 first and tls-alpn-01 after a failure', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const types: string[] = []
@@ -182,7 +182,7 @@ test('a name is proven as it was last time, and otherwise only after a CA has lo
   await deactivate(store, certificates)
   time.now += DAY_MS
   await activate(store, certificates)
-  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'although it was not wanted meanwhile')
+  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'although it was not requested in between')
   provable = 'http-01'
   assert.deepEqual(await renewed(), ['tls-alpn-01', 'http-01'])
   assert.deepEqual(await renewed(), ['http-01'])
@@ -213,7 +213,7 @@ test('the wildcard of the site domain is proven in DNS by the hook, and goes whe
   assert.equal((await issuing.row(wildcard)).due_at, null)
 })
 
-test('a hook that fails is told to whoever runs the service, and tried again', async () => {
+test('a hook that fails is logged, and tried again', async () => {
   await using issuing = await startIssuing()
   let works = false
   const hook = {

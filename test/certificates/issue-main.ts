@@ -8,7 +8,7 @@ import { type Figures, issueAndRenew } from './issue.ts'
 // Names that are proven by TLS-ALPN-01 are tried by HTTP-01 first each time, which takes an order more. Caddy's certificates last
 // 12 hours of which the service skips some, so that a few are renewed twice.
 
-/** As Pebble does unless it is told otherwise. */
+/** The default of Pebble. */
 const DELAY = 5
 
 const TYPES: Record<'pebble' | 'caddy', readonly ChallengeType[]> = {

@@ -1,6 +1,6 @@
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
-import { startCaFixture } from './knocked.ts'
-import { RestartingNode } from './knocked-node.ts'
+import { startCaFixture } from './ca-fixture.ts'
+import { RestartingNode } from './ca-fixture-node.ts'
 import { openAll } from './open-all.ts'
 
 export interface IssueOptions {
@@ -8,7 +8,7 @@ export interface IssueOptions {
   /** The only way in which names can be proven. */
   type: ChallengeType
   count: number
-  /** Seconds that Pebble waits at most before it looks at a proof; 0 is none. */
+  /** Maximum delay in seconds before Pebble validates a challenge. */
   delay: number
   /** How many times shorter pauses are than the CA wants. */
   haste: number
@@ -28,13 +28,13 @@ export interface Figures {
   problems: Map<string, number>
 }
 
-/** Has a service get and renew certificates for so many active domains. */
+/** Has a service get and renew certificates for a number of active domains. */
 export async function issueAndRenew({ count, haste, ...options }: IssueOptions): Promise<Figures> {
   const started = performance.now()
   const names = Array.from({ length: count }, (_, index) => `n${index + 1}.${options.type}.example.test`)
-  await using knocked = await startCaFixture({ ...options, names })
-  await using node = await RestartingNode.join(knocked, { names, haste })
-  const open = () => openAll(names, knocked, (problem) => node.count(problem))
+  await using fixture = await startCaFixture({ ...options, names })
+  await using node = await RestartingNode.join(fixture, { names, haste })
+  const open = () => openAll(names, fixture, (problem) => node.count(problem))
 
   await node.getAll()
   const first = await open()
@@ -51,7 +51,7 @@ export async function issueAndRenew({ count, haste, ...options }: IssueOptions):
     issued: first.size,
     renewed: renewed.length,
     seconds: (performance.now() - started) / 1000,
-    ...knocked.ca.seen,
+    ...fixture.ca.seen,
     problems: node.problems,
   }
 }

@@ -118,7 +118,7 @@ for (const step of ['order', 'prove', 'download'] as const) {
   }
 }
 
-test('an order that the CA has forgotten or ended meanwhile is made anew', async () => {
+test('an order that the CA has deleted or invalidated is placed again', async () => {
   for (const absence of [HOUR_MS, 8 * DAY_MS]) {
     await using issuing = await startIssuing()
     await activate(issuing.store, issuing.node())

@@ -4,23 +4,23 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
-import { type CaFixture, CONTENT } from './knocked.ts'
+import { type CaFixture, CONTENT } from './ca-fixture.ts'
 
 const AT_ONCE = 20
 
 /**
  * Opens each name over HTTPS, trusting the root of the CA alone. Answers the serial numbers of the certificates by name; those
- * that do not show the site are left out and told.
+ * that do not show the site are left out and reported.
  */
 export async function openAll(
   names: readonly string[],
-  knocked: Pick<CaFixture, 'address' | 'root'>,
+  fixture: Pick<CaFixture, 'address' | 'root'>,
   tell: (problem: string) => void,
 ): Promise<Map<string, string>> {
   const serials = new Map<string, string>()
   await forEachConcurrent(AT_ONCE, names, async (name) => {
     try {
-      serials.set(name, await open(name, knocked))
+      serials.set(name, await open(name, fixture))
     } catch (error) {
       tell(`could not be opened: ${(error as Error).message}`)
     }

@@ -61,7 +61,7 @@ export class SimulatedCa implements Acme {
   hasInformation: boolean
   /** Called at each step, before the CA does it; what it throws is the CA's answer. */
   before: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
-  /** Called at each step, once the CA has done it: what it throws is all that is heard of it. */
+  /** Called at each step, once the CA has done it: what it throws replaces the response. */
   after: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
   window: (issued: FakeCertificate) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
     start: notBefore + (notAfter - notBefore) * 0.64,
@@ -131,7 +131,7 @@ export class SimulatedCa implements Acme {
     })
   }
 
-  /** Lets the newest order for names fail its validation, and answers what is said about it. */
+  /** Lets the newest order for names fail its validation, and returns the error. */
   fails(names: readonly string[]): AcmeError {
     for (const name of names) this.limits.failed(name)
     const problem = `nothing was found at ${names.join(' and ')}`

@@ -19,7 +19,7 @@ const DAY_MS = 24 * HOUR_MS
 /** When the simulated time begins. */
 const START = Date.UTC(2030, 0, 1)
 
-/** The lives that CAs give, and for how long the CA must have been there before one may be said to have expired for nothing. */
+/** Lifetimes that CAs give, and how long the CA must have been reachable before an expiry counts as needless. */
 export const LIVES = {
   '90d': { life: 90 * DAY_MS, grace: 48 * HOUR_MS },
   '64d': { life: 64 * DAY_MS, grace: 48 * HOUR_MS },

@@ -43,7 +43,7 @@ test('a new name does not wait until a slow CA has renewed a hundred others', as
 })
 
 test('what fails backs off, says why, and is over when it is mended', async () => {
-  const troubles: [why: string, trouble: () => AcmeError, said: RegExp][] = [
+  const troubles: [why: string, trouble: () => AcmeError, message: RegExp][] = [
     [
       'a validation',
       () => new AcmeError('challenge-failed', 'nothing was found at www.example.test'),
@@ -52,7 +52,7 @@ test('what fails backs off, says why, and is over when it is mended', async () =
     ['a refusal', () => new AcmeError('rejected', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
     ['an order that never becomes ready', () => new AcmeError('timeout', 'it takes too long'), /^it takes/],
   ]
-  for (const [why, trouble, said] of troubles) {
+  for (const [why, trouble, message] of troubles) {
     await using issuing = await startIssuing()
     const { ca, time, store } = issuing
     const certificates = issuing.node()
@@ -65,7 +65,7 @@ test('what fails backs off, says why, and is over when it is mended', async () =
       if (failures === 1) await certificates.runDue()
       else await issuing.next(certificates)
       const { due_at, problem } = await issuing.row()
-      assert.match(problem!, said)
+      assert.match(problem!, message)
       waits.push(due_at! - time.now)
       assert.equal(await certificates.runDue(), 0)
     }
@@ -223,7 +223,7 @@ test('one name for which the CA always breaks neither stops the others nor is as
   assert.ok(broken < 40, `asked ${broken} times`)
 })
 
-test('a chain that does not match is not served: the old one is, and the owner is told', async () => {
+test('a chain that does not match is not served: the old one is, and the owner sees why', async () => {
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing
   const certificates = issuing.node()
@@ -233,7 +233,7 @@ test('a chain that does not match is not served: the old one is, and the owner i
   await issuing.next(certificates)
   assert.equal((await issuing.row()).informed, 1)
   time.now = (await issuing.row()).renew_at!
-  ca.chain = (issued) => ({ ...issued, key: 'of somebody else' })
+  ca.chain = (issued) => ({ ...issued, key: 'of another name' })
   const asked = ca.asked.order
   await certificates.runDue()
   assert.equal((await issuing.row()).informed, 0, 'what was replaced is not replaced again')

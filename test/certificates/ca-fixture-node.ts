@@ -10,7 +10,7 @@ import type { CertificateSummary } from '../../server/store/queries/certificates
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
-import type { CaFixture } from './knocked.ts'
+import type { CaFixture } from './ca-fixture.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
@@ -23,7 +23,7 @@ const INFORMATION = 6 * HOUR_MS
 const MAX_RUNS = 300
 
 interface Parts {
-  knocked: CaFixture
+  fixture: CaFixture
   names: readonly string[]
   store: Store
   certificates: CertificateManager
@@ -45,26 +45,26 @@ export class RestartingNode implements AsyncDisposable {
   #ahead = 60 * SECOND_MS
 
   static async join(
-    knocked: CaFixture,
+    fixture: CaFixture,
     { names, haste }: { names: readonly string[]; haste: number },
   ): Promise<RestartingNode> {
     await using owned = new AsyncDisposableStack()
-    const clock = () => knocked.service.clock.now
-    const { database, secret } = prepareDataFolder(knocked.service.data, '')
+    const clock = () => fixture.service.clock.now
+    const { database, secret } = prepareDataFolder(fixture.service.data, '')
     const store = owned.use(await sqliteStore({ file: database, clock }))
     const problems = new Map<string, number>()
     const log = makeLog({ level: 'warn', text: false, write: (line) => count(problems, problemIn(line)) })
     const base = { store, seal: new SecretBox(secret), clock, log }
-    const ca = { directory: knocked.ca.directory, caFile: knocked.ca.caFile, email: '', profile: '' }
+    const ca = { directory: fixture.ca.directory, caFile: fixture.ca.caFile, email: '', profile: '' }
     const pause = (ms: number) => sleep(ms / haste)
     const acme = owned.use(acmeClient({ ...base, ...ca, version: 'test', pause }))
     const hook =
-      knocked.hook === undefined
+      fixture.hook === undefined
         ? undefined
-        : dnsHook({ program: knocked.hook, environment: { PATH: process.env.PATH! }, log })
+        : dnsHook({ program: fixture.hook, environment: { PATH: process.env.PATH! }, log })
     // Only names of the service's own are proven in DNS.
     const certificates = owned.use(new CertificateManager({ ...base, acme, hook, own: hook ? names : [] }))
-    const node = new RestartingNode({ knocked, names, store, certificates, problems })
+    const node = new RestartingNode({ fixture, names, store, certificates, problems })
     await node.#addDomains()
     node.#owned = owned.move()
     return node
@@ -74,7 +74,7 @@ export class RestartingNode implements AsyncDisposable {
     this.#parts = parts
     this.problems = parts.problems
     const ahead = () => this.#ahead
-    Object.defineProperty(parts.knocked.service.clock, 'now', { get: () => Date.now() + ahead() })
+    Object.defineProperty(parts.fixture.service.clock, 'now', { get: () => Date.now() + ahead() })
     this.#since = this.#now
   }
 
@@ -84,7 +84,7 @@ export class RestartingNode implements AsyncDisposable {
 
   /** Tends until all have the certificates that are wanted, or that takes too many turns; they are served afterwards. */
   async getAll(): Promise<void> {
-    const { certificates, knocked, names } = this.#parts
+    const { certificates, fixture, names } = this.#parts
     for (let turns = 0; turns < MAX_RUNS; turns++) {
       const got = await certificates.runDue()
       const waiting = (await this.#rows()).filter(({ issued_at }) => (issued_at ?? 0) < this.#since)
@@ -94,7 +94,7 @@ export class RestartingNode implements AsyncDisposable {
       // It may leave the CA alone for a while.
       else if (got === 0) this.#ahead += 10 * SECOND_MS
     }
-    knocked.service.service.invalidate(names)
+    fixture.service.service.invalidate(names)
   }
 
   /** Lets the CA be asked when it wants them renewed, and skips to when the last one is to be. */
@@ -117,7 +117,7 @@ export class RestartingNode implements AsyncDisposable {
   }
 
   get #now(): number {
-    return this.#parts.knocked.service.clock.now
+    return this.#parts.fixture.service.clock.now
   }
 
   /** All at once: one after the other they would take as long as they wait for the CA. */
@@ -131,7 +131,7 @@ export class RestartingNode implements AsyncDisposable {
   }
 
   async #addDomains(): Promise<void> {
-    const { store, knocked, names, certificates } = this.#parts
+    const { store, fixture, names, certificates } = this.#parts
     await store.write('durable', async (tx) => {
       const fence = await tx.leases.acquire(
         'certificates',
@@ -140,9 +140,9 @@ export class RestartingNode implements AsyncDisposable {
         this.#now + 1000 * DAY_MS,
       )
       if (fence === undefined) throw new Error('another process tends certificates')
-      const { owner_id } = (await tx.sites.bySlug(knocked.slug))!
+      const { owner_id } = (await tx.sites.bySlug(fixture.slug))!
       for (const name of names) {
-        const row = { account_id: owner_id!, slug: knocked.slug, status: 'active' } as const
+        const row = { account_id: owner_id!, slug: fixture.slug, status: 'active' } as const
         await tx.domains.insert(domainRow(name, row))
         await certificates.request(tx, name)
         await tx.notifyChanged(name)

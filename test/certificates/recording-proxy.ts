@@ -13,7 +13,7 @@ export interface RecordingProxy extends AsyncDisposable {
   /** For the service, in place of those of the CA. */
   directory: string
   caFile: string
-  /** What the CA has said yes to. */
+  /** Requests with a 2xx response. */
   seen: { accounts: number; orders: number; refusedNonces: number }
 }
 
@@ -30,16 +30,16 @@ export async function startRecordingProxy(ca: {
   const [newAccount, newOrder] = [urlPath(directory.newAccount), urlPath(directory.newOrder)]
   const seen = { accounts: 0, orders: 0, refusedNonces: 0 }
   const { chain: cert, key, caFile } = await identity(started, url.hostname)
-  const count = (path: string, { status, body }: Heard) => {
+  const count = (path: string, { status, body }: ProxiedResponse) => {
     if (status === 201 && path === newAccount) seen.accounts++
     if (status === 201 && path === newOrder) seen.orders++
     if (status === 400 && body.includes('acme:error:badNonce')) seen.refusedNonces++
   }
   const server = createServer({ cert, key }, (incoming, answer) => {
     passOn(incoming, new URL(incoming.url!, url), agent).then(
-      (heard) => {
-        count(incoming.url!, heard)
-        answer.writeHead(heard.status, heard.headers).end(heard.body)
+      (response) => {
+        count(incoming.url!, response)
+        answer.writeHead(response.status, response.headers).end(response.body)
       },
       () => answer.destroy(),
     )
@@ -59,13 +59,13 @@ export async function startRecordingProxy(ca: {
   }
 }
 
-interface Heard {
+interface ProxiedResponse {
   status: number
   headers: IncomingMessage['headers']
   body: Buffer
 }
 
-async function passOn(incoming: IncomingMessage, url: URL, agent: Agent): Promise<Heard> {
+async function passOn(incoming: IncomingMessage, url: URL, agent: Agent): Promise<ProxiedResponse> {
   const { method = 'GET', headers } = incoming
   const { connection: _, ...rest } = headers
   return ask(url, agent, { method, headers: rest, body: await buffer(incoming) })
@@ -74,8 +74,12 @@ async function passOn(incoming: IncomingMessage, url: URL, agent: Agent): Promis
 async function ask(
   url: URL,
   agent: Agent,
-  { method = 'GET', headers = {}, body = Buffer.alloc(0) }: Partial<Heard> & { method?: string } = {},
-): Promise<Heard> {
+  {
+    method = 'GET',
+    headers = {},
+    body = Buffer.alloc(0),
+  }: Partial<ProxiedResponse> & { method?: string } = {},
+): Promise<ProxiedResponse> {
   const { hostname, port, pathname, search } = url
   const asked = request({
     agent,
@@ -88,8 +92,8 @@ async function ask(
   })
   asked.end(body)
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  const { connection: _, 'transfer-encoding': __, ...said } = answer.headers
-  return { status: answer.statusCode!, headers: said, body: await buffer(answer) }
+  const { connection: _, 'transfer-encoding': __, ...forwarded } = answer.headers
+  return { status: answer.statusCode!, headers: forwarded, body: await buffer(answer) }
 }
 
 async function identity(started: AsyncDisposableStack, name: string) {

@@ -7,18 +7,18 @@ import { type RunningService, startTestService } from '../service.ts'
 import { startCaddyCa } from '../tools/caddy-ca.ts'
 import { startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
-import { type RecordingProxy, startRecordingProxy } from './witness.ts'
+import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts'
 
 export interface CaFixtureOptions {
   ca: 'pebble' | 'caddy'
-  /** The only way in which the CA can find a proof: where it looks for the others nobody listens. */
+  /** The only challenge type that the CA can validate: the ports of the others have no listener. */
   type: ChallengeType
   names: readonly string[]
-  /** Seconds that Pebble waits at most before it looks at a proof; 0 is none. */
+  /** Maximum delay in seconds before Pebble validates a challenge. */
   delay: number
 }
 
-/** A real service with one site, and a real CA with a witness before it, that knocks on the ports of the service. */
+/** A real service with one site, and a real CA behind a recording proxy, which validates at the ports of the service. */
 export interface CaFixture extends AsyncDisposable {
   service: RunningService
   ca: RecordingProxy
@@ -27,7 +27,7 @@ export interface CaFixture extends AsyncDisposable {
   slug: string
   /** Where HTTPS is spoken. */
   address: { host: string; port: number }
-  /** For SLIPWAY_DNS_HOOK, where the CA looks in DNS. */
+  /** For SLIPWAY_DNS_HOOK, when the CA validates by DNS. */
   hook: string | undefined
 }
 
@@ -46,7 +46,7 @@ interface StartedCa {
   records?: string
 }
 
-/** Of the loopback; nobody listens there. */
+/** A port of the loopback without a listener. */
 const NOWHERE = 1
 
 export async function startCaFixture(options: CaFixtureOptions): Promise<CaFixture> {
@@ -63,7 +63,7 @@ export async function startCaFixture(options: CaFixtureOptions): Promise<CaFixtu
   return { service, ca, root, slug, address, hook, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Caddy knocks on the usual ports alone; at an address that is nobody else's. */
+/** Caddy knocks on the usual ports alone; at an address of its own. */
 async function placeFor({ ca, type }: CaFixtureOptions): Promise<Place> {
   const [http, https] = [await freePort(), await freePort()]
   if (ca === 'pebble') return { host: '127.0.0.1', http, https }
