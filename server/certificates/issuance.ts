@@ -77,8 +77,8 @@ export class Issuance {
   }
 
   /**
-   * Processes a name, unless another node holds its lease. `caIsReachable` tells whether the CA last succeeded
-   * for any name. Throws only on errors of the store.
+   * Processes a name, unless another node holds its lease. `caIsReachable`: the CA last succeeded for any
+   * name. Throws only on errors of the store.
    */
   async process(name: string, { caIsReachable }: { caIsReachable: boolean }): Promise<IssuanceOutcome> {
     const attempt = await this.#acquire(name)

@@ -47,7 +47,7 @@ const cases: Case[] = [
     error: TIMEOUT_MESSAGE,
   },
   {
-    server: 'lies first and then tells the truth',
+    server: 'sends a wrong response first and then the right one',
     answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'truth')],
     values: ['truth'],
   },
@@ -213,7 +213,7 @@ test('the next DNS server is asked when one is silent, fails or is not there', a
   assert.deepEqual(await ask(`127.0.0.1:${await freePort()}`), { values: ['found'] })
 })
 
-test('as many silent names as are ever looked up at once keep nobody from an answer', async () => {
+test('as many silent names as are ever looked up at once delay no other name', async () => {
   await using dns = await startMisbehavingDns()
   dns.answer = (question) => (question.name === 'good.test' ? [texts(question, 'found')] : [])
   const { cname, addresses, txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: 1000 })

@@ -79,7 +79,7 @@ describe('a name that two accounts want', requires('knot', 'unbound'), () => {
     await internet.zone.remove('_slipway.www.sold.test')
     const added = await town.add(other, 'www.sold.test')
     assert.equal(added.status, 'pending')
-    await town.twoLooks()
+    await town.twoChecks()
     assert.equal((await town.record(other, 'www.sold.test')).status, 'pending', 'nothing is proven yet')
     assert.equal(
       (await town.record(owner, 'www.sold.test')).status,
@@ -101,7 +101,7 @@ describe('a name that two accounts want', requires('knot', 'unbound'), () => {
       /^Another account has proven that www\.sold\.test is its own, and your TXT record was no longer there/,
     )
     await town.enter(lost)
-    await town.twoLooks()
+    await town.twoChecks()
     assert.match(
       (await town.record(owner, 'www.sold.test')).reason!,
       /^www\.sold\.test is active for another account/,
@@ -137,7 +137,7 @@ describe('a name that two accounts want', requires('knot', 'unbound'), () => {
       await end(town, owner as never)
       const until = town.clock.now + 7 * DAY_MS
       const added = await town.add(other, 'www.dangling.test')
-      await town.twoLooks()
+      await town.twoChecks()
       const words = `www.dangling.test was removed from another account and is kept for that one: here it can become active from ${formatUtc(until)} on`
       const waiting = await town.record(other, 'www.dangling.test')
       assert.match(

@@ -32,14 +32,14 @@ test('a domain is not blamed when only some of the service’s own addresses cou
   const dns: Dns = {
     cname: async () => ({ values: [] }),
     addresses: async (name) =>
-      name === PROXY ? { values: all.slice(0, 1), error: 'nobody answers' } : { values: all },
+      name === PROXY ? { values: all.slice(0, 1), error: 'no response' } : { values: all },
     txt: async () => ({ values: [] }),
   }
   const { pointing } = await checkRecords(dns, { domain: 'root.test', proof: 'proof' }, PROXY)
   assert.ok(pointing.is === 'unclear' && pointing.isOurFault)
   assert.match(
     pointing.message,
-    /edge\.slipway\.test, where it has to lead, could not be looked up: nobody answers/,
+    /edge\.slipway\.test, where it has to lead, could not be looked up: no response/,
   )
 })
 
@@ -75,10 +75,10 @@ describe('a domain', requires('knot', 'unbound'), () => {
     await using town = await DomainFixture.build(internet)
     const [person, slow] = [await town.person(), await town.person()]
     const time = { now: 0 }
-    const looked: string[] = []
+    const checked: string[] = []
     const nothing = async () => ({ values: [] })
     const cname = async (name: string) => {
-      looked.push(name)
+      checked.push(name)
       if (name.startsWith('slow')) time.now += 9000
       return { values: [] }
     }
@@ -100,12 +100,12 @@ describe('a domain', requires('knot', 'unbound'), () => {
       }
     })
     for (let turn = 0; turn < 2; turn++) await domains.verifyDue()
-    assert.equal(looked.splice(0).length, 400, 'nobody knows yet that they are slow')
+    assert.equal(checked.splice(0).length, 400, 'none is known to be slow yet')
     town.pass(60 * SECOND_MS)
     await town.add(person, 'www.fresh.test')
     await domains.verifyDue()
-    assert.equal(looked.filter((name) => name.startsWith('slow')).length, 10)
-    assert.ok(looked.includes('www.fresh.test'))
+    assert.equal(checked.filter((name) => name.startsWith('slow')).length, 10)
+    assert.ok(checked.includes('www.fresh.test'))
     const rows = await town.store.read.domains.byAccount(account_id)
     assert.ok(rows.every(({ next_check_at, checked_at }) => next_check_at! - checked_at! === 60 * SECOND_MS))
   })

@@ -21,7 +21,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
   })
   after(() => internet[Symbol.asyncDispose]())
 
-  test('is looked up often at first, becomes active by itself, and outlives its removal from DNS by a day', async () => {
+  test('is checked often at first, becomes active by itself, and outlives its removal from DNS by a day', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.story.test')
@@ -72,7 +72,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
       /^www\.story\.test has no record that leads here, expected edge\.slipway\.test; if that is still so at /,
     )
     assert.ok(failing.reason!.includes(end))
-    for (let looks = 0; looks < 23; looks++) {
+    for (let checks = 0; checks < 23; checks++) {
       town.pass(HOUR_MS)
       await town.sweep()
       assert.equal((await town.record(person, 'www.story.test')).status, 'active')
@@ -109,7 +109,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     const person = await town.person()
     await town.activate(person, 'www.untold.test')
     await internet.zone.remove('_slipway.www.untold.test')
-    for (let looks = 0; looks < 4; looks++) {
+    for (let checks = 0; checks < 4; checks++) {
       town.pass(14 * HOUR_MS)
       await town.sweep()
     }
@@ -153,7 +153,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     assert.equal((await town.record(person, 'www.clock.test')).status, 'active')
   })
 
-  test('is not blamed when nobody knows the addresses of the service', async () => {
+  test('is not blamed when the addresses of the service are unknown', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.activate(person, 'blameless.test')
@@ -162,7 +162,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     await internet.zone.set('hop.blameless.test', 'CNAME', `${PROXY}.`)
     await internet.zone.remove(PROXY)
     try {
-      for (let looks = 0; looks < 40; looks++) {
+      for (let checks = 0; checks < 40; checks++) {
         town.pass(HOUR_MS)
         await town.sweep()
       }
@@ -171,7 +171,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
       const { reason: none } = await town.record(person, 'shop.blameless.test')
       assert.equal(none, null, 'an alias leads here whatever the addresses')
       const warnings = town.log.filter(({ level }) => level === 'warn')
-      assert.ok(warnings.length >= 24 && warnings.length <= 41, 'and the operator is told, hourly')
+      assert.ok(warnings.length >= 24 && warnings.length <= 41, 'and the log warns hourly')
       assert.match(
         reason!,
         /edge\.slipway\.test, where it has to lead, has no addresses, which whoever runs this service has to mend/,
@@ -181,11 +181,11 @@ describe('a domain', requires('knot', 'unbound'), () => {
     }
   })
 
-  test('that is never proven is given up after nine days, says so, and is looked up again when asked for', async () => {
+  test('that is never proven is given up after nine days, says so, and is checked again on request', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.patient.test')
-    let looks = 0
+    let checks = 0
     for (
       let at = added.nextCheckAt;
       at !== null;
@@ -193,9 +193,9 @@ describe('a domain', requires('knot', 'unbound'), () => {
     ) {
       town.clock.now = Math.max(town.clock.now, Date.parse(at)) + 5 * HOUR_MS
       await town.sweep()
-      looks++
+      checks++
     }
-    assert.ok(looks > 7)
+    assert.ok(checks > 7)
     const given = await town.record(person, 'www.patient.test')
     assert.equal(given.status, 'pending')
     assert.match(given.reason!, /no longer looked up by itself: check it once more/)
@@ -213,7 +213,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     assert.equal((await town.record(person, 'www.patient.test')).status, 'active')
   })
 
-  test('is checked by asking, at most every three seconds, and proven by that too', async () => {
+  test('is checked on request, at most every three seconds, and proven by that too', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const check = () => town.domains.check(person.account, 'www.asked.test')
@@ -233,7 +233,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     assert.match((await check()).reason!, /no record that leads here.*no longer served/)
   })
 
-  test('is looked up once for many who ask at the same moment', async () => {
+  test('is checked once for many requests at the same moment', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     await town.add(person, 'www.crowd.test')
@@ -243,7 +243,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     assert.equal(new Set(checks.map((check) => JSON.stringify(check))).size, 1)
   })
 
-  test('does not become active by two looks with a failed one between them', async () => {
+  test('does not become active by two checks with a failed one between them', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
     const added = await town.add(person, 'www.flicker.test')
@@ -258,16 +258,16 @@ describe('a domain', requires('knot', 'unbound'), () => {
     assert.equal((await town.record(person, 'www.flicker.test')).status, 'pending')
   })
 
-  test('tells every cache by name and by site when its status changes', async () => {
+  test('invalidates every cache by name and by site when its status changes', async () => {
     await using town = await DomainFixture.build(internet)
     const person = await town.person()
-    await town.enter(await town.add(person, 'told.test'))
-    await town.enter(await town.add(person, 'www.told.test'))
+    await town.enter(await town.add(person, 'changed.test'))
+    await town.enter(await town.add(person, 'www.changed.test'))
     town.forgotten.length = 0
-    await town.twoLooks()
-    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'told.test', 'www.told.test']))
+    await town.twoChecks()
+    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'changed.test', 'www.changed.test']))
     town.forgotten.length = 0
-    await town.remove(person, 'told.test')
-    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'told.test', 'www.told.test']))
+    await town.remove(person, 'changed.test')
+    assert.deepEqual(new Set(town.forgotten), new Set([person.slug, 'changed.test', 'www.changed.test']))
   })
 })

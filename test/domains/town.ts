@@ -52,12 +52,12 @@ export interface TestUser {
   slug: string
 }
 
-/** A service without doors, whose time the test tells, and the people who use it. */
+/** A service without listeners, on a clock that the test moves, and its users. */
 export class DomainFixture implements AsyncDisposable {
   readonly clock = { now: Date.UTC(2026, 5, 1) }
   /** Lines of the log, parsed. */
   readonly log: Record<string, unknown>[] = []
-  /** Names that changed, as caches were told. */
+  /** Names whose caches were invalidated. */
   readonly forgotten: string[] = []
   readonly data: string
   readonly internet: TestDns
@@ -131,7 +131,7 @@ export class DomainFixture implements AsyncDisposable {
     return this.domains.remove(account, domain)
   }
 
-  /** The record as it is, without a look. */
+  /** The record as it is, without a check. */
   async record({ account }: TestUser, domain: string): Promise<DomainRecord> {
     const { domains } = await this.domains.list(account)
     const record = domains.find((one) => one.domain === domain)
@@ -166,14 +166,14 @@ export class DomainFixture implements AsyncDisposable {
   }
 
   async becomesActive(person: TestUser, domain: string): Promise<DomainRecord> {
-    await this.twoLooks()
+    await this.twoChecks()
     const record = await this.record(person, domain)
     assert.equal(record.status, 'active', record.reason ?? '')
     return record
   }
 
-  /** Lets the time pass in which two looks happen. */
-  async twoLooks(): Promise<void> {
+  /** Lets the time of two checks pass. */
+  async twoChecks(): Promise<void> {
     for (const wait of [10 * SECOND_MS, 5 * SECOND_MS]) {
       this.pass(wait)
       await this.sweep()
