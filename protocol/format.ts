@@ -1,3 +1,5 @@
+import { sumSizes } from './manifest/manifest.ts'
+
 /** "1,204". Not by locale: loading one takes longer than some publishes. */
 export function formatNumber(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',')
@@ -8,9 +10,9 @@ export function pluralize(number: number, noun: string): string {
   return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
-/** A size in decimal units: "940 bytes", "3.9 MB", "12 MB". */
+/** A size in decimal SI units, with two significant digits below ten: "940 bytes", "3.9 kB", "12 MB". */
 export function formatBytes(bytes: number): string {
   let unit = 0
   let value = bytes
@@ -26,6 +28,11 @@ export function formatBytes(bytes: number): string {
 export function formatLimit(bytes: number): string {
   if (bytes % 2 ** 30 === 0) return `${formatNumber(bytes / 2 ** 30)} GiB`
   return bytes % 2 ** 20 === 0 ? `${formatNumber(bytes / 2 ** 20)} MiB` : formatBytes(bytes)
+}
+
+/** "12 files (340 kB)" */
+export function formatFileCount(files: readonly { size: number }[]): string {
+  return `${pluralize(files.length, 'file')} (${formatBytes(sumSizes(files))})`
 }
 
 /** A duration: "3 s", "2 min", "5 hours", "3 days". */
@@ -44,29 +51,4 @@ export function formatUtc(iso: string): string {
 /** External text without control characters. */
 export function stripControlChars(text: string): string {
   return text.replace(/\p{Cc}/gu, '\uFFFD')
-}
-
-/** A short list of names with counts: ".DS_Store (2), .env"; and how many more there are. */
-export function summarizeNames(paths: string[], most = 8): { shown: string; more: number } {
-  const counts = new Map<string, number>()
-  for (const path of paths) {
-    const name = stripControlChars(path.replace(/^.*\/(?=[^/])/, ''))
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
-  return { shown: all.slice(0, most).join(', '), more: Math.max(0, all.length - most) }
-}
-
-/** Rows in columns as wide as their widest cell. */
-export function formatTable(rows: string[][]): string[] {
-  const widths: number[] = []
-  for (const row of rows) {
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length)
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at]!))
-      .join('  ')
-      .trimEnd(),
-  )
 }

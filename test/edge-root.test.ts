@@ -3,7 +3,6 @@ import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { previewPolicy, publicPolicy, toLastModified } from '../server/edge/resolve/policy.ts'
 import type { SiteInput } from '../server/edge/resolve/route-table.ts'
-import { formatSize } from '../server/edge/respond/pages/generated-page.ts'
 import type { EdgeResponse } from '../server/edge/response.ts'
 import { ask, buildTable, describeResponse, header, LIVE, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
@@ -257,23 +256,6 @@ describe('a page that is made for a site', () => {
     assert.equal(header(answer, 'cache-control'), 'private, no-store')
     assert.equal(header(answer, 'x-robots-tag'), 'noindex')
   })
-})
-
-describe('sizes for people', () => {
-  const rows: [number, string][] = [
-    [1, '1 byte'],
-    [999, '999 bytes'],
-    [1000, '1.0 kB'],
-    [1234, '1.2 kB'],
-    [9999, '10 kB'],
-    [123_456, '123 kB'],
-    [999_999, '1.0 MB'],
-    [1_000_000, '1.0 MB'],
-    [5_000_000_000, '5.0 GB'],
-    [123_000_000_000_000, '123 TB'],
-  ]
-  for (const [bytes, text] of rows)
-    test(`${bytes} bytes: ${text}`, () => assert.equal(formatSize(bytes), text))
 })
 
 describe('pages over the wire', () => {

@@ -1,5 +1,5 @@
-import { formatTable as columns } from '../../protocol/format.ts'
 import type { Command, CommandOption } from './command.ts'
+import { formatTable } from './terminal/table.ts'
 
 interface CommandTable {
   commands: Record<string, () => Promise<Command>>
@@ -59,5 +59,5 @@ function row([name, option]: [string, CommandOption]): string[] {
 }
 
 function indented(rows: string[][]): string[] {
-  return columns(rows).map((line) => `  ${line}`)
+  return formatTable(rows).map((line) => `  ${line}`)
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { parse, resolve } from 'node:path'
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
-import { stripControlChars } from '../../protocol/format.ts'
+import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from './command.ts'
 import { type PublishOutcome, type PublishPlan, publishToSite } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
-import { formatFileCount, notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
+import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
 import { progressObserver, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'

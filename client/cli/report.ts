@@ -2,15 +2,16 @@ import type { FinalizeResponse, PublishWarning } from '../../protocol/api/publis
 import {
   formatBytes,
   formatDuration,
+  formatFileCount,
   formatNumber,
   formatUtc,
   pluralize,
   stripControlChars,
 } from '../../protocol/format.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import type { CommandContext, OptionValues } from './command.ts'
 import type { PublishObserver, PublishOutcome, PublishPlan } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
-import { formatFileCount, sumSizes } from './folder/read-site.ts'
 import { ProgressView } from './terminal/progress.ts'
 import type { Terminal } from './terminal/terminal.ts'
 

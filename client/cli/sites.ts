@@ -1,7 +1,8 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
-import { formatBytes, formatNumber, formatTable, formatUtc } from '../../protocol/format.ts'
+import { formatBytes, formatNumber, formatUtc } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION } from './command.ts'
+import { formatTable } from './terminal/table.ts'
 
 /** `slipway sites` */
 export const sites: Command = {

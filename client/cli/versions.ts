@@ -1,7 +1,8 @@
 import type { VersionSummary } from '../../protocol/api/sites.ts'
-import { formatBytes, formatNumber, formatTable, formatUtc } from '../../protocol/format.ts'
+import { formatBytes, formatNumber, formatUtc } from '../../protocol/format.ts'
 import { chooseSite, ownerClient } from './account.ts'
 import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { formatTable } from './terminal/table.ts'
 
 /** `slipway versions` */
 export const versions: Command = {

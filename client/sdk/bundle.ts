@@ -1,4 +1,5 @@
 import type { BatchReceipt, BatchTarget } from '../../protocol/api/publish.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { concat, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
 import type { Bytes } from './transport.ts'
 import {
@@ -53,7 +54,7 @@ export async function uploadBatch(
   const contents = await Promise.all(files.map(readContent))
   const body = packTar(files, contents)
   const size = body instanceof Blob ? body.size : body.byteLength
-  const bytes = files.reduce((sum, file) => sum + file.size, 0)
+  const bytes = sumSizes(files)
   const tally = new ProgressCounter(bytes, onBytes)
   try {
     await put(target, body, { size, onSent: (sent) => tally.advanceTo(Math.floor((sent / size) * bytes)) })

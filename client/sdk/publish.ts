@@ -10,6 +10,7 @@ import type {
   UpdateResponse,
   UploadPlan,
 } from '../../protocol/api/publish.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { groupIntoBatches, type PutBatch, uploadBatch } from './bundle.ts'
 import { type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
@@ -290,10 +291,6 @@ class PublishRun {
     const { onRetry } = this.#options
     return withRetry(work, { policy: this.#patience, maxAttempts, signal: this.#stop.signal, onRetry })
   }
-}
-
-function sumSizes(files: readonly PublishFile[]): number {
-  return files.reduce((sum, { size }) => sum + size, 0)
 }
 
 function toFileEntry({ path, size, contentType, hash }: PublishFile): FileEntry {

@@ -1,4 +1,4 @@
-import type { PublishLimits } from '../../protocol/api/page-settings.ts'
+import type { FileLimits } from '../../protocol/api/publish.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
@@ -10,7 +10,7 @@ export type Destination =
   | { kind: 'anonymous'; site: AnonymousSite }
 
 /** Limits of the target. */
-export function getLimits({ kind }: Destination): PublishLimits {
+export function getLimits({ kind }: Destination): FileLimits {
   const isOwned = kind === 'own' || (kind === 'new' && signedInAs.value !== null)
   return isOwned ? settings.owned : settings.anonymous
 }

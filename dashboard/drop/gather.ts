@@ -1,6 +1,7 @@
 import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
 import type { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
-import type { NamedFile } from '../../protocol/manifest/folder-errors.ts'
+import type { NamedFile } from '../../protocol/manifest/folder.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import type { Selection } from './picked.ts'
 import type { Source } from './reader/messages.ts'
 import { type Reader, ReadingFault } from './reader/reader.ts'
@@ -175,7 +176,7 @@ function applyIgnoreRules(files: readonly Candidate[], rules: IgnoreRules): Coll
     const left = isTooDeep(local) ? undefined : findIgnored(local, rules, verdicts)
     if (left !== undefined) leftOut.add(left)
     else if (file.size === 0) found.empty.push(local)
-    else found.files.push({ path: local.normalize('NFC'), local, ...file })
+    else found.files.push({ path: normalizeNfc(local), local, ...file })
   }
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return { ...found, ignored: [...leftOut].sort(), empty: found.empty.sort() }

@@ -1,6 +1,6 @@
-import type { PublishLimits } from '../../protocol/api/page-settings.ts'
+import type { FileLimits } from '../../protocol/api/publish.ts'
 import { formatBytes } from '../../protocol/format.ts'
-import { caseCollisions, fileError, manifestErrors } from '../../protocol/manifest/folder-errors.ts'
+import { caseCollisions, truncateList, validateFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../protocol/manifest/root-document.ts'
 import type { CollectedFile, CollectedFiles } from './gather.ts'
 
@@ -19,22 +19,22 @@ export interface Preflight extends CollectedFiles {
 /** Maximum size of a file in a zip that this page unpacks: it takes as much memory. */
 export const MAX_UNPACKED_BYTES = 2 ** 28
 
-/** Maximum number of listed names. */
-const MAX_LISTED_NAMES = 10
-
 /** Whether the user must decide first. */
 export function hasQuestion({ errors, warnings, files }: Preflight): boolean {
   return errors.length > 0 || warnings.length > 0 || files.length === 0
 }
 
-export function runPreflight(gathered: CollectedFiles, limits: PublishLimits): Preflight {
+export function runPreflight(gathered: CollectedFiles, limits: FileLimits): Preflight {
   const { files } = gathered
   const fine = files.filter((file) => !isUnpublishable(file, limits))
-  const helps = fine.length > 0 && fine.length < files.length && manifestErrors(fine, limits).length === 0
+  const helps = fine.length > 0 && fine.length < files.length && validateFolder(fine, limits).length === 0
   const suggestedFolder = suggestFolder(files)
   return {
     ...gathered,
-    errors: [...unpackErrors(files), ...manifestErrors(files, limits)],
+    errors: [
+      ...truncateList(files.flatMap((file) => unpackError(file) ?? [])),
+      ...validateFolder(files, limits),
+    ],
     warnings: [...caseCollisions(files), missingIndexWarning(files.map(({ path }) => path)) ?? []].flat(),
     ...(helps && { publishable: fine }),
     ...(suggestedFolder !== undefined && { suggestedFolder }),
@@ -42,7 +42,7 @@ export function runPreflight(gathered: CollectedFiles, limits: PublishLimits): P
 }
 
 /** The findings for one folder, as if it had been dropped. */
-export function preflightFolder(found: Preflight, folder: string, limits: PublishLimits): Preflight {
+export function preflightFolder(found: Preflight, folder: string, limits: FileLimits): Preflight {
   const within = (path: string) => path.startsWith(folder)
   const cut = (path: string) => path.slice(folder.length)
   const { ignored, empty, zip } = found
@@ -58,14 +58,8 @@ export function preflightFolder(found: Preflight, folder: string, limits: Publis
   )
 }
 
-function isUnpublishable(file: CollectedFile, limits: PublishLimits): boolean {
-  return unpackError(file) !== undefined || fileError(file, limits) !== undefined
-}
-
-function unpackErrors(files: readonly CollectedFile[]): string[] {
-  const sentences = files.flatMap((file) => unpackError(file) ?? [])
-  const rest = sentences.length - MAX_LISTED_NAMES
-  return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more like these`] : sentences
+function isUnpublishable(file: CollectedFile, limits: FileLimits): boolean {
+  return unpackError(file) !== undefined || validateFile(file, limits) !== undefined
 }
 
 /** Why a file cannot be extracted from its zip. */

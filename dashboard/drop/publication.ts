@@ -1,6 +1,7 @@
 import type { Progress, PublishFile } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { type DisplayError, toDisplayError } from '../api/failing.ts'
 import type { Signal } from '../api/kept.ts'
@@ -155,7 +156,7 @@ export class Publication {
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {
     const pace = new EtaEstimator()
-    const bytes = files.reduce((sum, file) => sum + file.size, 0)
+    const bytes = sumSizes(files)
     const draw = (done: { files: number; bytes: number }) =>
       this.#draw(
         'reading',

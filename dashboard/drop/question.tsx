@@ -1,4 +1,4 @@
-import { formatBytes, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { FocusedHeading } from './heading.tsx'
@@ -75,8 +75,4 @@ function MessageList({ sign, sentences }: { sign: 'wrong' | 'warning'; sentences
       ))}
     </ul>
   )
-}
-
-function formatFileCount(files: readonly { size: number }[]): string {
-  return `${pluralize(files.length, 'file')} (${formatBytes(files.reduce((sum, file) => sum + file.size, 0))})`
 }

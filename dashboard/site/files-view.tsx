@@ -2,10 +2,11 @@ import { useMemo, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
+import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
-import { fileUrl, isServed } from '../sites/address.ts'
+import { fileUrl } from '../sites/address.ts'
 import { buildTree, type Folder, type NamedFile } from './files-tree.ts'
 
 /** Number of files up to which every folder is open. */
@@ -104,7 +105,7 @@ function FileRow({ file, addressOf }: { file: NamedFile; addressOf: ToUrl }) {
   return (
     <li class="file-row">
       <Icon name={fileIcon(file)} />
-      {addressOf && isServed(file.path) ? (
+      {addressOf && !isRuleFile(file.path) ? (
         <a href={addressOf(file.path)} target="_blank" rel="noreferrer">
           <bdi>{file.name}</bdi>
         </a>
@@ -112,7 +113,7 @@ function FileRow({ file, addressOf }: { file: NamedFile; addressOf: ToUrl }) {
         <bdi>{file.name}</bdi>
       )}
       <span class="file-type quiet small">
-        {isServed(file.path) ? file.contentType.split(';', 1)[0]!.trim() : 'read, not shown'}
+        {isRuleFile(file.path) ? 'read, not shown' : file.contentType.split(';', 1)[0]!.trim()}
       </span>
       <span class="file-size quiet small">{formatBytes(file.size)}</span>
     </li>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { versionAddress } from '../app/version-address.ts'
@@ -87,7 +88,7 @@ function Preview({ site }: { site: SiteDetails }) {
 }
 
 function SiteFacts({ site }: { site: SiteDetails }) {
-  const bytes = site.files.reduce((sum, file) => sum + file.size, 0)
+  const bytes = sumSizes(site.files)
   return (
     <Facts>
       <Fact name="Files">{formatNumber(site.files.length)}</Fact>

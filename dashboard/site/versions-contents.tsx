@@ -2,13 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { formatNumber } from '../../protocol/format.ts'
+import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
-import { fileUrl, isServed } from '../sites/address.ts'
+import { fileUrl } from '../sites/address.ts'
 
 /** Paths of a kind shown at first. */
 const INITIAL_PATHS = 50
@@ -82,7 +83,7 @@ function Paths({ title, paths, at }: PathsProps) {
       <ul class="plain-list paths small">
         {shown.map((path) => (
           <li key={path}>
-            {at && isServed(path) ? (
+            {at && !isRuleFile(path) ? (
               <a href={fileUrl(at, path)} target="_blank" rel="noreferrer">
                 <bdi>{path}</bdi>
               </a>

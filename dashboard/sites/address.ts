@@ -3,11 +3,6 @@ export function toHost(siteUrl: string): string {
   return new URL(siteUrl).host
 }
 
-/** Rule files are parsed when a version goes live, and never served. */
-export function isServed(path: string): boolean {
-  return path !== '_headers' && path !== '_redirects'
-}
-
 /** The URL of a file of a site, or of a version. */
 export function fileUrl(siteUrl: string, path: string): string {
   return siteUrl + path.split('/').map(encodeURIComponent).join('/')

@@ -10,6 +10,13 @@ export interface FileEntry {
   hash?: string
 }
 
+/** Limits of a plan on a manifest; sizes in bytes. */
+export interface FileLimits {
+  files: number
+  fileBytes: number
+  siteBytes: number
+}
+
 /** Site metadata of a publish. On update absent fields stay, `null` clears. */
 export interface SiteMetadata {
   title?: string | null

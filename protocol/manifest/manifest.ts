@@ -1,19 +1,11 @@
 import type { FieldError } from '../api/errors.ts'
-import type { FileEntry } from '../api/publish.ts'
-import { normalizeNfc } from './unicode.ts'
-
-/** A plan's limits of a manifest; sizes in bytes. */
-export interface FileLimits {
-  files: number
-  fileBytes: number
-  siteBytes: number
-}
+import type { FileEntry, FileLimits } from '../api/publish.ts'
+import { findFilesAsFolders, findRepeatedPaths, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
 export type StoredFile = FileEntry
 
 export const MAX_FILES = 1000
-export const MAX_PATH_LENGTH = 500
 export const MAX_TYPE_LENGTH = 255
 
 /** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters whose values are tokens or quoted. */
@@ -31,28 +23,11 @@ export function validateManifest(files: unknown, limits: FileLimits): FieldError
   if (files.length === 0) return [{ field: 'files', message: 'must name at least 1 file' }]
   if (files.length > limits.files) return [tooManyFiles(files.length, limits.files)]
   const entries = files.flatMap((file: unknown, index) => validateEntry(file, `files[${index}]`, limits))
-  return [...entries, ...findCollisions(files), ...validateTotal(files, limits)]
+  return [...entries, ...validateCollisions(files), ...validateTotal(files, limits)]
 }
 
 export function tooManyFiles(count: number, most: number): FieldError {
   return { field: 'files', message: `must name at most ${most} files, not ${count}` }
-}
-
-/** Why a path is invalid, or undefined (spec 4.3, rules 4 to 6, and the contract's). */
-function validatePath(path: string): string | undefined {
-  if (path === '') return 'must not be empty'
-  if (path.includes('\0')) return 'must not contain a null byte'
-  if (isTooLong(path)) return `must have at most ${MAX_PATH_LENGTH} characters, not ${[...path].length}`
-  if (path.startsWith('/')) return "must be relative: it must not start with '/'"
-  if (path.includes('\\')) return "must not contain a backslash; folders are parted by '/'"
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'must not contain control characters'
-  if (!path.isWellFormed()) return 'must be well-formed Unicode'
-  for (const segment of path.split('/')) {
-    if (segment === '') return "must not contain an empty segment, as in 'a//b' or 'a/'"
-    if (segment === '.' || segment === '..') return `must not contain a '${segment}' segment`
-  }
-  return undefined
 }
 
 /** The sum of the sizes in bytes. */
@@ -79,12 +54,6 @@ function validateEntry(file: unknown, field: string, limits: FileLimits): FieldE
   return problems
 }
 
-/** A character takes one or two places of a string: most paths need not be counted. */
-function isTooLong(path: string): boolean {
-  if (path.length <= MAX_PATH_LENGTH) return false
-  return path.length > 2 * MAX_PATH_LENGTH || [...path].length > MAX_PATH_LENGTH
-}
-
 function validateSize(size: unknown, limits: FileLimits): string | undefined {
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
     return 'must be a positive whole number of bytes; empty files cannot be published'
@@ -99,47 +68,16 @@ function validateType(type: unknown): string | undefined {
   return MIME_TYPE.test(type) ? undefined : "must be a MIME type such as 'text/html; charset=utf-8'"
 }
 
-/**
- * Paths that are equal after Unicode NFC, and paths that are both a file and a folder. Paths that are too
- * long are skipped: they are rejected anyway, and splitting them could exhaust memory.
- */
-function findCollisions(files: readonly unknown[]): FieldError[] {
-  const problems: FieldError[] = []
-  const first = new Map<string, number>()
-  const paths = files.map((file) => {
-    const path = (file as { path?: unknown } | null)?.path
-    return typeof path === 'string' && !isTooLong(path) ? normalizeNfc(path) : undefined
-  })
-  paths.forEach((path, index) => {
-    if (path === undefined) return
-    const other = first.get(path)
-    if (other !== undefined) {
-      problems.push({
-        field: `files[${index}].path`,
-        message: `repeats files[${other}].path ('${sanitizePath(path)}')`,
-      })
-    } else first.set(path, index)
-  })
-  const folders = folderPaths([...first.keys()])
-  for (const [path, index] of first) {
-    const inside = folders.get(path)
-    if (inside === undefined) continue
-    const message = `'${sanitizePath(path)}' is a file here and a folder of '${sanitizePath(inside)}'`
-    problems.push({ field: `files[${index}].path`, message })
-  }
-  return problems
-}
-
-/** Those of the paths that are folders of others, each with one of these. */
-function folderPaths(paths: readonly string[]): Map<string, string> {
-  // With the least character in place of the slash, what is in a folder comes right behind its name.
-  const sorted = paths.map((path) => path.replaceAll('/', '\0')).sort()
-  const folders = new Map<string, string>()
-  for (const [index, path] of sorted.entries()) {
-    const next = sorted[index + 1]
-    if (next?.startsWith(`${path}\0`)) folders.set(path.replaceAll('\0', '/'), next.replaceAll('\0', '/'))
-  }
-  return folders
+function validateCollisions(files: readonly unknown[]): FieldError[] {
+  const paths = files.map((file) => (file as { path?: unknown } | null)?.path)
+  const repeated = [...findRepeatedPaths(paths)].flatMap(([path, [first, ...others]]) =>
+    others.map((index) => ({ index, message: `repeats files[${first}].path ('${sanitizePath(path)}')` })),
+  )
+  repeated.sort((a, b) => a.index - b.index)
+  return [...repeated, ...findFilesAsFolders(paths)].map(({ index, message }) => ({
+    field: `files[${index}].path`,
+    message,
+  }))
 }
 
 function validateTotal(files: readonly unknown[], limits: FileLimits): FieldError[] {
@@ -147,10 +85,4 @@ function validateTotal(files: readonly unknown[], limits: FileLimits): FieldErro
   const total = sizes.reduce((sum, size) => sum + (Number.isFinite(size) ? Math.max(size, 0) : 0), 0)
   if (total <= limits.siteBytes) return []
   return [{ field: 'files', message: `must have at most ${limits.siteBytes} bytes together, not ${total}` }]
-}
-
-/** Formats a path for a message: short and without control characters. */
-export function sanitizePath(path: string): string {
-  const visible = path.replace(/[^\P{C}]/gu, '?')
-  return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
 }

@@ -1,12 +1,11 @@
-/** Read by the service and never served. */
-const RULE_FILES = ['_headers', '_redirects']
+import { isRuleFile } from './rule-files.ts'
 
 /**
  * A sentence about what visitors see at a site's address without a top-level `index.html`; undefined when
  * there is one.
  */
 export function missingIndexWarning(paths: readonly string[]): string | undefined {
-  const served = paths.filter((path) => !RULE_FILES.includes(path))
+  const served = paths.filter((path) => !isRuleFile(path))
   if (served.length < 2 || served.includes('index.html')) return undefined
   const isBelow = served.some((path) => path.endsWith('/index.html'))
   const instead = isBelow ? 'visitors are led to the first one below' : 'visitors get a list of the files'

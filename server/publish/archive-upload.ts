@@ -1,18 +1,14 @@
 import type { Readable } from 'node:stream'
 import type {
   ArchiveResponse,
+  FileLimits,
   FinalizeResponse,
   PublishRequest,
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
-import {
-  type FileLimits,
-  MAX_PATH_LENGTH,
-  type StoredFile,
-  sumSizes,
-  validateManifest,
-} from '../../protocol/manifest/manifest.ts'
+import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
+import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { validationError } from '../lib/errors.ts'

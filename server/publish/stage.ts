@@ -1,11 +1,12 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
-import type { AnonymousExtras, FileEntry, PublishRequest, SiteMetadata } from '../../protocol/api/publish.ts'
-import {
-  type FileLimits,
-  type StoredFile,
-  sumSizes,
-  validateManifest,
-} from '../../protocol/manifest/manifest.ts'
+import type {
+  AnonymousExtras,
+  FileEntry,
+  FileLimits,
+  PublishRequest,
+  SiteMetadata,
+} from '../../protocol/api/publish.ts'
+import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import {
   assertNotBeingDeleted,
   type Caller,

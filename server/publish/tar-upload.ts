@@ -1,11 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { BatchReceipt, UploadReceipt } from '../../protocol/api/publish.ts'
-import {
-  MAX_FILES,
-  MAX_PATH_LENGTH,
-  type StoredFile,
-  sanitizePath,
-} from '../../protocol/manifest/manifest.ts'
+import { MAX_FILES, type StoredFile } from '../../protocol/manifest/manifest.ts'
+import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { requireNotExpired } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'

@@ -5,8 +5,6 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
 import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
-import { caseCollisions, manifestErrors } from '../../protocol/manifest/folder-errors.ts'
-import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { CliHarness } from './desk.ts'
 
 const paths = (files: FoundFile[]) => files.map(({ path }) => path)
@@ -107,71 +105,6 @@ describe('reading files', () => {
     desk[Symbol.dispose]()
     assert.throws(() => file!.open(), { code: 'FILE_CHANGED', details: { path: 'index.html' } })
   })
-})
-
-describe('what the service would refuse', () => {
-  const found = (...names: string[]) =>
-    names.map((local) => ({ path: local.normalize('NFC'), local, source: local, size: 1 }))
-
-  it('1,000 files are fine and 1,001 are not; the fullest folders are named', () => {
-    const many = (count: number) => found(...Array.from({ length: count }, (_, at) => `img/${at}.png`))
-    assert.deepEqual(manifestErrors(many(1000)), [])
-    assert.deepEqual(manifestErrors(many(1001)), [
-      '1,001 files; a site can have at most 1,000 (img/ has 1,001)',
-    ])
-  })
-
-  it('a path of 500 characters is fine and one of 501 is not', () => {
-    assert.deepEqual(manifestErrors(found('é'.repeat(500))), [])
-    assert.match(manifestErrors(found('é'.repeat(501)))[0]!, /501 characters; a path can have at most 500/)
-  })
-
-  it('backslashes and control characters are named', () => {
-    assert.equal(manifestErrors(found('a\\b.txt', 'a\nb.txt', 'fine.txt')).length, 2)
-  })
-
-  it('paths that Unicode takes for one are told apart by their code points', () => {
-    const [sentence] = manifestErrors(found('caf\u00e9', 'cafe\u0301'))
-    assert.equal(
-      sentence,
-      'café is there 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
-    )
-  })
-
-  it('names that differ only in case are worth a word but no refusal', () => {
-    assert.deepEqual(manifestErrors(found('A.txt', 'a.txt')), [])
-    assert.deepEqual(caseCollisions(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
-  })
-
-  it('names at most ten of a kind', () => {
-    const lines = manifestErrors(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
-    assert.equal(lines.length, 11)
-    assert.equal(lines.at(-1), 'and 5 more like these')
-  })
-})
-
-describe('content types', () => {
-  const expected = {
-    'index.html': 'text/html; charset=utf-8',
-    'INDEX.HTM': 'text/html; charset=utf-8',
-    'a/app.mjs': 'text/javascript; charset=utf-8',
-    'style.css': 'text/css; charset=utf-8',
-    'logo.svg': 'image/svg+xml; charset=utf-8',
-    'app.js.map': 'application/json; charset=utf-8',
-    'site.webmanifest': 'application/manifest+json; charset=utf-8',
-    'photo.JPG': 'image/jpeg',
-    'font.woff2': 'font/woff2',
-    'program.wasm': 'application/wasm',
-    'film.mp4': 'video/mp4',
-    _redirects: 'text/plain; charset=utf-8',
-    '.well-known/apple-app-site-association': 'application/json',
-    'no-extension': 'application/octet-stream',
-    'strange.constructor': 'application/octet-stream',
-    'v1.2/data': 'application/octet-stream',
-  }
-  for (const [path, type] of Object.entries(expected)) {
-    it(`${path} is ${type}`, () => assert.equal(mediaType(path), type))
-  }
 })
 
 function sha256(bytes: Uint8Array): string {

@@ -78,16 +78,16 @@ const REFUSED: [what: string, drop: () => string, says: string[]][] = [
       ),
     [
       'Left out, as junk or secret: ../',
-      'a\\b: a backslash cannot be part of a path',
-      '/root: leads out of the folder',
-      '"tab\\t": has a control character',
-      '501 characters; a path can have at most 500',
+      "a\\b: must not contain a backslash; folders are parted by '/'",
+      "/root: must be relative: it must not start with '/'",
+      'tab?: must not contain control characters',
+      'must have at most 500 characters, not 501',
     ],
   ],
   [
     'a zip with a file that is a folder as well',
     () => disk.file('both.zip', buildZip(['a', 'a/b'].map((name) => ({ name, data: data('x') })))),
-    ['a is a file here and a folder of others'],
+    ["'a' is a file here and a folder of 'a/b'"],
   ],
   [
     'a broken zip',

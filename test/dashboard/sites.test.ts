@@ -74,7 +74,7 @@ describe('the list of sites', inBrowser, () => {
     await go(ada, '/sites')
     const rows = page.getByRole('main').getByRole('listitem')
     for (const [title, said] of [
-      [slugs.pending, /2 files, 3\.1 KB, changed .*Not live yet$/],
+      [slugs.pending, /2 files, 3\.1 kB, changed .*Not live yet$/],
       ['Locked away', /Password$/],
       ['Short-lived', /Expires in 59 min \d+ s$/],
       ['Songs', /changed 3 hours ago\s*Expires \d+ \w+ \d{4}$/],
@@ -305,7 +305,7 @@ describe('a site’s files', inBrowser, () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slug}/files`)
     const files = page.getByRole('region', { name: 'Files' })
-    await files.getByText('1,000 files, 20 KB').waitFor()
+    await files.getByText('1,000 files, 20 kB').waitFor()
     assert.equal(await files.getByRole('link').count(), 0)
     const search = page.getByRole('searchbox', { name: 'Search' })
     await search.fill('page')

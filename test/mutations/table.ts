@@ -57,8 +57,8 @@ const ROWS: readonly Row[] = [
   ['deletes the live version', 'server/sites/version.ts', 'if (site.live_version_id === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
   // Manifests (spec 4.3)
-  ["accepts a '..' segment", 'protocol/manifest/manifest.ts', "if (segment === '.' || segment === '..')", "if (segment === '.')", MANIFEST],
-  ['accepts two paths that are equal after NFC', 'protocol/manifest/manifest.ts', '? normalizeNfc(path) : undefined', '? path : undefined', MANIFEST],
+  ["accepts a '..' segment", 'protocol/manifest/paths.ts', "if (segment === '.' || segment === '..')", "if (segment === '.')", MANIFEST],
+  ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'const path = normalizeNfc(given)', 'const path = given', MANIFEST],
   ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (Number(size) > limits.fileBytes)', 'if (false)', MANIFEST],
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (total <= limits.siteBytes) return []', 'return []', 'test/api/publish.test.ts'],
 
@@ -77,7 +77,7 @@ const ROWS: readonly Row[] = [
   ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, origin)', 'return value', 'test/api/session.test.ts'],
 
   // Serving (contract, "Serving")
-  ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !RULE_FILES.has(file.path))', '', 'test/edge-resolve.test.ts'],
+  ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !isRuleFile(file.path))', '', 'test/edge-resolve.test.ts'],
   ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'if (!fallback || hasExtension(spelling)) return', 'if (!fallback) return', 'test/edge-spa.test.ts'],
   ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge-before.test.ts'],
   ['applies rules before files', 'server/edge/resolve/route.ts', 'return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, asked, { spelling, now })', 'return resolveMiss(table, asked, { spelling, now })', 'test/edge-redirects.test.ts', EDGE],

@@ -1,5 +1,6 @@
 import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../../protocol/api/domains.ts'
-import { formatTable, formatUtc } from '../../../protocol/format.ts'
+import { formatUtc } from '../../../protocol/format.ts'
+import { formatTable } from '../terminal/table.ts'
 
 /** One line per domain, for a list. */
 export function formatDomainList(found: readonly DomainRecord[]): string[] {

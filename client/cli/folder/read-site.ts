@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatBytes, pluralize, stripControlChars, summarizeNames } from '../../../protocol/format.ts'
-import { caseCollisions, manifestErrors } from '../../../protocol/manifest/folder-errors.ts'
+import { stripControlChars } from '../../../protocol/format.ts'
+import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
+import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
@@ -14,7 +15,7 @@ type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 /** Scans the files to publish. Throws Trouble when the service would reject them. */
 export function scanOrThrow(folder: string): FolderScan {
   const found = scan(folder)
-  const refused = manifestErrors(found.files)
+  const refused = validateFolder(found.files)
   if (refused.length > 0)
     throw new CliError('This cannot be published as it is', ...refused.map(stripControlChars))
   if (found.files.length === 0) {
@@ -43,20 +44,10 @@ export async function readFiles(
   return hashed.filter((file) => file.size > 0)
 }
 
-/** The size of all files in bytes. */
-export function sumSizes(files: { size: number }[]): number {
-  return files.reduce((sum, file) => sum + file.size, 0)
-}
-
 /** Notices before publishing: excluded files, and likely mistakes. */
 export function notices(found: FolderScan, folder: string): string[] {
   const twins = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
   return [...skippedFiles(found), ...twins, ...missingIndexNotice(found.files, folder)]
-}
-
-/** "12 files (340 KB)" */
-export function formatFileCount(files: { size: number }[]): string {
-  return `${pluralize(files.length, 'file')} (${formatBytes(sumSizes(files))})`
 }
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
@@ -77,6 +68,17 @@ export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan,
 function formatFewPaths(paths: string[]): string {
   const { shown, more } = summarizeNames(paths)
   return more === 0 ? shown : `${shown} and ${more} more (--dry-run names them all)`
+}
+
+/** A short list of names with counts: ".DS_Store (2), .env"; and how many more there are. */
+export function summarizeNames(paths: string[], most = 8): { shown: string; more: number } {
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    const name = stripControlChars(path.replace(/^.*\/(?=[^/])/, ''))
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
+  return { shown: all.slice(0, most).join(', '), more: Math.max(0, all.length - most) }
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {

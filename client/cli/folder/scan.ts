@@ -2,7 +2,8 @@ import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from '
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
-import type { NamedFile } from '../../../protocol/manifest/folder-errors.ts'
+import type { NamedFile } from '../../../protocol/manifest/folder.ts'
+import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
 export interface FoundFile extends NamedFile {
   /** Path on this machine. */
@@ -50,7 +51,7 @@ function readIgnoreFile(folder: string): string {
 function addFile(found: FolderScan, source: string, local: string): void {
   const { size } = statSync(source)
   if (size === 0) found.empty.push(local)
-  else found.files.push({ path: local.normalize('NFC'), local, source, size })
+  else found.files.push({ path: normalizeNfc(local), local, source, size })
 }
 
 class FolderWalker {

@@ -1,4 +1,5 @@
-import { MAX_PATH_LENGTH, MAX_TYPE_LENGTH } from '../../../protocol/manifest/manifest.ts'
+import { MAX_TYPE_LENGTH } from '../../../protocol/manifest/manifest.ts'
+import { MAX_PATH_LENGTH } from '../../../protocol/manifest/paths.ts'
 import { integer, object, text } from './schema.ts'
 
 // Fields of a site that several responses share.

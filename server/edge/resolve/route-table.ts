@@ -1,4 +1,5 @@
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata, RenderedIndex } from '../../sites/page-metadata/rendered-document.ts'
@@ -54,9 +55,6 @@ export interface SiteInput {
   spaMode?: boolean
 }
 
-/** Parsed as rules, never served (contract, "Serving", 1). */
-const RULE_FILES = new Set(['_headers', '_redirects'])
-
 /** `/page.html` is also `/page`; `.html` and `..html` have no such name. */
 const HTML_EXTENSION = /(?<!\/\.{0,2})\.html$/
 
@@ -101,7 +99,7 @@ export function findFile(entries: RouteTable['entries'], path: string): ServedFi
 function buildServedFiles({ files, renderedIndex, ...published }: SiteInput): ServedFile[] {
   const make = createFileFactory(published)
   return files
-    .filter((file) => !RULE_FILES.has(file.path))
+    .filter((file) => !isRuleFile(file.path))
     .map((file) => {
       if (file.path !== INDEX) return make(file)
       return make(renderedIndex ? { ...file, hash: renderedIndex.hash, size: renderedIndex.size } : file)

@@ -1,4 +1,4 @@
-import { sanitizePath } from '../../../protocol/manifest/manifest.ts'
+import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { PASSWORD_COOKIE } from '../../sites/password.ts'
 import { findHeaderProblem, findNameProblem } from './header-policy.ts'
 

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { sanitizePath } from '../../../protocol/manifest/manifest.ts'
+import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { encodePath, mayOverlap, PathPattern } from '../path-pattern.ts'
 
 /** A line of `_headers` with a path or URL. */

@@ -1,5 +1,5 @@
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
-import { sanitizePath } from '../../../protocol/manifest/manifest.ts'
+import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { readTemplate } from '../path-pattern.ts'
 import { isSetCookie, readHeaderLine } from './header-line.ts'
 import { type HeaderPatterns, overlap, parseHeaderPattern, placeholderNames } from './header-pattern.ts'

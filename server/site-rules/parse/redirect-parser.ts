@@ -1,4 +1,4 @@
-import { sanitizePath } from '../../../protocol/manifest/manifest.ts'
+import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { canonicalPath, encodePath, MAX_PLACEHOLDERS, PathPattern } from '../path-pattern.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
 

@@ -84,20 +84,6 @@ export class GeneratedPage {
   }
 }
 
-const UNITS = ['kB', 'MB', 'GB', 'TB']
-
-/** Formats bytes: `999 bytes`, `4.2 kB`, `17 MB`. */
-export function formatSize(bytes: number): string {
-  if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
-  let value = bytes / 1000
-  let unit = 0
-  while (Math.round(value) >= 1000) {
-    value /= 1000
-    unit++
-  }
-  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
-}
-
 function renderDocument({ head, body }: PageContent, css: string): string {
   const { title, description, image } = head
   return html`<!doctype html>

@@ -1,7 +1,8 @@
+import { formatBytes } from '../../../../protocol/format.ts'
 import { type Html, html } from '../../../lib/html.ts'
 import { basename, decodePath, dirname, toHref } from '../../resolve/paths.ts'
 import type { ServedFile } from '../served-file.ts'
-import { formatSize, type PageContent, type PageHead } from './generated-page.ts'
+import type { PageContent, PageHead } from './generated-page.ts'
 
 interface ListedFolder {
   /** With its slash; empty for the root. */
@@ -28,7 +29,7 @@ export function listingPage(files: readonly ServedFile[], head: PageHead): PageC
     css: CSS,
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${files.length} files, ${formatSize(total)}</p>${groupByFolder(files).map(renderFolder)}
+<p>${files.length} files, ${formatBytes(total)}</p>${groupByFolder(files).map(renderFolder)}
 </main>`,
   }
 }
@@ -66,7 +67,7 @@ function renderFolder({ name, files }: ListedFolder): Html {
 
 function renderFile({ name, path, size }: Listed): Html {
   return html`
-<li><a href="${toHref(path)}">${name}</a><span>${formatSize(size)}</span></li>`
+<li><a href="${toHref(path)}">${name}</a><span>${formatBytes(size)}</span></li>`
 }
 
 const CSS = `

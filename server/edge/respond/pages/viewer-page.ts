@@ -1,7 +1,8 @@
+import { formatBytes } from '../../../../protocol/format.ts'
 import { type Html, html } from '../../../lib/html.ts'
 import { basename, decodePath, toHref } from '../../resolve/paths.ts'
 import type { ServedFile } from '../served-file.ts'
-import { formatSize, type PageContent, type PageHead } from './generated-page.ts'
+import type { PageContent, PageHead } from './generated-page.ts'
 
 /** The path at which the viewer loads a text as text/plain, which every browser shows. */
 export const TEXT_PATH = '/_slipway/text'
@@ -20,7 +21,7 @@ export function viewerPage(file: ServedFile, head: PageHead): PageContent {
     allowedSource: ALLOWED_SOURCES[kind],
     body: html`<header>
 <div><h1>${head.title}</h1>${head.description === null ? undefined : html`<p>${head.description}</p>`}</div>
-<nav><span>${formatSize(file.size)}</span>${
+<nav><span>${formatBytes(file.size)}</span>${
       kind === 'download' ? undefined : html`<a href="${address}">Open</a>`
     }<a href="${address}" download="${name}">Download</a></nav>
 </header>

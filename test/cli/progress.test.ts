@@ -1,49 +1,18 @@
 import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { summarizeNames } from '../../client/cli/folder/read-site.ts'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
+import { formatTable } from '../../client/cli/terminal/table.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
-import {
-  formatBytes,
-  formatDuration,
-  formatTable,
-  formatUtc,
-  pluralize,
-  stripControlChars,
-  summarizeNames,
-} from '../../protocol/format.ts'
 
-describe('figures in words', () => {
-  it('counts', () => {
-    assert.deepEqual(
-      [pluralize(0, 'file'), pluralize(1, 'file'), pluralize(1204, 'file')],
-      ['0 files', '1 file', '1,204 files'],
-    )
-  })
-  it('sizes', () => {
-    const sizes = [1, 940, 1000, 3_940_000, 9_960_000, 12_300_000, 999_600, 5e9]
-    const words = ['1 byte', '940 bytes', '1.0 KB', '3.9 MB', '10 MB', '12 MB', '1.0 MB', '5.0 GB']
-    assert.deepEqual(sizes.map(formatBytes), words)
-  })
-  it('spans of time', () => {
-    assert.deepEqual([0.2, 42, 150, 86_400, 604_800].map(formatDuration), [
-      '1 s',
-      '42 s',
-      '3 min',
-      '24 hours',
-      '7 days',
-    ])
-  })
-  it('moments', () => assert.equal(formatUtc('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
+describe('lists', () => {
   it('names in a short line', () => {
     assert.deepEqual(summarizeNames(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
       shown: '.DS_Store (2), node_modules/',
       more: 0,
     })
     assert.deepEqual(summarizeNames(['1', '2', '3', '4'], 2), { shown: '1, 2', more: 2 })
-  })
-  it('nothing that would move the cursor', () => {
-    assert.equal(stripControlChars('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
   })
   it('rows in columns', () =>
     assert.deepEqual(
@@ -85,7 +54,7 @@ describe('progress', () => {
       at(done * 100)
       view.show({ files: 100, filesDone: done, bytes: 100_000, bytesDone: done * 1000 })
     }
-    assert.equal(said(), '  50 of 100 files · 50 KB of 100 KB · 5 s left\n')
+    assert.equal(said(), '  50 of 100 files · 50 kB of 100 kB · 5 s left\n')
   })
 
   it('says why it stands still until it goes on', () => {

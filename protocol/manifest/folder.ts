@@ -1,0 +1,97 @@
+import type { FileLimits } from '../api/publish.ts'
+import { formatBytes, formatLimit, formatNumber } from '../format.ts'
+import { MAX_FILES, sumSizes } from './manifest.ts'
+import { findFilesAsFolders, findRepeatedPaths, sanitizePath, validatePath } from './paths.ts'
+
+/** The name and size of a file. */
+export interface NamedFile {
+  /** Path in the site: relative, with `/` between names, in Unicode NFC. */
+  path: string
+  /** The same path as the disk spells it. */
+  local: string
+  /** In bytes. */
+  size: number
+}
+
+/** Limits that no setting changes (spec 8.2). */
+const FIXED_LIMITS: FileLimits = { files: MAX_FILES, fileBytes: Infinity, siteBytes: Infinity }
+/** Maximum number of listed names. */
+const MAX_LISTED_NAMES = 10
+
+/** What `validateManifest` would reject in a folder, as sentences that name its files. */
+export function validateFolder(files: readonly NamedFile[], limits: FileLimits = FIXED_LIMITS): string[] {
+  const paths = files.map(({ path }) => path)
+  const repeated = [...findRepeatedPaths(paths)].map(([path, positions]) =>
+    describeRepeatedPath(
+      path,
+      positions.map((at) => files[at]!.local),
+    ),
+  )
+  return [
+    ...validateFileCount(files, limits.files),
+    ...truncateList(files.flatMap((file) => validateFile(file, limits) ?? [])),
+    ...validateTotalSize(files, limits.siteBytes),
+    ...truncateList(repeated),
+    ...truncateList(findFilesAsFolders(paths).map(({ message }) => message)),
+  ]
+}
+
+/** Why this file by itself would be rejected. */
+export function validateFile({ path, size }: NamedFile, { fileBytes }: FileLimits): string | undefined {
+  if (size > fileBytes)
+    return `${path}: ${formatBytes(size)}; a file can have at most ${formatLimit(fileBytes)}`
+  // The replacement character stands for bytes of a name that are not UTF-8.
+  const problem = path.includes('\uFFFD') ? 'its name is not valid UTF-8' : validatePath(path)
+  return problem && `${sanitizePath(path)}: ${problem}`
+}
+
+/** Paths that differ only in case: valid, but case-insensitive file systems cannot hold both. */
+export function caseCollisions(files: readonly NamedFile[]): string[] {
+  const groups = new Map<string, Set<string>>()
+  for (const { path, local } of files) {
+    const folded = path.toLowerCase()
+    groups.set(folded, (groups.get(folded) ?? new Set()).add(local))
+  }
+  const sentences = [...groups.values()].flatMap((names) =>
+    names.size > 1 ? `${[...names].join(' and ')} differ only in case` : [],
+  )
+  return truncateList(sentences)
+}
+
+/** At most ten sentences, and how many there are beyond. */
+export function truncateList(sentences: string[]): string[] {
+  const rest = sentences.length - MAX_LISTED_NAMES
+  return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more like these`] : sentences
+}
+
+function validateFileCount(files: readonly NamedFile[], most: number): string[] {
+  if (files.length <= most) return []
+  const folders = new Map<string, number>()
+  for (const { path } of files) {
+    const slash = path.indexOf('/')
+    if (slash > 0) folders.set(path.slice(0, slash + 1), (folders.get(path.slice(0, slash + 1)) ?? 0) + 1)
+  }
+  const largest = [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
+  const where = largest.map(([folder, count]) => `${folder} has ${formatNumber(count)}`).join(', ')
+  const sentence = `${formatNumber(files.length)} files; a site can have at most ${formatNumber(most)}`
+  return [where ? `${sentence} (${where})` : sentence]
+}
+
+function validateTotalSize(files: readonly NamedFile[], siteBytes: number): string[] {
+  const total = sumSizes(files)
+  return total > siteBytes
+    ? [`${formatBytes(total)} together; a site can have at most ${formatLimit(siteBytes)}`]
+    : []
+}
+
+function describeRepeatedPath(path: string, locals: readonly string[]): string {
+  const spellings = [...new Set(locals)]
+  const times = `${path} is there ${locals.length} times`
+  if (spellings.length < 2) return times
+  return `${times}, written in different Unicode forms: ${spellings.map(escapeNonAscii).join(' and ')}`
+}
+
+/** Distinguishes similar names by their code points. */
+function escapeNonAscii(name: string): string {
+  return name.replace(/[^ -~]/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+}

@@ -1,0 +1,79 @@
+import { normalizeNfc } from './unicode.ts'
+
+/** In characters: code points. */
+export const MAX_PATH_LENGTH = 500
+
+/** Why a path is invalid, or undefined (spec 4.3, rules 4 to 6, and the contract's). */
+export function validatePath(path: string): string | undefined {
+  if (path === '') return 'must not be empty'
+  if (path.includes('\0')) return 'must not contain a null byte'
+  if (isTooLong(path)) return `must have at most ${MAX_PATH_LENGTH} characters, not ${[...path].length}`
+  if (path.startsWith('/')) return "must be relative: it must not start with '/'"
+  if (path.includes('\\')) return "must not contain a backslash; folders are parted by '/'"
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'must not contain control characters'
+  // `String.prototype.isWellFormed` is not in Node 18.
+  if (/\p{Surrogate}/u.test(path)) return 'must be well-formed Unicode'
+  for (const segment of path.split('/')) {
+    if (segment === '') return "must not contain an empty segment, as in 'a//b' or 'a/'"
+    if (segment === '.' || segment === '..') return `must not contain a '${segment}' segment`
+  }
+  return undefined
+}
+
+/** Paths that several files have after Unicode NFC, each with the positions of these files. */
+export function findRepeatedPaths(paths: readonly unknown[]): Map<string, number[]> {
+  return new Map([...positionsByPath(paths)].filter(([, positions]) => positions.length > 1))
+}
+
+/** The files whose paths are folders of other files as well: their positions, and what is wrong. */
+export function findFilesAsFolders(paths: readonly unknown[]): { index: number; message: string }[] {
+  const positions = positionsByPath(paths)
+  const folders = folderPaths([...positions.keys()])
+  return [...positions].flatMap(([path, [index]]) => {
+    const inside = folders.get(path)
+    if (inside === undefined) return []
+    const message = `'${sanitizePath(path)}' is a file here and a folder of '${sanitizePath(inside)}'`
+    return { index: index!, message }
+  })
+}
+
+/** Formats a path for a message: short and without control characters. */
+export function sanitizePath(path: string): string {
+  const visible = path.replace(/[^\P{C}]/gu, '?')
+  return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
+}
+
+/** A character takes one or two places of a string: most paths need not be counted. */
+function isTooLong(path: string): boolean {
+  if (path.length <= MAX_PATH_LENGTH) return false
+  return path.length > 2 * MAX_PATH_LENGTH || [...path].length > MAX_PATH_LENGTH
+}
+
+/**
+ * The positions of each path after Unicode NFC. What is no string or too long is skipped: it is rejected anyway, and
+ * splitting it could exhaust memory.
+ */
+function positionsByPath(paths: readonly unknown[]): Map<string, number[]> {
+  const positions = new Map<string, number[]>()
+  for (const [index, given] of paths.entries()) {
+    if (typeof given !== 'string' || isTooLong(given)) continue
+    const path = normalizeNfc(given)
+    const known = positions.get(path)
+    if (known) known.push(index)
+    else positions.set(path, [index])
+  }
+  return positions
+}
+
+/** Those of the paths that are folders of others, each with one of these. */
+function folderPaths(paths: readonly string[]): Map<string, string> {
+  // With the least character in place of the slash, what is in a folder comes right behind its name.
+  const sorted = paths.map((path) => path.replaceAll('/', '\0')).sort()
+  const folders = new Map<string, string>()
+  for (const [index, path] of sorted.entries()) {
+    const next = sorted[index + 1]
+    if (next?.startsWith(`${path}\0`)) folders.set(path.replaceAll('\0', '/'), next.replaceAll('\0', '/'))
+  }
+  return folders
+}

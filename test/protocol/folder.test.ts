@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { caseCollisions, validateFolder } from '../../protocol/manifest/folder.ts'
+import { validateManifest } from '../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+
+describe('what the service would refuse', () => {
+  const found = (...names: string[]) =>
+    names.map((local) => ({ path: local.normalize('NFC'), local, size: 1 }))
+
+  it('1,000 files are fine and 1,001 are not; the fullest folders are named', () => {
+    const many = (count: number) => found(...Array.from({ length: count }, (_, at) => `img/${at}.png`))
+    assert.deepEqual(validateFolder(many(1000)), [])
+    assert.deepEqual(validateFolder(many(1001)), [
+      '1,001 files; a site can have at most 1,000 (img/ has 1,001)',
+    ])
+  })
+
+  it('a path of 500 characters is fine and one of 501 is not', () => {
+    assert.deepEqual(validateFolder(found('é'.repeat(500))), [])
+    assert.match(
+      validateFolder(found('é'.repeat(501)))[0]!,
+      /^é+\.\.\.: must have at most 500 characters, not 501$/,
+    )
+  })
+
+  it('backslashes and control characters are named', () => {
+    assert.equal(validateFolder(found('a\\b.txt', 'a\nb.txt', 'fine.txt')).length, 2)
+  })
+
+  it('paths that Unicode takes for one are told apart by their code points', () => {
+    const [sentence] = validateFolder(found('caf\u00e9', 'cafe\u0301'))
+    assert.equal(
+      sentence,
+      'café is there 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
+    )
+  })
+
+  it('names that differ only in case are worth a word but no refusal', () => {
+    assert.deepEqual(validateFolder(found('A.txt', 'a.txt')), [])
+    assert.deepEqual(caseCollisions(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
+  })
+
+  it('is the same in a folder and in the manifest of its files', () => {
+    const limits = { files: 3, fileBytes: 10, siteBytes: 25 }
+    const sizes = [1, 10, 11]
+    const names = [
+      'a',
+      'a/b',
+      '/a',
+      'a/',
+      'a//b',
+      './a',
+      'a/../b',
+      'a\\b',
+      'a\tb',
+      'a\u0000',
+      'a\ud83d',
+      'caf\u00e9',
+      'cafe\u0301',
+      'é'.repeat(501),
+      '',
+    ]
+    for (const first of names) {
+      for (const second of names) {
+        for (const size of sizes) {
+          const files = found(first, second).map((file) => ({ ...file, size }))
+          const entries = files.map((file) => ({ ...file, contentType: mediaType(file.path) }))
+          assert.equal(
+            validateFolder(files, limits).length === 0,
+            validateManifest(entries, limits).length === 0,
+            JSON.stringify([first, second, size]),
+          )
+        }
+      }
+    }
+  })
+
+  it('names at most ten of a kind', () => {
+    const lines = validateFolder(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
+    assert.equal(lines.length, 11)
+    assert.equal(lines.at(-1), 'and 5 more like these')
+  })
+})
+
+describe('content types', () => {
+  const expected = {
+    'index.html': 'text/html; charset=utf-8',
+    'INDEX.HTM': 'text/html; charset=utf-8',
+    'a/app.mjs': 'text/javascript; charset=utf-8',
+    'style.css': 'text/css; charset=utf-8',
+    'logo.svg': 'image/svg+xml; charset=utf-8',
+    'app.js.map': 'application/json; charset=utf-8',
+    'site.webmanifest': 'application/manifest+json; charset=utf-8',
+    'photo.JPG': 'image/jpeg',
+    'font.woff2': 'font/woff2',
+    'program.wasm': 'application/wasm',
+    'film.mp4': 'video/mp4',
+    _redirects: 'text/plain; charset=utf-8',
+    '.well-known/apple-app-site-association': 'application/json',
+    'no-extension': 'application/octet-stream',
+    'strange.constructor': 'application/octet-stream',
+    'v1.2/data': 'application/octet-stream',
+  }
+  for (const [path, type] of Object.entries(expected)) {
+    it(`${path} is ${type}`, () => assert.equal(mediaType(path), type))
+  }
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  formatBytes,
+  formatDuration,
+  formatFileCount,
+  formatLimit,
+  formatUtc,
+  pluralize,
+  stripControlChars,
+} from '../../protocol/format.ts'
+
+describe('figures in words', () => {
+  it('counts', () => {
+    assert.deepEqual(
+      [pluralize(0, 'file'), pluralize(1, 'file'), pluralize(1204, 'file')],
+      ['0 files', '1 file', '1,204 files'],
+    )
+  })
+  const sizes: [number, string][] = [
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1000, '1.0 kB'],
+    [1234, '1.2 kB'],
+    [9999, '10 kB'],
+    [123_456, '123 kB'],
+    [999_600, '1.0 MB'],
+    [3_940_000, '3.9 MB'],
+    [12_300_000, '12 MB'],
+    [5_000_000_000, '5.0 GB'],
+    [123_000_000_000_000, '123 TB'],
+  ]
+  for (const [bytes, words] of sizes) {
+    it(`${bytes} bytes are ${words}`, () => assert.equal(formatBytes(bytes), words))
+  }
+  it('limits, exactly as they were set', () => {
+    assert.deepEqual([10 * 2 ** 30, 250 * 2 ** 20, 3_000_000].map(formatLimit), [
+      '10 GiB',
+      '250 MiB',
+      '3.0 MB',
+    ])
+  })
+  it('files with their size', () => {
+    assert.equal(formatFileCount([{ size: 1000 }, { size: 2000 }]), '2 files (3.0 kB)')
+  })
+  it('spans of time', () => {
+    assert.deepEqual([0.2, 42, 150, 86_400, 604_800].map(formatDuration), [
+      '1 s',
+      '42 s',
+      '3 min',
+      '24 hours',
+      '7 days',
+    ])
+  })
+  it('moments', () => assert.equal(formatUtc('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
+  it('nothing that would move the cursor', () => {
+    assert.equal(stripControlChars('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
+  })
+})
