@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { parse, resolve } from 'node:path'
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
+import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
 import {
@@ -11,7 +12,7 @@ import {
   SERVER_OPTION,
   stringOption,
 } from './command.ts'
-import { type PublishOutcome, type PublishPlan, publishToSite } from './destination.ts'
+import { type PublishPlan, publishToSite } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
@@ -173,7 +174,7 @@ async function passwordFor(
 async function removePassword(
   work: CommandContext,
   { server, key }: PublishPlan,
-  { site }: PublishOutcome,
+  { site }: ResumableResult,
 ): Promise<void> {
   try {
     await work.connect(server, key).setMetadata(site.slug, { password: null })
@@ -195,7 +196,7 @@ async function publishWithReread(
   work: CommandContext,
   order: PasswordPlan,
   found: FolderScan,
-): Promise<{ outcome: PublishOutcome; files: HashedFile[] }> {
+): Promise<{ outcome: ResumableResult; files: HashedFile[] }> {
   try {
     return await publishOnce(work, order, found)
   } catch (error) {

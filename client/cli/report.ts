@@ -9,8 +9,9 @@ import {
   stripControlChars,
 } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import type { ResumableResult } from '../sdk/resume.ts'
 import type { CommandContext, OptionValues } from './command.ts'
-import type { PublishObserver, PublishOutcome, PublishPlan } from './destination.ts'
+import type { PublishObserver, PublishPlan } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { ProgressView } from './terminal/progress.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -43,7 +44,7 @@ export function progressObserver(
   }
 }
 
-interface PublishSummary extends PublishOutcome {
+interface PublishSummary extends ResumableResult {
   files: HashedFile[]
   live: boolean
   signedIn: boolean

@@ -60,6 +60,14 @@ export type {
   StagedVersion as Staged,
   UploadProgress as Progress,
 } from './publish.ts'
+export {
+  type PublishedSite,
+  type PublishMemory,
+  publishRemembered,
+  type ResumableOptions,
+  type ResumableResult,
+  SiteOwnedError,
+} from './resume.ts'
 export { isSlipwayError, SlipwayError } from './slipway-error.ts'
 export type {
   Bytes,

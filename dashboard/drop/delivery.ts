@@ -1,10 +1,18 @@
-import type { Progress, Published, PublishFile, Slipway, Staged } from '../../client/sdk/slipway.ts'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import type { Progress, Published, PublishFile } from '../../client/sdk/slipway.ts'
+import {
+  isSlipwayError,
+  type PublishedSite,
+  type PublishMemory,
+  publishRemembered,
+  SiteOwnedError,
+  type Slipway,
+} from '../../client/sdk/slipway.ts'
+import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { type AnonymousSite, anonymousSites, forgetAnonymous, rememberAnonymous } from './anonymous-sites.ts'
 import { type Destination, getSlug } from './destination.ts'
 import { networkRetryPolicy } from './network-patience.ts'
-import { forgetPending, type Pending, pendingFor, rememberPending } from './pending.ts'
+import { findPending, forgetPending, rememberPending } from './pending.ts'
 import { uploadTransport } from './upload-transport.ts'
 
 interface DeliveryOptions {
@@ -24,7 +32,6 @@ interface DeliveryOptions {
 
 export interface DeliveryResult {
   published: Published
-  isNew: boolean
   /** Credentials for a site without an owner. */
   anonymous?: AnonymousSite
 }
@@ -37,23 +44,23 @@ const RETRY_DELAYS_MS = [2_000, 5_000, 15_000, 30_000, 60_000]
 const MAX_CREATE_ATTEMPTS = 3
 
 /**
- * Publishes, and retries as long as only the network fails. Also continues what was begun with the same files
+ * Publishes, and retries as long as only the network fails. Also resumes what was begun with the same files
  * before a reload. Rejects with a SlipwayError, or with the signal's reason.
  */
 export async function publishWithRetry(options: DeliveryOptions): Promise<DeliveryResult> {
   const client = slipway.with({ send: uploadTransport, retryPolicy: networkRetryPolicy })
+  const { digest, destination } = options
   for (let failures = 0; ; failures++) {
-    const pending = pendingFor(options.digest, getSlug(options.destination))
     try {
-      return await attempt(client, options, pending)
+      return await publishOnce(client, options)
     } catch (error) {
-      if (pending && isGone(error)) {
+      const pending = findPending(digest, getSlug(destination))
+      if (error instanceof SiteOwnedError && destination.kind === 'new' && pending) {
         forgetPending(pending.slug)
         continue
       }
       if (!isSlipwayError(error, 'NETWORK')) throw error
-      const hasBegun = pendingFor(options.digest, getSlug(options.destination)) !== undefined
-      if (!hasBegun && navigator.onLine && failures >= MAX_CREATE_ATTEMPTS) throw error
+      if (!pending && navigator.onLine && failures >= MAX_CREATE_ATTEMPTS) throw error
       options.onWaiting(error)
       await networkRetryPolicy.wait(
         RETRY_DELAYS_MS[Math.min(failures, RETRY_DELAYS_MS.length - 1)]!,
@@ -63,62 +70,40 @@ export async function publishWithRetry(options: DeliveryOptions): Promise<Delive
   }
 }
 
-async function attempt(
+async function publishOnce(
   client: Slipway,
-  {
-    files,
-    digest,
-    destination,
-    parallel: concurrency,
-    signal,
-    onStarted,
-    onProgress,
-    onWaiting,
-  }: DeliveryOptions,
-  pending: Pending | undefined,
+  { files, digest, destination, parallel, signal, onStarted, onProgress, onWaiting }: DeliveryOptions,
 ): Promise<DeliveryResult> {
-  const known = destination.kind === 'anonymous' ? destination.site : undefined
-  let begun: Pending | undefined
-  const published = await client.publish({
+  const { published, site } = await publishRemembered({
     files,
-    concurrency,
+    concurrency: parallel,
     signal,
-    slug: pending?.slug ?? getSlug(destination),
-    claimToken: pending?.claimToken ?? known?.claimToken,
-    pendingVersionId: pending?.versionId,
+    slug: getSlug(destination),
+    manifest: digest,
+    memory: createMemory(digest, destination),
+    hasAccount: destination.kind === 'own' || signedInAs.value !== null,
+    connect: () => client,
     onProgress,
     onRetry: onWaiting,
-    onStaged(staged) {
-      begun = toPending(staged, { digest, destination, before: pending ?? known })
-      rememberPending(begun)
-      onStarted(staged.upload.uploads.map(({ path }) => path))
-    },
+    onStaged: ({ upload }) => onStarted(upload.uploads.map(({ path }) => path)),
   })
-  const { slug, isNew } = begun!
-  const anonymous = toAnonymousSite(begun!)
-  if (anonymous) rememberAnonymous(anonymous)
-  forgetPending(slug)
-  return { published, isNew, ...(anonymous && { anonymous }) }
+  const anonymous = toAnonymousSite(site)
+  return { published, ...(anonymous && { anonymous }) }
 }
 
-interface NewPending {
-  digest: string
-  destination: Destination
-  before: Pending | AnonymousSite | undefined
-}
-
-function toPending(staged: Staged, { digest, destination, before }: NewPending): Pending {
-  const { slug, siteUrl, upload } = staged
-  const { claimToken, claimUrl, expiresAt } = staged.claimToken === undefined ? (before ?? {}) : staged
+/** The tab stores a pending version, the browser the sites without an owner. */
+function createMemory(digest: string, destination: Destination): PublishMemory {
+  const known = destination.kind === 'anonymous' ? destination.site : undefined
   return {
-    digest,
-    slug,
-    siteUrl,
-    versionId: upload.versionId,
-    isNew: destination.kind === 'new',
-    ...(claimToken !== undefined && { claimToken }),
-    ...(claimUrl !== undefined && { claimUrl }),
-    ...(expiresAt !== undefined && { expiresAt }),
+    find: () => findPending(digest, getSlug(destination)) ?? known,
+    remember({ pending, ...site }) {
+      if (pending) return rememberPending({ ...site, pending, isNew: destination.kind === 'new' })
+      const anonymous = toAnonymousSite(site)
+      if (anonymous) rememberAnonymous(anonymous)
+      else forgetIfKnown(site.slug)
+      forgetPending(site.slug)
+    },
+    forget: forgetPending,
   }
 }
 
@@ -128,19 +113,18 @@ function toAnonymousSite({
   claimToken,
   claimUrl,
   expiresAt,
-}: Pending): AnonymousSite | undefined {
+}: PublishedSite): AnonymousSite | undefined {
   if (claimToken === undefined || claimUrl === undefined || expiresAt === undefined) return undefined
   return { slug, siteUrl, claimToken, claimUrl, expiresAt }
 }
 
-/** Whether the pending version no longer exists. */
-function isGone(error: unknown): boolean {
-  return isSlipwayError(error, 'NOT_FOUND', 'SITE_EXPIRED', 'INVALID_CLAIM_TOKEN', 'UNAUTHORIZED')
-}
-
 /** Forgets a site that no longer exists or was claimed. */
 export function forgetIfGone(destination: Destination, error: unknown): void {
-  if (destination.kind !== 'anonymous' || !isGone(error)) return
-  const { slug } = destination.site
+  if (destination.kind !== 'anonymous') return
+  if (isSlipwayError(error, 'NOT_FOUND', 'SITE_EXPIRED', 'INVALID_CLAIM_TOKEN', 'UNAUTHORIZED'))
+    forgetIfKnown(destination.site.slug)
+}
+
+function forgetIfKnown(slug: string): void {
   if (anonymousSites.value.some((site) => site.slug === slug)) forgetAnonymous(slug)
 }

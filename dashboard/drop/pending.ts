@@ -1,53 +1,47 @@
+import type { PublishedSite } from '../../client/sdk/resume.ts'
 import { tab } from '../api/browser-storage.ts'
 
-/** A pending version, stored for a reload of this page. */
-export interface Pending {
-  /** Of the manifest: the same files are needed to continue. */
-  digest: string
-  slug: string
-  siteUrl: string
-  versionId: string
-  /** Of a site without an owner. */
-  claimToken?: string
-  claimUrl?: string
-  expiresAt?: string
-  /** Whether the site was created with it. */
+/** A site with a pending version, stored for a reload of this page. */
+export type PendingSite = PublishedSite & {
+  pending: NonNullable<PublishedSite['pending']>
+  /** Whether the site was created with this version. */
   isNew: boolean
 }
 
 const STORAGE_KEY = 'slipway.pending'
 const MAX_PENDING = 5
 
-/** The pending version of this tab for exactly these files and this site, or without a slug for a new one. */
-export function pendingFor(digest: string, slug: string | undefined): Pending | undefined {
+/** The site of this tab with a pending version of exactly these files: this one, or without a slug a new one. */
+export function findPending(manifest: string, slug: string | undefined): PendingSite | undefined {
   return readAll().find(
-    (one) => one.digest === digest && (slug === undefined ? one.isNew : one.slug === slug),
+    (site) => site.pending.manifest === manifest && (slug === undefined ? site.isNew : site.slug === slug),
   )
 }
 
-export function rememberPending(pending: Pending): void {
-  write([pending, ...readAll().filter(({ slug }) => slug !== pending.slug)].slice(0, MAX_PENDING))
+export function rememberPending(site: PendingSite): void {
+  write([site, ...readAll().filter(({ slug }) => slug !== site.slug)].slice(0, MAX_PENDING))
 }
 
 export function forgetPending(slug: string): void {
-  write(readAll().filter((one) => one.slug !== slug))
+  write(readAll().filter((site) => site.slug !== slug))
 }
 
-function readAll(): Pending[] {
+function readAll(): PendingSite[] {
   try {
-    const kept: unknown = JSON.parse(tab.read(STORAGE_KEY) ?? '[]')
-    return Array.isArray(kept) ? kept.filter(isPending) : []
+    const stored: unknown = JSON.parse(tab.read(STORAGE_KEY) ?? '[]')
+    return Array.isArray(stored) ? stored.filter(isPendingSite) : []
   } catch {
     return []
   }
 }
 
 /** Stored data may come from another version, or be edited. */
-function isPending(one: unknown): one is Pending {
-  const { digest, slug, siteUrl, versionId } = (one ?? {}) as Record<string, unknown>
-  return [digest, slug, siteUrl, versionId].every((text) => typeof text === 'string')
+function isPendingSite(value: unknown): value is PendingSite {
+  const { slug, siteUrl, pending } = (value ?? {}) as Record<string, unknown>
+  const { versionId, manifest } = (pending ?? {}) as Record<string, unknown>
+  return [slug, siteUrl, versionId, manifest].every((text) => typeof text === 'string')
 }
 
-function write(pending: Pending[]): void {
-  tab.write(STORAGE_KEY, pending.length > 0 ? JSON.stringify(pending) : null)
+function write(sites: PendingSite[]): void {
+  tab.write(STORAGE_KEY, sites.length > 0 ? JSON.stringify(sites) : null)
 }

@@ -122,17 +122,6 @@ describe('with a key', () => {
     assert.match(stderr, /since you are signed in: slipway claim/)
   })
 
-  it('a site that was claimed meanwhile is updated as its owner, and the token is forgotten', async () => {
-    await using all = await SiteCliHarness.start()
-    await all.publish()
-    all.peer.sites.get('site-1')!.claimToken = undefined
-    all.desk.env.SLIPWAY_KEY = all.peer.key
-    const { code, stdout } = await all.publish()
-    assert.equal(code, 0)
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
-    assert.equal(all.remembered()[0]!.claimToken, undefined)
-  })
-
   it('--site updates a site that this folder does not know', async () => {
     await using all = await SiteCliHarness.start()
     all.desk.env.SLIPWAY_KEY = all.peer.key
@@ -141,15 +130,6 @@ describe('with a key', () => {
     const { stdout } = await all.desk.run(['publish', 'elsewhere', '--site', 'site-1'])
     assert.equal(stdout, 'http://site-1.sites.test/\n')
     assert.equal(all.peer.live('site-1').get('index.html')!.toString(), 'new')
-  })
-
-  it('--site never makes a new site in place of one that is missing', async () => {
-    await using all = await SiteCliHarness.start()
-    all.desk.env.SLIPWAY_KEY = all.peer.key
-    const { code, stderr } = await all.publish('--site', 'missing')
-    assert.equal(code, 1)
-    assert.match(stderr, /Error: The peer says NOT_FOUND/)
-    assert.equal(all.peer.sites.size, 0)
   })
 })
 
@@ -213,21 +193,6 @@ describe('a publish that is interrupted', () => {
     all.peer.calls.length = 0
     assert.equal((await all.publish()).code, 0)
     assert.equal(uploads(all.peer).length, 1)
-  })
-
-  it('starts a new version when the files are not the same any more', async () => {
-    await using all = await SiteCliHarness.start()
-    all.peer.misbehave = (call, _request, response) => {
-      if (call.path.includes('style.css')) response.destroy()
-      return call.path.includes('style.css')
-    }
-    await all.publish()
-    all.peer.misbehave = () => false
-    all.desk.write({ 'site/index.html': 'changed' })
-    all.peer.calls.length = 0
-    assert.equal((await all.publish()).stdout, 'http://site-1.sites.test/\n')
-    assert.equal(all.peer.log[0], 'PUT /api/v1/publish/site-1')
-    assert.equal(all.peer.live('site-1').get('index.html')!.toString(), 'changed')
   })
 })
 

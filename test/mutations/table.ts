@@ -61,6 +61,13 @@ const ROWS: readonly Row[] = [
   ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'const path = normalizeNfc(given)', 'const path = given', MANIFEST],
   ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (Number(size) > limits.fileBytes)', 'if (false)', MANIFEST],
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'if (total <= limits.siteBytes) return []', 'return []', 'test/api/publish.test.ts'],
+  ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', ': validatePath(path)', ': undefined', 'test/protocol/folder.test.ts'],
+
+  // Resuming a publish (client)
+  ['resumes a pending version of other files', 'client/sdk/resume.ts', 'known?.pending?.manifest === manifest', 'known?.pending', 'test/cli/resume.test.ts'],
+  ['replaces a named site by a new one', 'client/sdk/resume.ts', 'if (named !== undefined || !known) throw refusals.at(-1)', 'if (!known) throw refusals.at(-1)', 'test/cli/resume.test.ts'],
+  ['replaces a claimed site by a new one', 'client/sdk/resume.ts', 'if (owned) throw new SiteOwnedError(known.siteUrl, owned)', '', 'test/cli/resume.test.ts'],
+  ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'memory.remember({ ...site, pending: { versionId, manifest } })', '', 'test/cli/resume.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.owner_id !== account.id ', '', 'test/api/sites.test.ts', 'test/api/delete.test.ts'],

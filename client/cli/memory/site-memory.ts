@@ -1,20 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
+import type { PublishedSite } from '../../sdk/resume.ts'
 import { readPrivate, writePrivate } from './private-file.ts'
 
 /** Stored state of a site that was published from here. */
-export interface RememberedSite {
+export interface RememberedSite extends PublishedSite {
   /** The published folder, relative to the working folder. */
   folder: string
   server: string
-  slug: string
-  siteUrl: string
-  /** Only while the site has no owner. */
-  claimToken?: string
-  claimUrl?: string
-  expiresAt?: string
-  /** A staged, unfinished version and the digest of its manifest. */
-  pending?: { versionId: string; manifest: string }
 }
 
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
@@ -40,11 +33,10 @@ export class SiteMemory {
   }
 
   /** Stores this site in place of the folder's earlier one on its server. */
-  remember(folder: string, site: Omit<RememberedSite, 'folder'>): RememberedSite {
+  remember(folder: string, site: Omit<RememberedSite, 'folder'>): void {
     const entry = { ...site, folder: this.#key(folder) }
     const others = this.all().filter((one) => one.folder !== entry.folder || one.server !== entry.server)
     this.#write([entry, ...others])
-    return entry
   }
 
   /** Deletes a site, whatever its folder. */
