@@ -1,4 +1,4 @@
 import { render } from 'preact'
-import { AppShell } from './app/frame.tsx'
+import { AppShell } from './app/app-shell.tsx'
 
 render(<AppShell />, document.getElementById('app')!)

@@ -1,4 +1,5 @@
 import { chooseSite, notSignedIn, resolveKey } from './account.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
@@ -8,7 +9,6 @@ import {
 } from './command.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
-import { CliError, UsageError } from './trouble.ts'
 
 /** `slipway claim [link]` */
 export const claim: Command = {

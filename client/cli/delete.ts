@@ -1,6 +1,6 @@
 import { chooseSite, ownerClient } from './account.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import { type Command, SERVER_OPTION, SITE_OPTION } from './command.ts'
-import { CliError, UsageError } from './trouble.ts'
 
 /** `slipway delete` */
 export const remove: Command = {

@@ -2,6 +2,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
@@ -13,7 +14,6 @@ import {
 import { add } from './domain/add.ts'
 import { formatDomainList, formatFindings } from './domain/record.ts'
 import { findNearest } from './nearest.ts'
-import { CliError, UsageError } from './trouble.ts'
 
 type Action = (work: CommandContext, options: OptionValues, domain: string | undefined) => Promise<void>
 

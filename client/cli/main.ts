@@ -3,15 +3,15 @@ import { nodeTransport } from '../sdk/node-transport.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
+import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { COMMANDS, findCommand, parseCommandLine } from './command-line.ts'
-import { formatError, type LastRequest } from './explain.ts'
+import { formatError, type LastRequest } from './format-error.ts'
 import { Keyring } from './memory/keyring.ts'
 import { SiteMemory } from './memory/site-memory.ts'
 import { readSettings } from './settings.ts'
 import { type Launch, launchDetached } from './terminal/browser.ts'
 import { type Streams, Terminal } from './terminal/terminal.ts'
-import { UsageError } from './trouble.ts'
 
 /** The program's environment. */
 export interface Invocation extends Streams {

@@ -5,6 +5,7 @@ import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
+import { CliError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
@@ -12,13 +13,12 @@ import {
   SERVER_OPTION,
   stringOption,
 } from './command.ts'
-import { type PublishPlan, publishToSite } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
+import { type PublishPlan, publishToSite } from './publish-target.ts'
 import { progressObserver, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
-import { CliError, UsageError } from './trouble.ts'
 
 /** `slipway publish [folder]` */
 export const publish: Command = {

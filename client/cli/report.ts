@@ -11,8 +11,8 @@ import {
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import type { CommandContext, OptionValues } from './command.ts'
-import type { PublishObserver, PublishPlan } from './destination.ts'
 import type { HashedFile } from './folder/digest.ts'
+import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { ProgressView } from './terminal/progress.ts'
 import type { Terminal } from './terminal/terminal.ts'
 

@@ -1,7 +1,7 @@
 import { chooseSite, ownerClient } from './account.ts'
+import { UsageError } from './cli-error.ts'
 import { type Command, SERVER_OPTION, SITE_OPTION } from './command.ts'
 import { printWarnings } from './report.ts'
-import { UsageError } from './trouble.ts'
 
 /** `slipway restore VERSION` */
 export const restore: Command = {

@@ -1,6 +1,6 @@
+import { UsageError } from './cli-error.ts'
 import type { Keyring } from './memory/keyring.ts'
 import type { Settings } from './settings.ts'
-import { UsageError } from './trouble.ts'
 
 const DEFAULT_SERVER = 'http://localhost:8080'
 

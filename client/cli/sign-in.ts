@@ -3,8 +3,8 @@ import { formatDuration, stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
+import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
-import { UsageError } from './trouble.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */
 const MAX_CODE_TRIES = 3

@@ -11,11 +11,11 @@ import type {
   UploadPlan,
 } from '../../protocol/api/publish.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { groupIntoBatches, type PutBatch, uploadBatch } from './bundle.ts'
+import { groupIntoBatches, type PutBatch, uploadBatch } from './batch.ts'
 import { type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
-import { UploadTargets } from './targets.ts'
 import { type PublishFile, type PutFile, upload } from './upload.ts'
+import { UploadTargets } from './upload-targets.ts'
 
 export interface PublishOptions extends SiteMetadata {
   /** The complete site, unchanged files included. */

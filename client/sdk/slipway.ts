@@ -35,9 +35,9 @@ import type {
   VersionList,
 } from '../../protocol/api/sites.ts'
 import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
-import { readBytes, readJson, sendRequest } from './answer.ts'
 import { parseRecords } from './events.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
+import { readBytes, readJson, sendRequest } from './response.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
 import {
   type Bytes,

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { type DisplayError, toDisplayError } from './failing.ts'
+import { type DisplayError, toDisplayError } from './display-error.ts'
 
 /** A user action: one at a time; its error is kept to be shown in place. */
 export interface Action<Arguments extends unknown[]> {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type DisplayError, toDisplayError } from './failing.ts'
+import { type DisplayError, toDisplayError } from './display-error.ts'
 
 /** Data of the server as this page knows it. */
 export interface Resource<T> {

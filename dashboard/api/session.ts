@@ -1,7 +1,7 @@
 import { browser } from './browser-storage.ts'
-import { Signal } from './kept.ts'
+import { rateLimit } from './rate-limit.ts'
 import { invalidate } from './resource.ts'
-import { rateLimit } from './standing.ts'
+import { Signal } from './signal.ts'
 
 /**
  * The signed-in address, as this browser knows it: the cookie is hidden from scripts, and asking the server

@@ -1,9 +1,9 @@
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { fetchTransport, type HttpRequest, type HttpResponse } from '../../client/sdk/transport.ts'
+import { recordRateLimit } from './rate-limit.ts'
 import { setClock } from './server-clock.ts'
 import { confirmSignedIn, isSignInLost, rememberSignedIn, signedInAs, signIns } from './session.ts'
 import { settings } from './settings.ts'
-import { recordRateLimit } from './standing.ts'
 
 /** Time-out of an API call in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000

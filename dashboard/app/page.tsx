@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { isClientNavigation } from './arrival.ts'
+import { isClientNavigation } from './route-focus.ts'
 
 interface PageProps {
   /** Title of the tab, and the heading unless `heading` is given. */

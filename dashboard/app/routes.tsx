@@ -1,10 +1,10 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
-import { HomePage } from '../front/front-page.tsx'
-import { markNavigated } from './arrival.ts'
-import { PageErrorBoundary } from './fault-boundary.tsx'
-import { ChunkErrorPage } from './lost-page.tsx'
-import { NotFoundPage } from './nowhere-page.tsx'
+import { HomePage } from '../home/home-page.tsx'
+import { ChunkErrorPage } from './chunk-error-page.tsx'
+import { PageErrorBoundary } from './error-boundary.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+import { markNavigated } from './route-focus.ts'
 
 /** A page whose script is loaded on demand, while the previous one stays visible. */
 function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {

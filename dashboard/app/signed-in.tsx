@@ -1,6 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { SignInForm } from '../sign-in/sign-in-form.tsx'
 import { Page } from './page.tsx'
 

@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import { ClaimError } from './dead-end.tsx'
+import { ClaimError } from './claim-error.tsx'
 import { SiteToClaim } from './site-to-claim.tsx'
 
 /** `/claim?slug=&token=` (spec 4.12): the site, the remaining time, sign in, claimed. */

@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ClaimPreview } from '../../protocol/api/sites.ts'
 import { useAction } from '../api/action.ts'
-import type { DisplayError } from '../api/failing.ts'
+import type { DisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
-import { useGuardedNavigate } from '../app/use-way-on.ts'
+import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { forgetAnonymous } from '../drop/anonymous-sites.ts'
 import { Loading } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { ClaimError } from './claim-error.tsx'
+import { ClaimOfferPage } from './claim-offer.tsx'
 import { ClaimedPage } from './claimed-page.tsx'
-import { ClaimError } from './dead-end.tsx'
-import { ClaimOfferPage } from './offer-page.tsx'
 
 /** The next step for an unusable link, by error code. */
 const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {

@@ -1,5 +1,5 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { formatDay, formatMoment } from '../app/time-words.ts'
+import { formatDay, formatMoment } from '../app/format-time.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'
 

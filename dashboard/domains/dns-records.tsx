@@ -8,7 +8,7 @@ import {
   type RecordState,
   recordState,
   toZone,
-} from './domain-words.ts'
+} from './domain-labels.ts'
 
 const BADGES: Record<RecordState, [tone: 'plain' | 'good' | 'warn' | 'wrong', word: string]> = {
   unasked: ['plain', 'Not looked up yet'],

@@ -1,10 +1,10 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Action } from '../api/action.ts'
-import { formatClock } from '../app/time-words.ts'
+import { formatClock } from '../app/format-time.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { domainUrl, formatProgress, formatReason, isMoreThanRecords, isSettled } from './domain-words.ts'
+import { domainUrl, formatProgress, formatReason, isMoreThanRecords, isSettled } from './domain-labels.ts'
 
 interface DomainStateProps {
   record: DomainRecord

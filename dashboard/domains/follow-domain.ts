@@ -1,6 +1,6 @@
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { type DisplayError, toDisplayError } from '../api/failing.ts'
+import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 
 export interface DomainListener {

@@ -1,6 +1,6 @@
 import { browser } from '../api/browser-storage.ts'
-import { Signal } from '../api/kept.ts'
 import { serverNow } from '../api/server-clock.ts'
+import { Signal } from '../api/signal.ts'
 
 /**
  * A site without an owner that was published with this browser; its claim token allows updating and claiming

@@ -11,8 +11,8 @@ import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { type AnonymousSite, anonymousSites, forgetAnonymous, rememberAnonymous } from './anonymous-sites.ts'
 import { type Destination, getSlug } from './destination.ts'
-import { networkRetryPolicy } from './network-patience.ts'
-import { findPending, forgetPending, rememberPending } from './pending.ts'
+import { networkRetryPolicy } from './network-retry.ts'
+import { findPending, forgetPending, rememberPending } from './pending-sites.ts'
 import { uploadTransport } from './upload-transport.ts'
 
 interface DeliveryOptions {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import type { Selection } from './picked.ts'
+import type { Selection } from './selection.ts'
 
 interface DropBoxProps {
   title: string

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { carriesFiles, readDrop, type Selection } from './picked.ts'
+import { carriesFiles, readDrop, type Selection } from './selection.ts'
 
 interface DropTargetOptions {
   /** The drop target; the whole window by default. */

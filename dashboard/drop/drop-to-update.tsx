@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Published } from '../../client/sdk/slipway.ts'
-import { useSignal } from '../api/use-kept.ts'
-import { lazyComponent } from '../app/later.tsx'
+import { useSignal } from '../api/use-signal.ts'
+import { lazyComponent } from '../app/lazy-component.tsx'
 import { DropBox } from './drop-box.tsx'
 import { useDropTarget } from './drop-target.ts'
 import { beginJob, isBusy, jobAt, NOTHING } from './jobs.ts'
-import type { Selection } from './picked.ts'
+import type { Selection } from './selection.ts'
 
 // To update a site of the account by dropping on it:
 //

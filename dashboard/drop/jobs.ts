@@ -1,8 +1,8 @@
-import { Signal } from '../api/kept.ts'
 import { signedInAs } from '../api/session.ts'
+import { Signal } from '../api/signal.ts'
 import type { Destination } from './destination.ts'
-import type { Selection } from './picked.ts'
 import type { Publication, Step } from './publication.ts'
+import type { Selection } from './selection.ts'
 
 /** A drop in progress; it continues when its page is left. */
 export interface Job {

@@ -3,19 +3,25 @@ import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { type DisplayError, toDisplayError } from '../api/failing.ts'
-import type { Signal } from '../api/kept.ts'
+import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { invalidate } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
+import type { Signal } from '../api/signal.ts'
+import { type CollectedFile, collectFiles } from './collect-files.ts'
 import { type DeliveryResult, forgetIfGone, publishWithRetry } from './delivery.ts'
 import { type Destination, getLimits } from './destination.ts'
-import { type CollectedFile, collectFiles } from './gather.ts'
-import { hasQuestion, MAX_UNPACKED_BYTES, type Preflight, preflightFolder, runPreflight } from './look.ts'
-import { networkRetryPolicy } from './network-patience.ts'
-import { EtaEstimator } from './pace.ts'
-import type { Selection } from './picked.ts'
+import { EtaEstimator } from './eta-estimator.ts'
+import { networkRetryPolicy } from './network-retry.ts'
+import {
+  hasQuestion,
+  MAX_UNPACKED_BYTES,
+  type Preflight,
+  preflightFolder,
+  runPreflight,
+} from './preflight.ts'
 import { Reader, ReadingFault } from './reader/reader.ts'
-import { UnpublishableError } from './unfit.ts'
+import type { Selection } from './selection.ts'
+import { UnpublishableError } from './unpublishable-error.ts'
 import { unreadable } from './walk.ts'
 
 /** The state of a publication. */

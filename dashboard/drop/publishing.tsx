@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Published } from '../../client/sdk/slipway.ts'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { ConfirmDrop } from './confirm-drop.tsx'
 import { endJob, type Job } from './jobs.ts'
-import { PublishedView } from './live.tsx'
 import { ProgressView } from './progress-view.tsx'
 import { Publication, type Step } from './publication.ts'
-import { ConfirmDrop } from './question.tsx'
+import { PublishedView } from './published-view.tsx'
 
 interface PublishingProps {
   job: Job

@@ -1,4 +1,4 @@
-import { UnpublishableError } from './unfit.ts'
+import { UnpublishableError } from './unpublishable-error.ts'
 
 /** A file of a drop with its path. */
 export interface WalkedFile {

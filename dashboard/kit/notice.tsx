@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { DisplayError } from '../api/failing.ts'
+import type { DisplayError } from '../api/display-error.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../api/server-clock.ts'
-import { formatMoment, formatRelative, formatRemaining } from '../app/time-words.ts'
+import { formatMoment, formatRelative, formatRemaining } from '../app/format-time.ts'
 
 /** A time in the past: "3 hours ago", with the exact time as a tooltip. */
 export function RelativeTime({ at }: { at: string }) {

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { Signal } from '../api/kept.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { Signal } from '../api/signal.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Button } from './button.tsx'
 
 interface ToastMessage {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { rememberSignedIn, staysSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Notice } from '../kit/notice.tsx'
 import { CodeStep } from './code-step.tsx'
 import { EmailStep } from './email-step.tsx'

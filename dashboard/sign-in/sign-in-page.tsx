@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Page } from '../app/page.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 import { redirectTarget } from './ways.ts'

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { Icon } from '../kit/icon.tsx'
-import type { DocumentMetadata } from './own-words.ts'
+import type { DocumentMetadata } from './document-metadata.ts'
 import { findPictures, ownerPictureUrl, pictureUrl } from './picture-address.ts'
 
 /** The site's own metadata; null keeps that of the document. */

@@ -4,7 +4,7 @@ import { Switch } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { hasRootDocument } from './own-words.ts'
+import { hasRootDocument } from './document-metadata.ts'
 import type { SettingsProps } from './settings-props.ts'
 
 /** The response to unknown paths. */

@@ -3,15 +3,15 @@ import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
-import { formatMoment } from '../app/time-words.ts'
+import { useSignal } from '../api/use-signal.ts'
+import { formatMoment } from '../app/format-time.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { formatAuthor, formatChanges, madeAt } from './version-labels.ts'
 import { VersionContents } from './versions-contents.tsx'
-import { formatAuthor, formatChanges, madeAt } from './versions-words.ts'
 
 interface VersionRowProps {
   site: SiteDetails

@@ -1,15 +1,15 @@
 import { useRef } from 'preact/hooks'
 import type { SiteDetails, VersionList, VersionSummary } from '../../protocol/api/sites.ts'
-import { toDisplayError } from '../api/failing.ts'
+import { toDisplayError } from '../api/display-error.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'
-import { formatMoment } from '../app/time-words.ts'
+import { formatMoment } from '../app/format-time.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading, Panel } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { madeAt } from './version-labels.ts'
 import { VersionRow } from './versions-row.tsx'
-import { madeAt } from './versions-words.ts'
 
 interface VersionsViewProps {
   site: SiteDetails

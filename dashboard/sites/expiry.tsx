@@ -1,5 +1,5 @@
 import { serverNow } from '../api/server-clock.ts'
-import { formatDay } from '../app/time-words.ts'
+import { formatDay } from '../app/format-time.ts'
 import { TimeLeft } from '../kit/time.tsx'
 
 /** Milliseconds before the expiry from which a countdown is shown. */

@@ -1,5 +1,5 @@
 import type { Visits } from '../../protocol/api/visits.ts'
-import { longLabel } from './interval-words.ts'
+import { longLabel } from './interval-labels.ts'
 import { MEASURES } from './measures.ts'
 
 /** The plots' values as a table. */

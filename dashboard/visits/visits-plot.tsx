@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Visits } from '../../protocol/api/visits.ts'
-import { shortLabel } from './interval-words.ts'
+import { shortLabel } from './interval-labels.ts'
 
 interface PlotProps {
   /** Accessible name. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Visits } from '../../protocol/api/visits.ts'
-import { longLabel } from './interval-words.ts'
+import { longLabel } from './interval-labels.ts'
 import { MEASURES } from './measures.ts'
 import { VisitsPlot } from './visits-plot.tsx'
 

@@ -2,8 +2,8 @@ import type { DomainRecord } from '../../../protocol/api/domains.ts'
 import { formatDuration, formatUtc, stripControlChars } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
+import { CliError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
-import { CliError } from '../trouble.ts'
 import { formatFound, formatRecordName } from './record.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CliError } from '../trouble.ts'
+import { CliError } from '../cli-error.ts'
 
 /** The JSON in a file, or undefined when the file does not exist. */
 export function readPrivate(file: string): unknown {

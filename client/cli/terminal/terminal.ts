@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripControlChars } from '../../../protocol/format.ts'
-import { CliError } from '../trouble.ts'
+import { CliError } from '../cli-error.ts'
 
 /** The three standard streams. */
 export interface Streams {

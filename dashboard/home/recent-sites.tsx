@@ -1,4 +1,4 @@
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import {
   type AnonymousSite,
   anonymousSites,

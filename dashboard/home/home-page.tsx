@@ -1,18 +1,18 @@
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
-import { lazyComponent } from '../app/later.tsx'
+import { useSignal } from '../api/use-signal.ts'
+import { lazyComponent } from '../app/lazy-component.tsx'
 import { Page } from '../app/page.tsx'
 import { Publishing } from '../drop/drop-to-update.tsx'
 import { Views } from '../kit/tabs.tsx'
-import { Dropzone } from './drop-place.tsx'
+import { Dropzone } from './dropzone.tsx'
 
 const FromTerminal = lazyComponent('the commands', () =>
-  import('./from-terminal.tsx').then((it) => it.TerminalInstructions),
+  import('./terminal-instructions.tsx').then((it) => it.TerminalInstructions),
 )
 const FromAgent = lazyComponent('the text', () =>
-  import('./from-agent.tsx').then((it) => it.AgentInstructions),
+  import('./agent-instructions.tsx').then((it) => it.AgentInstructions),
 )
 
 const VIEWS = [

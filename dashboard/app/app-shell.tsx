@@ -1,13 +1,13 @@
 import { useLocation } from 'preact-iso'
+import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
-import { rateLimit } from '../api/standing.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
+import { formatClock } from './format-time.ts'
 import { Locations, Pages } from './routes.tsx'
-import { formatClock } from './time-words.ts'
 
 /** Requests left in an hour below which a notice is shown. */
 const LOW_REQUESTS_THRESHOLD = 10

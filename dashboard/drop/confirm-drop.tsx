@@ -1,9 +1,9 @@
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { FocusedHeading } from './heading.tsx'
-import type { Preflight } from './look.ts'
+import { FocusedHeading } from './focused-heading.tsx'
 import { NameList } from './name-list.tsx'
+import type { Preflight } from './preflight.ts'
 import type { Publication } from './publication.ts'
 
 interface ConfirmDropProps {

@@ -1,6 +1,6 @@
 import { pluralize, stripControlChars } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { versionAddress } from '../app/version-address.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
@@ -8,11 +8,11 @@ import { LiveFrame } from '../kit/live-frame.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import type { AnonymousSite } from './anonymous-sites.ts'
+import { IgnoredFiles } from './confirm-drop.tsx'
 import type { Destination } from './destination.ts'
-import { FocusedHeading } from './heading.tsx'
+import { FocusedHeading } from './focused-heading.tsx'
 import type { Step } from './publication.ts'
 import { QrCode } from './qr-code.tsx'
-import { IgnoredFiles } from './question.tsx'
 
 interface PublishedViewProps {
   step: Extract<Step, { at: 'live' }>

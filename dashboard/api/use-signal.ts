@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Signal } from './kept.ts'
+import type { Signal } from './signal.ts'
 
 /** Subscribes to the value. */
 export function useSignal<T>(signal: Signal<T>): T {

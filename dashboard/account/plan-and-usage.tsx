@@ -1,8 +1,8 @@
 import type { Me } from '../../protocol/api/account.ts'
 import { formatBytes, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
-import { rateLimit } from '../api/standing.ts'
-import { useSignal } from '../api/use-kept.ts'
-import { formatClock } from '../app/time-words.ts'
+import { rateLimit } from '../api/rate-limit.ts'
+import { useSignal } from '../api/use-signal.ts'
+import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Fact, Facts, Panel } from '../kit/panel.tsx'
 
 const PLANS: Record<Me['plan'], string> = { free: 'Free', hobby: 'Hobby' }

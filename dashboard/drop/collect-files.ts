@@ -2,10 +2,10 @@ import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
 import type { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
-import type { Selection } from './picked.ts'
 import type { Source } from './reader/messages.ts'
 import { type Reader, ReadingFault } from './reader/reader.ts'
-import { UnpublishableError } from './unfit.ts'
+import type { Selection } from './selection.ts'
+import { UnpublishableError } from './unpublishable-error.ts'
 import { readEntries, readFile, walk } from './walk.ts'
 
 /** A candidate file. */

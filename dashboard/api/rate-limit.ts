@@ -1,4 +1,4 @@
-import { Signal } from './kept.ts'
+import { Signal } from './signal.ts'
 
 /**
  * The caller's rate limit state (spec 8.1) according to the latest response; `resetsAt` in milliseconds since

@@ -2,7 +2,7 @@ import type { FileLimits } from '../../protocol/api/publish.ts'
 import { formatBytes } from '../../protocol/format.ts'
 import { caseCollisions, truncateList, validateFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../protocol/manifest/root-document.ts'
-import type { CollectedFile, CollectedFiles } from './gather.ts'
+import type { CollectedFile, CollectedFiles } from './collect-files.ts'
 
 /** The findings of a drop before it is published. */
 export interface Preflight extends CollectedFiles {

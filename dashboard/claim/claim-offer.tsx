@@ -3,7 +3,7 @@ import type { ClaimOffer } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { Action } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
-import { useSignal } from '../api/use-kept.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Page } from '../app/page.tsx'
 import { versionAddress } from '../app/version-address.ts'
 import { Button } from '../kit/button.tsx'
@@ -13,7 +13,7 @@ import { Fact, Facts, Panel } from '../kit/panel.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { SignInForm } from '../sign-in/sign-in-form.tsx'
 import { SiteLink } from './site-link.tsx'
-import { useExpiry } from './use-end-of.ts'
+import { useExpiry } from './use-expiry.ts'
 
 interface ClaimOfferPageProps {
   site: ClaimOffer

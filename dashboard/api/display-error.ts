@@ -1,5 +1,5 @@
 import { isSlipwayError, type SlipwayError } from '../../client/sdk/slipway-error.ts'
-import { formatClock } from '../app/time-words.ts'
+import { formatClock } from '../app/format-time.ts'
 
 /** An error for display: what happened and the next step. */
 export interface DisplayError {

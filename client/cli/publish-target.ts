@@ -8,10 +8,10 @@ import {
   SiteOwnedError,
 } from '../sdk/resume.ts'
 import { loginCommand } from './account.ts'
+import { CliError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import type { RememberedSite } from './memory/site-memory.ts'
-import { CliError } from './trouble.ts'
 
 /** What to publish, and where. */
 export interface PublishPlan {

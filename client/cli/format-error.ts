@@ -1,7 +1,7 @@
 import { formatDuration, formatUtc, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
+import { CliError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
-import { CliError } from './trouble.ts'
 
 /** The last request of the program. */
 export interface LastRequest {
