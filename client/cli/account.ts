@@ -39,7 +39,7 @@ export function resolveKey(work: CommandContext, options: OptionValues, server: 
   return key
 }
 
-/** A client with the account's key for this server. Throws Trouble when it is not signed in there. */
+/** A client with the account's key for this server. Throws a CliError when it is not signed in there. */
 export function accountClient(work: CommandContext, options: OptionValues, server: string): Slipway {
   const key = resolveKey(work, options, server)
   if (key === undefined) throw notSignedIn(work, server)
@@ -52,7 +52,7 @@ export function notSignedIn(work: CommandContext, server: string): CliError {
 }
 
 /**
- * A client for operations of a site's owner. Throws Trouble when the site has no owner yet, or without a key.
+ * A client for operations of a site's owner. Throws a CliError when the site has no owner yet, or without a key.
  */
 export function ownerClient(
   work: CommandContext,

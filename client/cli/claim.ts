@@ -26,8 +26,8 @@ site that was published from here. Signs you in first where that is needed.`,
     const key = resolveKey(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
     const { siteUrl, alreadyOwned } = await work.connect(server, key).claim(slug, claimToken)
     siteMemory.markClaimed(slug, server)
-    const said = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
-    terminal.printNote(`${terminal.green('✓')} ${slug} ${said}.`)
+    const outcome = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
+    terminal.printNote(`${terminal.green('✓')} ${slug} ${outcome}.`)
     terminal.print(siteUrl)
   },
 }

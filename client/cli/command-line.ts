@@ -25,7 +25,7 @@ export interface ParsedArgs {
   operands: string[]
 }
 
-/** The command of this name. Throws a UsageTrouble with a suggestion. */
+/** The command of this name. Throws a UsageError with a suggestion. */
 export async function findCommand(name: string, program: string): Promise<Command> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load) return load()
@@ -36,7 +36,7 @@ export async function findCommand(name: string, program: string): Promise<Comman
   )
 }
 
-/** Parses the arguments of a command. Throws a UsageTrouble for unknown ones. */
+/** Parses the arguments of a command. Throws a UsageError for unknown ones. */
 export function parseCommandLine(command: Command, args: string[], program: string): ParsedArgs {
   const see = `See: ${program} help ${command.name}`
   const { values, positionals } = parseOptions({ ...command.options, help: HELP }, args, see)

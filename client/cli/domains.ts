@@ -117,8 +117,8 @@ function requireDomain({ settings }: CommandContext, action: string, domain: str
 
 function unknownAction(action: string, program: string): UsageError {
   const near = findNearest(action, Object.keys(ACTIONS))
-  const meant = action.includes('.') ? `add ${stripControlChars(action)}` : near
-  const hints = meant === undefined ? [] : [`Did you mean: ${program} domains ${meant}`]
+  const suggestion = action.includes('.') ? `add ${stripControlChars(action)}` : near
+  const hints = suggestion === undefined ? [] : [`Did you mean: ${program} domains ${suggestion}`]
   return new UsageError(
     `domains has no action "${stripControlChars(action)}"`,
     ...hints,

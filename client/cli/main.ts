@@ -23,7 +23,7 @@ export interface Invocation extends Streams {
   /** Aborts on a signal. */
   signal: AbortSignal
   platform?: string
-  patience?: RetryPolicy
+  retryPolicy?: RetryPolicy
   launch?: Launch
 }
 
@@ -33,7 +33,7 @@ export async function main(invocation: Invocation): Promise<number> {
   const { colour } = settings
   const terminal = new Terminal(invocation, { colour, signal: invocation.signal })
   const transport = nodeTransport()
-  const retryPolicy = invocation.patience ?? defaultRetryPolicy
+  const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy
   let caller: LastRequest | undefined
   const work: CommandContext = {
     cwd: invocation.cwd,

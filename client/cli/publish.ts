@@ -64,17 +64,13 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
     assertFolder(work, folder, operand)
     const found = scanOrThrow(folder)
     if (options['dry-run'] === true) return printFiles(work, found)
-    const order = buildPlan(work, options, folder)
-    const password = await passwordFor(work, options, order)
+    const plan = buildPlan(work, options, folder)
+    const password = await passwordFor(work, options, plan)
     for (const line of notices(found, folder)) work.terminal.printNote(line)
     const startedAt = work.retryPolicy.now()
-    const { outcome, files } = await publishWithReread(work, { ...order, password }, found)
-    if (password === null) await removePassword(work, order, outcome)
-    report(
-      work,
-      { ...outcome, files, live: order.live, signedIn: order.key !== undefined, startedAt },
-      options,
-    )
+    const { outcome, files } = await publishWithReread(work, { ...plan, password }, found)
+    if (password === null) await removePassword(work, plan, outcome)
+    report(work, { ...outcome, files, live: plan.live, signedIn: plan.key !== undefined, startedAt }, options)
     if (password !== undefined)
       work.terminal.printNote(
         password === null ? 'Visitors need no password.' : 'Visitors need the password.',
@@ -155,11 +151,11 @@ function parseTtl(ttl: string): number | null {
 async function passwordFor(
   work: CommandContext,
   options: OptionValues,
-  order: PublishPlan,
+  plan: PublishPlan,
 ): Promise<string | null | undefined> {
   if (options.password !== true && options['no-password'] !== true) return undefined
-  if (order.key === undefined || order.remembered?.claimToken !== undefined) {
-    const hint = order.key === undefined ? loginCommand(work, order.server) : `${work.settings.program} claim`
+  if (plan.key === undefined || plan.remembered?.claimToken !== undefined) {
+    const hint = plan.key === undefined ? loginCommand(work, plan.server) : `${work.settings.program} claim`
     throw new CliError('Only a site with an owner can have a password', `First: ${hint}`)
   }
   if (options['no-password'] === true) return null
@@ -194,18 +190,18 @@ const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as
 /** Publishes; reads the files again when they change during the upload. */
 async function publishWithReread(
   work: CommandContext,
-  order: PasswordPlan,
+  plan: PasswordPlan,
   found: FolderScan,
 ): Promise<{ outcome: ResumableResult; files: HashedFile[] }> {
   try {
-    return await publishOnce(work, order, found)
+    return await publishOnce(work, plan, found)
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     work.terminal.printNote(`${stripControlChars(error.message)}. Reading the files again.`)
   }
-  const remembered = work.siteMemory.find(order.folder, order.server)
+  const remembered = work.siteMemory.find(plan.folder, plan.server)
   try {
-    return await publishOnce(work, { ...order, remembered }, scanOrThrow(order.folder))
+    return await publishOnce(work, { ...plan, remembered }, scanOrThrow(plan.folder))
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     throw new CliError(
@@ -215,16 +211,16 @@ async function publishWithReread(
   }
 }
 
-async function publishOnce(work: CommandContext, order: PasswordPlan, found: FolderScan) {
+async function publishOnce(work: CommandContext, plan: PasswordPlan, found: FolderScan) {
   const files = await readFiles(work, found.files)
-  const { password } = order
-  const watch = progressObserver(work, order, files)
-  const outcome = await publishToSite(work, order, files, {
-    ...watch,
+  const { password } = plan
+  const observer = progressObserver(work, plan, files)
+  const outcome = await publishToSite(work, plan, files, {
+    ...observer,
     async onStaged(staged, resumed) {
-      await watch.onStaged(staged, resumed)
+      await observer.onStaged(staged, resumed)
       // Before the version is live, so that it is never visible without the password.
-      if (password) await work.connect(order.server, order.key).setMetadata(staged.slug, { password })
+      if (password) await work.connect(plan.server, plan.key).setMetadata(staged.slug, { password })
     },
   })
   return { outcome, files }

@@ -55,21 +55,21 @@ interface PublishSummary extends ResumableResult {
 /** Prints the result of a publish: only the address on stdout, everything else on stderr. */
 export function report(
   { terminal, retryPolicy, settings }: ReportDeps,
-  ending: PublishSummary,
+  summary: PublishSummary,
   options: OptionValues,
 ): void {
-  const { published, files, live } = ending
+  const { published, files, live } = summary
   const { program } = settings
-  const elapsed = (retryPolicy.now() - ending.startedAt) / 1000
+  const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
   const done = live ? 'Published' : 'Kept as a draft:'
   terminal.printNote(
-    `${terminal.green('✓')} ${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s; ${describeUpload(ending)}.`,
+    `${terminal.green('✓')} ${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s; ${describeUpload(summary)}.`,
   )
   printWarnings(terminal, published)
   const address = live ? published.siteUrl : published.previewUrl
-  terminal.print(options.json === true ? JSON.stringify(toJson(ending), undefined, 2) : address)
-  if (!live) terminal.printNote(`To make it live: ${suggestNextStep(ending, program)}`)
-  for (const line of describeExpiry(ending, program, retryPolicy.now())) terminal.printNote(line)
+  terminal.print(options.json === true ? JSON.stringify(toJson(summary), undefined, 2) : address)
+  if (!live) terminal.printNote(`To make it live: ${suggestNextStep(summary, program)}`)
+  for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)
 }
 
 /** Prints the warnings of a version. */

@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts'
 const DEFAULT_SERVER = 'http://localhost:8080'
 
 /**
- * The explicitly named server: `--server`, otherwise `SLIPWAY_URL`. Throws a UsageTrouble when it is invalid.
+ * The explicitly named server: `--server`, otherwise `SLIPWAY_URL`. Throws a UsageError when it is invalid.
  */
 export function namedServer(option: string | undefined, settings: Settings): string | undefined {
   const named = option ?? settings.server

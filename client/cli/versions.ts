@@ -47,12 +47,12 @@ function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {
 function formatChanges({ changes: counts }: VersionSummary): string {
   if (!counts) return UNKNOWN
   const { added, changed, removed } = counts
-  const said = [
+  const parts = [
     added > 0 && `${formatNumber(added)} new`,
     changed > 0 && `${formatNumber(changed)} changed`,
     removed > 0 && `${formatNumber(removed)} gone`,
   ].filter((part) => part !== false)
-  return said.join(', ') || 'none'
+  return parts.join(', ') || 'none'
 }
 
 /** For the oldest version, and for those from before this was recorded. */

@@ -23,22 +23,22 @@ export type PutBatch = (target: BatchTarget, body: Bytes, sending: UploadOptions
 
 /** Groups the files into requests, small ones together; `maxBytes` is the limit of one request. */
 export function groupIntoBatches(files: readonly PublishFile[], maxBytes: number): PublishFile[][] {
-  const most = Math.min(TARGET_BATCH_BYTES, maxBytes)
-  const parcels = files.filter(({ size }) => size > MAX_BATCHED_FILE_BYTES).map((file) => [file])
+  const maxBatchBytes = Math.min(TARGET_BATCH_BYTES, maxBytes)
+  const batches = files.filter(({ size }) => size > MAX_BATCHED_FILE_BYTES).map((file) => [file])
   let open: PublishFile[] = []
   let bytes = TAR_END.length
   for (const file of files) {
     if (file.size > MAX_BATCHED_FILE_BYTES) continue
     const more = sizeInTar(file.path, file.size)
-    if (open.length === 0 || open.length === MAX_BATCH_FILES || bytes + more > most) {
+    if (open.length === 0 || open.length === MAX_BATCH_FILES || bytes + more > maxBatchBytes) {
       open = []
       bytes = TAR_END.length
-      parcels.push(open)
+      batches.push(open)
     }
     open.push(file)
     bytes += more
   }
-  return parcels
+  return batches
 }
 
 /**
@@ -55,12 +55,12 @@ export async function uploadBatch(
   const body = packTar(files, contents)
   const size = body instanceof Blob ? body.size : body.byteLength
   const bytes = sumSizes(files)
-  const tally = new ProgressCounter(bytes, onBytes)
+  const progress = new ProgressCounter(bytes, onBytes)
   try {
-    await put(target, body, { size, onSent: (sent) => tally.advanceTo(Math.floor((sent / size) * bytes)) })
-    tally.advanceTo(bytes)
+    await put(target, body, { size, onSent: (sent) => progress.advanceTo(Math.floor((sent / size) * bytes)) })
+    progress.advanceTo(bytes)
   } catch (error) {
-    tally.rollback()
+    progress.rollback()
     for (const [index, file] of files.entries()) await assertReadable(file, contents[index]!, error)
     throw error
   }

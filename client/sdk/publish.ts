@@ -81,14 +81,14 @@ interface PublishClient {
 export async function publish(
   client: PublishClient,
   options: PublishOptions,
-  patience: RetryPolicy,
+  retryPolicy: RetryPolicy,
 ): Promise<PublishResult> {
   const stop = new AbortController()
   const abort = () => stop.abort(options.signal?.reason)
   options.signal?.throwIfAborted()
   options.signal?.addEventListener('abort', abort)
   try {
-    const publication = new PublishRun(client.with({ signal: stop.signal }), options, patience, stop)
+    const publication = new PublishRun(client.with({ signal: stop.signal }), options, retryPolicy, stop)
     return await publication.run()
   } finally {
     options.signal?.removeEventListener('abort', abort)
@@ -98,15 +98,20 @@ export async function publish(
 class PublishRun {
   readonly #client: PublishClient
   readonly #options: PublishOptions
-  readonly #patience: RetryPolicy
+  readonly #retryPolicy: RetryPolicy
   readonly #stop: AbortController
   readonly #files: Map<string, PublishFile>
   #progress: UploadProgress = { files: 0, filesDone: 0, bytes: 0, bytesDone: 0 }
 
-  constructor(client: PublishClient, options: PublishOptions, patience: RetryPolicy, stop: AbortController) {
+  constructor(
+    client: PublishClient,
+    options: PublishOptions,
+    retryPolicy: RetryPolicy,
+    stop: AbortController,
+  ) {
     this.#client = options.claimToken === undefined ? client : client.with({ key: undefined })
     this.#options = options
-    this.#patience = patience
+    this.#retryPolicy = retryPolicy
     this.#stop = stop
     this.#files = new Map(options.files.map((file) => [file.path, file]))
   }
@@ -158,7 +163,7 @@ class PublishRun {
     const { slug, upload: plan } = staged
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
-    const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#patience.now)
+    const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
     const { live } = this.#options
     const request: FinalizeRequest = {
       versionId: plan.versionId,
@@ -183,18 +188,18 @@ class PublishRun {
   async #uploadAll(targets: UploadTargets): Promise<void> {
     const queue = this.#batches(targets)
     const failures: unknown[] = []
-    const worker = async () => {
+    const uploadQueue = async () => {
       for (let files = queue.pop(); files !== undefined; files = queue.pop()) {
         if (files.length > 1) await this.#uploadBatchWithRetry(files, targets)
         else await this.#upload(files[0]!, targets)
       }
     }
-    const lane = () =>
-      worker().catch((error) => {
+    const worker = () =>
+      uploadQueue().catch((error) => {
         failures.push(error)
         this.#stop.abort(error)
       })
-    await Promise.all(Array.from({ length: this.#options.concurrency ?? DEFAULT_CONCURRENCY }, lane))
+    await Promise.all(Array.from({ length: this.#options.concurrency ?? DEFAULT_CONCURRENCY }, worker))
     if (failures.length > 0) throw failures[0]
   }
 
@@ -219,14 +224,14 @@ class PublishRun {
   /** Each attempt after a failure sends a smaller batch, so that an unreliable connection makes progress. */
   async #uploadBatchWithRetry(files: PublishFile[], targets: UploadTargets): Promise<void> {
     let left = files
-    let most = files.length
+    let batchSize = files.length
     try {
       await this.#uploading(async () => {
         while (left.length > 0) {
-          const some = left.slice(0, most)
-          most = Math.ceil(some.length / 2)
+          const some = left.slice(0, batchSize)
+          batchSize = Math.ceil(some.length / 2)
           if (!(await this.#tryUploadBatch(some, targets))) return
-          most = some.length
+          batchSize = some.length
           left = left.slice(some.length)
         }
       })
@@ -284,12 +289,12 @@ class PublishRun {
 
   /** Wraps uploads for a page or program that wants to keep them running. */
   #uploading(work: () => Promise<void>): Promise<void> {
-    return this.#withRetry(work, this.#patience.maxAttempts)
+    return this.#withRetry(work, this.#retryPolicy.maxAttempts)
   }
 
   #withRetry<T>(work: () => Promise<T>, maxAttempts?: number): Promise<T> {
     const { onRetry } = this.#options
-    return withRetry(work, { policy: this.#patience, maxAttempts, signal: this.#stop.signal, onRetry })
+    return withRetry(work, { policy: this.#retryPolicy, maxAttempts, signal: this.#stop.signal, onRetry })
   }
 }
 

@@ -119,9 +119,9 @@ function unexpectedResponse({ url }: HttpRequest, { status, header }: HttpRespon
 }
 
 function parseRetryAfterHeader({ status, header }: HttpResponse, now: () => number): number | undefined {
-  const asked = header('retry-after')
-  if (asked !== null)
-    return Number.isNaN(Number(asked)) ? secondsUntil(Date.parse(asked), now) : Number(asked)
+  const retryAfter = header('retry-after')
+  if (retryAfter !== null)
+    return Number.isNaN(Number(retryAfter)) ? secondsUntil(Date.parse(retryAfter), now) : Number(retryAfter)
   const reset = status === 429 ? header('x-ratelimit-reset') : null
   return reset === null ? undefined : secondsUntil(Number(reset) * 1000, now)
 }

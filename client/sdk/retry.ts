@@ -61,14 +61,14 @@ export async function withRetry<T>(
   work: () => Promise<T>,
   { policy, maxAttempts = DEFAULT_MAX_ATTEMPTS, signal, onRetry }: RetryOptions,
 ): Promise<T> {
-  let faults = 0
+  let serverFaults = 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
       const pause = retryDelay(error, attempt, policy.random())
-      if (isServerFault(error)) faults++
-      if (attempt >= maxAttempts || faults >= DEFAULT_MAX_ATTEMPTS || pause === undefined) throw error
+      if (isServerFault(error)) serverFaults++
+      if (attempt >= maxAttempts || serverFaults >= DEFAULT_MAX_ATTEMPTS || pause === undefined) throw error
       onRetry?.(error as SlipwayError)
       await policy.wait(pause, signal)
     }
@@ -76,12 +76,12 @@ export async function withRetry<T>(
 }
 
 /** Delay after this failure in milliseconds, or undefined when it is final. */
-function retryDelay(error: unknown, attempt: number, dice: number): number | undefined {
+function retryDelay(error: unknown, attempt: number, random: number): number | undefined {
   if (!isSlipwayError(error) || !isTransient(error.code, error.status)) return undefined
-  const asked = (error.retryAfterSeconds ?? 0) * 1000
-  if (asked > MAX_RETRY_AFTER_MS) return undefined
+  const requestedMs = (error.retryAfterSeconds ?? 0) * 1000
+  if (requestedMs > MAX_RETRY_AFTER_MS) return undefined
   const doubled = Math.min(INITIAL_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS)
-  return Math.max(asked, doubled * (0.5 + dice / 2))
+  return Math.max(requestedMs, doubled * (0.5 + random / 2))
 }
 
 const TRANSIENT_STATUS = new Set([408, 425, 429, 500, 502, 503, 504])

@@ -154,8 +154,8 @@ export class Slipway {
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */
   publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveResponse> {
-    const { contentType, size, slug, claimToken, ...wishes } = archive
-    const query = buildQuery(wishes)
+    const { contentType, size, slug, claimToken, ...parameters } = archive
+    const query = buildQuery(parameters)
     const call = { body, contentType, claimToken, ...(size !== undefined && { size }) }
     const client = this.#withClaimToken(claimToken)
     return slug === undefined

@@ -61,14 +61,14 @@ export async function upload(
 ): Promise<void> {
   const body = await file.open()
   const { size } = file
-  const tally = new ProgressCounter(size, onBytes)
-  const source = isStream(body) ? new CountingStream(file, body, tally) : assertSize(file, body)
-  const onSent = (bytes: number) => tally.advanceTo(bytes)
+  const progress = new ProgressCounter(size, onBytes)
+  const source = isStream(body) ? new CountingStream(file, body, progress) : assertSize(file, body)
+  const onSent = (bytes: number) => progress.advanceTo(bytes)
   try {
     await put(target, source, source instanceof CountingStream ? { size } : { size, onSent })
-    tally.advanceTo(size)
+    progress.advanceTo(size)
   } catch (error) {
-    tally.rollback()
+    progress.rollback()
     if (source instanceof CountingStream) throw source.failure ?? error
     await assertReadable(file, source, error)
     throw error
@@ -109,12 +109,12 @@ class CountingStream implements AsyncIterable<Uint8Array> {
   failure: unknown
   readonly #file: PublishFile
   readonly #chunks: AsyncIterable<Uint8Array>
-  readonly #tally: ProgressCounter
+  readonly #progress: ProgressCounter
 
-  constructor(file: PublishFile, chunks: AsyncIterable<Uint8Array>, tally: ProgressCounter) {
+  constructor(file: PublishFile, chunks: AsyncIterable<Uint8Array>, progress: ProgressCounter) {
     this.#file = file
     this.#chunks = chunks
-    this.#tally = tally
+    this.#progress = progress
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -123,7 +123,7 @@ class CountingStream implements AsyncIterable<Uint8Array> {
       for await (const chunk of this.#chunks) {
         read += chunk.byteLength
         if (read > this.#file.size) throw fileChanged(this.#file)
-        this.#tally.advanceTo(read)
+        this.#progress.advanceTo(read)
         yield chunk
       }
       if (read < this.#file.size) throw fileChanged(this.#file)

@@ -16,10 +16,10 @@ interface ApiKeyProps {
 /** The API key. A new one is shown once and stored nowhere in the browser. */
 export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
   const [key, show] = useState<string | undefined>(undefined)
-  const [asks, ask] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const make = useAction(async () => {
     show((await slipway.newKey()).apiKey)
-    ask(false)
+    setConfirming(false)
     onMade()
   })
   const part = useRef<HTMLDivElement>(null)
@@ -41,9 +41,9 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
                 ? 'There is a key. It was shown when it was made and cannot be shown again; a new one takes its place.'
                 : 'There is no key yet.'}
             </p>
-            {!asks && <ErrorNotice error={make.error} />}
+            {!isConfirming && <ErrorNotice error={make.error} />}
             <div class="choices">
-              <Button busy={make.busy} onClick={() => (hasKey ? ask(true) : make())}>
+              <Button busy={make.busy} onClick={() => (hasKey ? setConfirming(true) : make())}>
                 {hasKey ? 'Make a new key' : 'Make a key'}
               </Button>
             </div>
@@ -52,8 +52,13 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
           <NewKey apiKey={key} onHide={hide} />
         )}
       </div>
-      {asks && (
-        <Confirm title="Make a new key?" verb="Make a new key" action={make} onClose={() => ask(false)}>
+      {isConfirming && (
+        <Confirm
+          title="Make a new key?"
+          verb="Make a new key"
+          action={make}
+          onClose={() => setConfirming(false)}
+        >
           <p>
             The key you have ends at once: whatever uses it stops until it has the new one. You stay signed in
             here.

@@ -14,7 +14,7 @@ import { showToast } from '../kit/toast.tsx'
 /** Deletes the account with everything in it, after its address was typed. */
 export function DeleteAccount({ me }: { me: Me }) {
   const { route } = useLocation()
-  const [asks, ask] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [typed, write] = useState('')
   const deleteAccount = useAction(async () => {
     await slipway.deleteAccount(me.email)
@@ -23,18 +23,18 @@ export function DeleteAccount({ me }: { me: Me }) {
     showToast('Your account is deleted, and everything in it.')
   })
   const close = () => {
-    ask(false)
+    setConfirming(false)
     write('')
     deleteAccount.clear()
   }
   return (
     <Panel title="Leave" lead="Delete your account and everything in it, at once and for good.">
       <div class="choices">
-        <Button variant="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => setConfirming(true)}>
           Delete everything
         </Button>
       </div>
-      {asks && (
+      {isConfirming && (
         <Confirm
           title="Delete your account?"
           verb="Delete everything"

@@ -30,39 +30,39 @@ const inFlight = new Map<string, Promise<unknown>>()
 /** The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. */
 export function useResource<T>(key: string | undefined, load: () => Promise<T>): Resource<T> {
   const [, redraw] = useState(0)
-  const state = useRef<{ failing: DisplayError | undefined; loading: boolean }>({
-    failing: undefined,
+  const state = useRef<{ error: DisplayError | undefined; loading: boolean }>({
+    error: undefined,
     loading: false,
   })
   const live = useRef(key)
   const draw = () => redraw((count) => count + 1)
 
-  const ask = async (underWay?: Promise<unknown>): Promise<void> => {
+  const request = async (pending?: Promise<unknown>): Promise<void> => {
     if (key === undefined) return
-    const answer = underWay ?? load()
-    inFlight.set(key, answer)
-    state.current = { failing: undefined, loading: true }
+    const response = pending ?? load()
+    inFlight.set(key, response)
+    state.current = { error: undefined, loading: true }
     draw()
     let failed: DisplayError | undefined
     try {
-      const value = await answer
-      if (inFlight.get(key) === answer) cache.set(key, { value, at: Date.now() })
+      const value = await response
+      if (inFlight.get(key) === response) cache.set(key, { value, at: Date.now() })
     } catch (error) {
       failed = toDisplayError(error)
     }
-    const isNews = inFlight.get(key) === answer
-    if (isNews) inFlight.delete(key)
+    const isCurrent = inFlight.get(key) === response
+    if (isCurrent) inFlight.delete(key)
     if (live.current !== key) return
-    if (!isNews && !cache.has(key) && !failed) return ask(inFlight.get(key))
-    state.current = { failing: failed, loading: false }
+    if (!isCurrent && !cache.has(key) && !failed) return request(inFlight.get(key))
+    state.current = { error: failed, loading: false }
     draw()
   }
 
   useEffect(() => {
     live.current = key
-    state.current = { failing: undefined, loading: false }
+    state.current = { error: undefined, loading: false }
     const known = key === undefined ? undefined : cache.get(key)
-    if (key !== undefined && (!known || Date.now() - known.at > CACHE_TTL_MS)) void ask(inFlight.get(key))
+    if (key !== undefined && (!known || Date.now() - known.at > CACHE_TTL_MS)) void request(inFlight.get(key))
     return () => {
       live.current = undefined
     }
@@ -71,9 +71,9 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   const known = key === undefined ? undefined : cache.get(key)
   return {
     value: known?.value as T | undefined,
-    error: state.current.failing,
-    loading: state.current.loading || (key !== undefined && !known && !state.current.failing),
-    reload: () => void ask(),
+    error: state.current.error,
+    loading: state.current.loading || (key !== undefined && !known && !state.current.error),
+    reload: () => void request(),
     set(change) {
       if (key === undefined) return
       inFlight.delete(key)

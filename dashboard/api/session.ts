@@ -19,7 +19,7 @@ export const signedInAs = new Signal<string | null>(browser.read(NAME))
 /** Counts sign-ins, including those of other tabs: what was rejected before the latest one may be retried. */
 export const signIns = new Signal(0)
 
-/** Whether the browser kept the cookie of the last sign-in, as far as known. */
+/** Whether the browser is known to have stored the cookie of the last sign-in. */
 export const staysSignedIn = new Signal(true)
 
 /** Whether no call has succeeded since the last sign-in on this page. */

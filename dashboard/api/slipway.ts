@@ -20,8 +20,8 @@ const NO_TIMEOUT = /^\/api\/v1\/(_upload\/|domains\/[^/]+\/events$)/
 /** Opens the sign-in dialog; resolves to whether the user signed in. Set by the page frame. */
 let promptSignIn: () => Promise<boolean> = async () => false
 
-export function setSignInPrompt(ask: () => Promise<boolean>): void {
-  promptSignIn = ask
+export function setSignInPrompt(prompt: () => Promise<boolean>): void {
+  promptSignIn = prompt
 }
 
 /**

@@ -5,9 +5,9 @@ import type { Signal } from './signal.ts'
 export function useSignal<T>(signal: Signal<T>): T {
   const [value, show] = useState(signal.value)
   useEffect(() => {
-    const look = () => show(() => signal.value)
-    look()
-    return signal.subscribe(look)
+    const update = () => show(() => signal.value)
+    update()
+    return signal.subscribe(update)
   }, [signal])
   return value
 }

@@ -24,7 +24,7 @@ const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
 export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
   const wayOn = useGuardedNavigate()
   const [site, show] = useState<ClaimPreview | undefined>(undefined)
-  const look = useAction(async () => show(await slipway.claimPreview(slug, token)))
+  const loadPreview = useAction(async () => show(await slipway.claimPreview(slug, token)))
   const claim = useAction(async () => {
     const { alreadyOwned } = await slipway.claim(slug, token)
     forgetAnonymous(slug)
@@ -35,20 +35,20 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
     )
     wayOn(`/sites/${encodeURIComponent(slug)}`, true)
   })
-  useEffect(() => void look(), [])
+  useEffect(() => void loadPreview(), [])
 
-  const end = [look.error, claim.error].find((failing) => failing && failing.code in ERROR_HINTS)
+  const end = [loadPreview.error, claim.error].find((error) => error && error.code in ERROR_HINTS)
   const isOver = site?.claimed || (end !== undefined && end.code !== 'INVALID_CLAIM_TOKEN')
   useEffect(() => {
     if (isOver) forgetAnonymous(slug)
   }, [isOver])
   if (end) return <ClaimError title={end.title} hint={ERROR_HINTS[end.code]!} />
-  if (!site && look.error)
+  if (!site && loadPreview.error)
     return (
       <ClaimError
-        title={look.error.title}
-        hint={look.error.hint || 'Nothing is lost: try again in a while.'}
-        onAgain={look}
+        title={loadPreview.error.title}
+        hint={loadPreview.error.hint || 'Nothing is lost: try again in a while.'}
+        onAgain={loadPreview}
       />
     )
   if (!site)
@@ -58,5 +58,5 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
       </Page>
     )
   if (site.claimed) return <ClaimedPage slug={slug} />
-  return <ClaimOfferPage site={site} claim={claim} reload={look} />
+  return <ClaimOfferPage site={site} claim={claim} reload={loadPreview} />
 }

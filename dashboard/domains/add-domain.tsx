@@ -65,7 +65,7 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
             onChoose={choose}
             choices={choices}
           />
-          {wrong.elsewhere && <Refusal failing={wrong.elsewhere} />}
+          {wrong.elsewhere && <Refusal error={wrong.elsewhere} />}
           <div class="choices">
             <Button variant="main" busy={add.busy}>
               Add the domain
@@ -77,10 +77,10 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
   )
 }
 
-function Refusal({ failing }: { failing: DisplayError }) {
+function Refusal({ error }: { error: DisplayError }) {
   return (
-    <ErrorNotice error={failing}>
-      {failing.code === 'DOMAIN_LIMIT_REACHED' && (
+    <ErrorNotice error={error}>
+      {error.code === 'DOMAIN_LIMIT_REACHED' && (
         <p>
           Remove a domain that you no longer need, or ask whoever runs this service for a plan with more. A{' '}
           <code>www</code> and its root on one site count as one.
@@ -101,18 +101,18 @@ function NoSite() {
 }
 
 /** Maps an error to its field. */
-function atField(failing: DisplayError | undefined): {
+function atField(error: DisplayError | undefined): {
   domain?: string
   site?: string
   elsewhere?: DisplayError
 } {
-  if (!failing) return {}
-  const { code, title, fields } = failing
+  if (!error) return {}
+  const { code, title, fields } = error
   if (code === 'DOMAIN_TAKEN') return { domain: title }
   if (code === 'NOT_FOUND') return { site: `${title} Choose another one.` }
   if (code === 'SITE_EXPIRED') return { site: title }
   const { domain, siteSlug } = fields
-  if (domain === undefined && siteSlug === undefined) return { elsewhere: failing }
+  if (domain === undefined && siteSlug === undefined) return { elsewhere: error }
   return { ...(domain && { domain }), ...(siteSlug && { site: siteSlug }) }
 }
 

@@ -43,7 +43,7 @@ export function formatReason({ reason }: DomainRecord): string | null {
   return /[.!?]$/.test(words) ? words : `${words}.`
 }
 
-/** Whether the reason says more than the records. */
+/** Whether the reason adds something to the records. */
 export function isMoreThanRecords(record: DomainRecord): boolean {
   const { status, reason, records, nextCheckAt } = record
   const standings = records.map((one) => recordState(one, record))

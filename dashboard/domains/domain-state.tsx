@@ -28,7 +28,7 @@ export function DomainState({ record, check }: DomainStateProps) {
             Check now
           </Button>
         )}
-        <Looks record={record} />
+        <CheckTimes record={record} />
       </div>
     </>
   )
@@ -79,7 +79,7 @@ function Serving({ record }: { record: DomainRecord }) {
 }
 
 /** Times of the last and the next check, where that is soon. */
-function Looks({ record: { status, checkedAt, nextCheckAt } }: { record: DomainRecord }) {
+function CheckTimes({ record: { status, checkedAt, nextCheckAt } }: { record: DomainRecord }) {
   if (checkedAt === null) return null
   return (
     <span class="quiet small">

@@ -8,7 +8,7 @@ export interface DomainListener {
   /** The domain was removed; no more events. */
   removed(): void
   /** The current error; undefined when there is none. */
-  error(failing: DisplayError | undefined): void
+  error(problem: DisplayError | undefined): void
 }
 
 /** Milliseconds after which a hidden tab stops watching. */
@@ -21,8 +21,8 @@ const RETRY_DELAYS_MS = [5_000, 15_000, 60_000, 300_000]
 const MIN_STABLE_MS = 60_000
 
 /** Watches a domain while this tab is visible; returns a function that stops it. */
-export function watchDomain(domain: string, to: DomainListener): () => void {
-  const follow = new DomainStream(domain, to)
+export function watchDomain(domain: string, listener: DomainListener): () => void {
+  const follow = new DomainStream(domain, listener)
   return () => follow.stop()
 }
 
@@ -35,9 +35,9 @@ class DomainStream {
   #attempts = 0
   #stopped = false
 
-  constructor(domain: string, to: DomainListener) {
+  constructor(domain: string, listener: DomainListener) {
     this.#domain = domain
-    this.#listener = to
+    this.#listener = listener
     document.addEventListener('visibilitychange', this.#onVisibilityChange)
     this.#onVisibilityChange()
   }
@@ -99,8 +99,8 @@ class DomainStream {
     const pause = this.#pause(began)
     if (why.code !== 'NETWORK' || this.#attempts > 1) this.#listener.error(why)
     if (why.code === 'UNAUTHORIZED' || why.code === 'OURS') return undefined
-    const asked = isSlipwayError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0
-    return Math.max(pause, asked)
+    const requestedMs = isSlipwayError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0
+    return Math.max(pause, requestedMs)
   }
 
   #pause(began: number): number {

@@ -14,7 +14,7 @@ import type { KnownDomains } from './known-domains.ts'
 export function RemoveDomain({ record, known }: { record: DomainRecord; known: KnownDomains }) {
   const { domain, status } = record
   const wayOn = useGuardedNavigate()
-  const [asks, ask] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const remove = useAction(async () => {
     await slipway.removeDomain(domain).catch(ignoreNotFound)
     wayOn('/domains')
@@ -24,17 +24,17 @@ export function RemoveDomain({ record, known }: { record: DomainRecord; known: K
   return (
     <Panel title="Remove" lead={`The site stays, at its own address; ${domain} no longer shows it.`}>
       <div class="choices">
-        <Button variant="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => setConfirming(true)}>
           Remove the domain
         </Button>
       </div>
-      {asks && (
+      {isConfirming && (
         <Confirm
           title={`Remove ${domain}?`}
           verb="Remove it"
           action={remove}
           onClose={() => {
-            ask(false)
+            setConfirming(false)
             remove.clear()
           }}
         >

@@ -37,14 +37,14 @@ function store(sites: readonly AnonymousSite[]): void {
 
 /** Stored data may come from another version, or be edited. */
 function parseUnexpired(text: string | null): AnonymousSite[] {
-  let kept: unknown
+  let stored: unknown
   try {
-    kept = JSON.parse(text ?? '[]')
+    stored = JSON.parse(text ?? '[]')
   } catch {
     return []
   }
-  return Array.isArray(kept)
-    ? kept.filter((one) => isSite(one) && Date.parse(one.expiresAt) > serverNow())
+  return Array.isArray(stored)
+    ? stored.filter((one) => isSite(one) && Date.parse(one.expiresAt) > serverNow())
     : []
 }
 

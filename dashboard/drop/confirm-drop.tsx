@@ -27,7 +27,7 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
       <FocusedHeading>{title}</FocusedHeading>
       <MessageList sign="wrong" sentences={errors} />
       {errors.length === 0 && <MessageList sign="warning" sentences={warnings} />}
-      <IgnoredFiles look={preflight} />
+      <IgnoredFiles preflight={preflight} />
       <div class="choices">
         {suggestedFolder !== undefined && (
           <Button variant="main" onClick={() => publication.useSubfolder(preflight, suggestedFolder)}>
@@ -54,7 +54,7 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
 }
 
 /** Files of the drop that are not in the site. */
-export function IgnoredFiles({ look: { ignored, empty } }: { look: Preflight }) {
+export function IgnoredFiles({ preflight: { ignored, empty } }: { preflight: Preflight }) {
   return (
     <>
       <NameList title="Left out, as junk or secret" names={ignored} />

@@ -33,10 +33,10 @@ interface Listener {
 }
 
 function listen(target: HTMLElement | Window, { setOver, take }: Listener, until: AbortController): void {
-  const on = (name: 'dragover' | 'dragleave' | 'drop', hear: (event: DragEvent) => void) =>
+  const on = (name: 'dragover' | 'dragleave' | 'drop', handle: (event: DragEvent) => void) =>
     target.addEventListener(
       name,
-      (event) => carriesFiles(event as DragEvent) && hear(event as DragEvent),
+      (event) => carriesFiles(event as DragEvent) && handle(event as DragEvent),
       until,
     )
   on('dragover', (event) => {

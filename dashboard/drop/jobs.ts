@@ -16,7 +16,7 @@ export interface Job {
 }
 
 /** The step of no job. */
-export const NOTHING = new Signal<Step>({ at: 'looking' })
+export const NOTHING = new Signal<Step>({ at: 'scanning' })
 
 const jobs = new Map<string, Signal<Job | undefined>>()
 
@@ -30,7 +30,7 @@ export function jobAt(place: string): Signal<Job | undefined> {
 /** Starts a job in place of an earlier one. */
 export function beginJob(place: string, picked: Selection, destination: Destination): void {
   endJob(place)
-  const step = new Signal<Step>({ at: 'looking' })
+  const step = new Signal<Step>({ at: 'scanning' })
   jobAt(place).value = { picked, destination, step, owner: signedInAs.value }
 }
 
@@ -42,7 +42,7 @@ export function endJob(place: string): void {
 
 /** Whether work is in progress that another drop must not end. */
 export function isBusy({ at }: Step): boolean {
-  return at === 'looking' || at === 'reading' || at === 'uploading'
+  return at === 'scanning' || at === 'reading' || at === 'uploading'
 }
 
 // Clears jobs for the next user. A session that expires ends nothing.

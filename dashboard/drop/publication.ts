@@ -26,12 +26,12 @@ import { unreadable } from './walk.ts'
 
 /** The state of a publication. */
 export type Step =
-  | { at: 'looking' }
-  | { at: 'question'; look: Preflight }
+  | { at: 'scanning' }
+  | { at: 'confirming'; preflight: Preflight }
   | { at: 'reading'; progress: Progress; secondsLeft: number | undefined }
   | { at: 'uploading'; progress: Progress; secondsLeft: number | undefined; waiting: Waiting | undefined }
-  | { at: 'live'; look: Preflight; delivered: DeliveryResult }
-  | { at: 'stopped'; failing: DisplayError; again: boolean; asStranger: boolean }
+  | { at: 'live'; preflight: Preflight; delivered: DeliveryResult }
+  | { at: 'stopped'; error: DisplayError; again: boolean; isAnonymous: boolean }
 
 /** Why progress has stalled. */
 export type Waiting = 'network' | 'server'
@@ -50,7 +50,7 @@ interface PublicationOptions {
   step: Signal<Step>
 }
 
-/** One publication. It continues in the background, and asks before the tab is closed. */
+/** One publication. It continues in the background, and asks for confirmation before the tab is closed. */
 export class Publication {
   readonly step: Signal<Step>
   readonly destination: Destination
@@ -100,14 +100,14 @@ export class Publication {
   }
 
   async #run(work: () => unknown): Promise<void> {
-    const asks = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', asks)
+    const confirmLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', confirmLeaving)
     try {
       await this.#withReader(work)
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#fail(error)
     } finally {
-      removeEventListener('beforeunload', asks)
+      removeEventListener('beforeunload', confirmLeaving)
     }
   }
 
@@ -129,13 +129,13 @@ export class Publication {
   }
 
   async #preflight(): Promise<Preflight> {
-    this.step.value = { at: 'looking' }
+    this.step.value = { at: 'scanning' }
     const found = await collectFiles(this.#picked, this.#reader!, this.#stop.signal)
     return runPreflight(found, getLimits(this.destination))
   }
 
   #continueOrConfirm(found: Preflight): void {
-    if (hasQuestion(found)) this.step.value = { at: 'question', look: found }
+    if (hasQuestion(found)) this.step.value = { at: 'confirming', preflight: found }
     else this.publish(found)
   }
 
@@ -156,7 +156,7 @@ export class Publication {
     })
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     invalidate('sites', `site/${delivered.published.slug}`)
-    this.step.value = { at: 'live', look: found, delivered }
+    this.step.value = { at: 'live', preflight: found, delivered }
     this.#reader?.[Symbol.dispose]()
   }
 
@@ -171,15 +171,15 @@ export class Publication {
       )
     draw({ files: 0, bytes: 0 })
     const sources = files.map(({ source }) => source)
-    const { hashes, bytes: kept } = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
+    const { hashes, bytes: buffered } = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
       throw withFileName(fault, files)
     })
-    return files.map((file, at) => this.#publishFile(file, hashes[at]!, kept[at]))
+    return files.map((file, at) => this.#publishFile(file, hashes[at]!, buffered[at]))
   }
 
-  #publishFile({ path, size, source }: CollectedFile, hash: string, kept?: Uint8Array): PublishFile {
+  #publishFile({ path, size, source }: CollectedFile, hash: string, buffered?: Uint8Array): PublishFile {
     const open = () => {
-      if (kept) return kept
+      if (buffered) return buffered
       return typeof source === 'number' ? this.#reader!.inflate(source) : source
     }
     return { path, size, contentType: mediaType(path), hash, open }
@@ -217,9 +217,9 @@ export class Publication {
     const again = !(error instanceof UnpublishableError) && !isSlipwayError(error, ...FILE_CHANGED_CODES)
     this.step.value = {
       at: 'stopped',
-      failing: toDropError(error),
+      error: toDropError(error),
       again,
-      asStranger: signedInAs.value === null,
+      isAnonymous: signedInAs.value === null,
     }
   }
 }

@@ -22,7 +22,7 @@ interface PublishedViewProps {
 
 /** The end of a publication: the address and next steps. */
 export function PublishedView({ step, destination, onClose }: PublishedViewProps) {
-  const { look, delivered } = step
+  const { preflight, delivered } = step
   if (destination.kind === 'own') return <UpdatedNotice step={step} onClose={onClose} />
   const { published, anonymous } = delivered
   const { siteUrl, slug, versionId } = published
@@ -36,14 +36,14 @@ export function PublishedView({ step, destination, onClose }: PublishedViewProps
           {siteUrl}
         </a>
         <div class="choices">
-          <CopyButton look="main" text={siteUrl} of="the address" />
+          <CopyButton variant="main" text={siteUrl} of="the address" />
           <ButtonLink icon="open" href={siteUrl} outside>
             Open
           </ButtonLink>
         </div>
         {anonymous ? <AnonymousNotice site={anonymous} /> : <OwnedNotice slug={slug} />}
         <WarningsList step={step} />
-        <IgnoredFiles look={look} />
+        <IgnoredFiles preflight={preflight} />
         <p>
           <Button variant="link" onClick={onClose}>
             Publish something else
@@ -93,18 +93,18 @@ function OwnedNotice({ slug }: { slug: string }) {
 
 /** For the page of a site, which shows everything else already. */
 function UpdatedNotice({ step, onClose }: Pick<PublishedViewProps, 'step' | 'onClose'>) {
-  const { delivered, look } = step
+  const { delivered, preflight } = step
   const { uploaded } = delivered.published
   const what =
     uploaded === 0
       ? 'Every file was there already.'
-      : `${pluralize(uploaded, 'file')} of ${look.files.length} had to be sent.`
+      : `${pluralize(uploaded, 'file')} of ${preflight.files.length} had to be sent.`
   return (
     <>
       <FocusedHeading>The new version is live.</FocusedHeading>
       <p>{what}</p>
       <WarningsList step={step} />
-      <IgnoredFiles look={look} />
+      <IgnoredFiles preflight={preflight} />
       <div class="choices">
         <Button onClick={onClose}>Done</Button>
       </div>

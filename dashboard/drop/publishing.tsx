@@ -24,10 +24,10 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
   job.publication ??= startPublication(job, place)
   const { publication } = job
   const step = useSignal(job.step)
-  const tell = useRef(onPublished)
-  tell.current = onPublished
+  const notify = useRef(onPublished)
+  notify.current = onPublished
   useEffect(() => {
-    if (step.at === 'live') tell.current?.(step.delivered.published)
+    if (step.at === 'live') notify.current?.(step.delivered.published)
   }, [step.at])
   useEffect(() => {
     visiblePlaces.add(place)
@@ -36,7 +36,7 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
   const close = () => endJob(place)
   return (
     <div class="panel stack publishing">
-      <p class="heard" role="status">
+      <p class="visually-hidden" role="status">
         {announce(step)}
       </p>
       <StepView step={step} publication={publication} onClose={close} />
@@ -66,10 +66,10 @@ interface StepViewProps {
 
 function StepView({ step, publication, onClose }: StepViewProps) {
   switch (step.at) {
-    case 'looking':
+    case 'scanning':
       return <Loading what="the list of files" />
-    case 'question':
-      return <ConfirmDrop preflight={step.look} publication={publication} onClose={onClose} />
+    case 'confirming':
+      return <ConfirmDrop preflight={step.preflight} publication={publication} onClose={onClose} />
     case 'reading':
     case 'uploading':
       return <ProgressView step={step} onCancel={onClose} />
@@ -85,16 +85,16 @@ function Stopped({
   publication,
   onClose,
 }: Omit<StepViewProps, 'step'> & { step: Extract<Step, { at: 'stopped' }> }) {
-  const { failing, again, asStranger: isAnonymous } = step
+  const { error, again, isAnonymous } = step
   const isSignedIn = useSignal(signedInAs) !== null
-  const mayGoOn = failing.code === 'RATE_LIMITED' && isAnonymous
+  const canContinue = error.code === 'RATE_LIMITED' && isAnonymous
   useEffect(() => {
-    if (mayGoOn && isSignedIn) publication.retry()
-  }, [mayGoOn, isSignedIn])
+    if (canContinue && isSignedIn) publication.retry()
+  }, [canContinue, isSignedIn])
   return (
     <>
-      <ErrorNotice error={failing} onRetry={again ? () => publication.retry() : undefined}>
-        {mayGoOn && (
+      <ErrorNotice error={error} onRetry={again ? () => publication.retry() : undefined}>
+        {canContinue && (
           <p>
             With an account more is possible: <a href="/sign-in?then=/">sign in</a>, and it goes on.
           </p>

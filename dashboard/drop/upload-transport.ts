@@ -11,24 +11,24 @@ export const uploadTransport: Transport = (request) =>
   toSameOrigin(request.url).startsWith(UPLOADS) ? sendUpload(request) : transport(request)
 
 function sendUpload({ method, url, headers, body, signal, onSent }: HttpRequest): Promise<HttpResponse> {
-  return new Promise((settle, fail) => {
+  return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    const silence = new InactivityTimer(() => request.abort())
+    const inactivity = new InactivityTimer(() => request.abort())
     const stop = () => request.abort()
     request.open(method, toSameOrigin(url))
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.addEventListener('progress', ({ loaded }) => {
-      silence.reset()
+      inactivity.reset()
       onSent?.(loaded)
     })
     request.addEventListener('loadend', () => {
-      silence.end()
+      inactivity.end()
       signal?.removeEventListener('abort', stop)
-      if (request.status > 0) settle(toHttpResponse(request))
-      else fail(signal?.aborted ? signal.reason : new TypeError('the connection broke'))
+      if (request.status > 0) resolve(toHttpResponse(request))
+      else reject(signal?.aborted ? signal.reason : new TypeError('the connection broke'))
     })
     signal?.addEventListener('abort', stop)
-    if (signal?.aborted) fail(signal.reason)
+    if (signal?.aborted) reject(signal.reason)
     else request.send(toXhrBody(body))
   })
 }
@@ -54,17 +54,17 @@ function toXhrBody(body: RequestBody | undefined): XMLHttpRequestBodyInit | null
 
 /** Detects inactivity. */
 class InactivityTimer {
-  readonly #onSilence: () => void
+  readonly #onTimeout: () => void
   #timer: ReturnType<typeof setTimeout>
 
-  constructor(onSilence: () => void) {
-    this.#onSilence = onSilence
-    this.#timer = setTimeout(onSilence, INACTIVITY_TIMEOUT_MS)
+  constructor(onTimeout: () => void) {
+    this.#onTimeout = onTimeout
+    this.#timer = setTimeout(onTimeout, INACTIVITY_TIMEOUT_MS)
   }
 
   reset(): void {
     this.end()
-    this.#timer = setTimeout(this.#onSilence, INACTIVITY_TIMEOUT_MS)
+    this.#timer = setTimeout(this.#onTimeout, INACTIVITY_TIMEOUT_MS)
   }
 
   end(): void {

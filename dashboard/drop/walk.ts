@@ -42,8 +42,8 @@ export async function walk(
 export async function* readEntries(folder: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry[]> {
   const reader = folder.createReader()
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((settle, fail) =>
-      reader.readEntries(settle, () => fail(unreadable(folder.fullPath))),
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, () => reject(unreadable(folder.fullPath))),
     )
     if (some.length === 0) return
     yield some
@@ -51,7 +51,7 @@ export async function* readEntries(folder: FileSystemDirectoryEntry): AsyncGener
 }
 
 export function readFile(entry: FileSystemFileEntry, path = entry.name): Promise<File> {
-  return new Promise((settle, fail) => entry.file(settle, () => fail(unreadable(path))))
+  return new Promise((resolve, reject) => entry.file(resolve, () => reject(unreadable(path))))
 }
 
 export function unreadable(path: string): UnpublishableError {

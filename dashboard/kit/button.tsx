@@ -53,7 +53,7 @@ interface ButtonLinkProps extends ButtonStyle {
   label?: string
 }
 
-/** A link that has the look of a button. */
+/** A link styled as a button. */
 export function ButtonLink({
   variant = 'plain',
   icon,

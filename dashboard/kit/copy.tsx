@@ -8,21 +8,21 @@ const CONFIRMATION_MS = 2000
 export function CopyButton({
   text,
   of,
-  look = 'plain',
+  variant = 'plain',
 }: {
   text: string
   of: string
-  look?: 'plain' | 'main'
+  variant?: 'plain' | 'main'
 }) {
-  const [copied, say] = useState<boolean | undefined>(undefined)
+  const [copied, setCopied] = useState<boolean | undefined>(undefined)
   useEffect(() => {
     if (copied === undefined) return
-    const timer = setTimeout(() => say(undefined), CONFIRMATION_MS)
+    const timer = setTimeout(() => setCopied(undefined), CONFIRMATION_MS)
     return () => clearTimeout(timer)
   }, [copied])
-  const copy = async () => say(await copyText(text))
+  const copy = async () => setCopied(await copyText(text))
   return (
-    <Button variant={look} icon={copied ? 'check' : 'copy'} label={`Copy ${of}`} onClick={copy}>
+    <Button variant={variant} icon={copied ? 'check' : 'copy'} label={`Copy ${of}`} onClick={copy}>
       <span aria-live="polite">{copied === undefined ? 'Copy' : copied ? 'Copied' : 'Press Ctrl+C'}</span>
     </Button>
   )

@@ -53,11 +53,11 @@ export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
 
 /** Whether that time is in the future. */
 function useIsBefore(from: number | undefined): boolean {
-  const [, look] = useState(0)
+  const [, redraw] = useState(0)
   const waits = from !== undefined && Date.now() < from
   useEffect(() => {
     if (!waits) return
-    const timer = setTimeout(() => look((count) => count + 1), Math.min(from! - Date.now(), 2 ** 31 - 1))
+    const timer = setTimeout(() => redraw((count) => count + 1), Math.min(from! - Date.now(), 2 ** 31 - 1))
     return () => clearTimeout(timer)
   }, [from, waits])
   return waits

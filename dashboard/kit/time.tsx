@@ -25,9 +25,9 @@ export function TimeLeft({ until, over }: { until: string; over: string }) {
 
 /** The server's time, updated at this interval (milliseconds). */
 export function useNow(every: number): number {
-  const [now, look] = useState(serverNow)
+  const [now, setNow] = useState(serverNow)
   useEffect(() => {
-    const timer = setInterval(() => look(serverNow), every)
+    const timer = setInterval(() => setNow(serverNow), every)
     return () => clearInterval(timer)
   }, [every])
   return now

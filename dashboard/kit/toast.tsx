@@ -34,7 +34,7 @@ export function Toast() {
   return (
     <div class="toast" role="status">
       {now && (
-        <div class="said">
+        <div class="toast-message">
           <span>{now.text}</span>
           {now.undo && (
             <Button variant="link" onClick={() => undo(now)}>

@@ -10,9 +10,9 @@ import { redirectTarget } from './ways.ts'
 export function SignInPage() {
   const { query, route } = useLocation()
   const email = useSignal(signedInAs)
-  const [way] = useState(() => redirectTarget(query.then))
+  const [target] = useState(() => redirectTarget(query.then))
   useEffect(() => {
-    if (email !== null) route(way, true)
+    if (email !== null) route(target, true)
   }, [email])
   return (
     <Page title="Sign in" narrow>

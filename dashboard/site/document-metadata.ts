@@ -60,17 +60,17 @@ function findCharset(text: string): string | undefined {
 
 function extractMetadata(html: string): DocumentMetadata {
   const { head } = new DOMParser().parseFromString(extractHeadTags(html), 'text/html')
-  const said = new Map<string, string>()
+  const values = new Map<string, string>()
   for (const meta of head.querySelectorAll('meta')) {
     const subject = (meta.getAttribute('property') ?? meta.getAttribute('name') ?? '').toLowerCase()
     const text = normalizeText(meta.content)
-    if (text && !said.has(subject)) said.set(subject, text)
+    if (text && !values.has(subject)) values.set(subject, text)
   }
   const title = normalizeText(head.querySelector('title')?.textContent ?? '')
   return {
-    title: (said.get('og:title') ?? title) || null,
-    description: said.get('og:description') ?? said.get('description') ?? null,
-    image: said.get('og:image') ?? said.get('twitter:image') ?? null,
+    title: (values.get('og:title') ?? title) || null,
+    description: values.get('og:description') ?? values.get('description') ?? null,
+    image: values.get('og:image') ?? values.get('twitter:image') ?? null,
   }
 }
 

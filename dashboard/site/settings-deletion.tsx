@@ -14,7 +14,7 @@ import { showToast } from '../kit/toast.tsx'
 /** Deletes the site. */
 export function Deletion({ site }: { site: SiteDetails }) {
   const { slug, files } = site
-  const [asking, ask] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [typed, type] = useState('')
   const wayOn = useGuardedNavigate()
   const remove = useAction(async () => {
@@ -24,18 +24,18 @@ export function Deletion({ site }: { site: SiteDetails }) {
     showToast(`${slug} is deleted.`)
   })
   const close = () => {
-    ask(false)
+    setConfirming(false)
     type('')
     remove.clear()
   }
   return (
     <Panel title="Delete the site" lead="It is gone for visitors at once, and there is no way back.">
       <div class="choices">
-        <Button variant="danger" onClick={() => ask(true)}>
+        <Button variant="danger" onClick={() => setConfirming(true)}>
           Delete the site
         </Button>
       </div>
-      {asking && (
+      {isConfirming && (
         <Confirm
           title={`Delete ${slug}?`}
           verb="Delete for good"

@@ -26,7 +26,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
   const me = useSignal(signedInAs)
   const restore = useAction(onRestore)
   const remove = useAction(onDelete)
-  const [isAsking, ask] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [isOpen, open] = useState(false)
   const { current, previewUrl, versionId, publishedAt } = version
   const at = madeAt(version)
@@ -44,7 +44,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
         Download
       </ButtonLink>
       {!current && (
-        <Button variant="link" label={`Delete ${name}`} onClick={() => ask(true)}>
+        <Button variant="link" label={`Delete ${name}`} onClick={() => setConfirming(true)}>
           Delete
         </Button>
       )}
@@ -87,8 +87,13 @@ export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: 
         <summary class="small">{formatChanges(version)}</summary>
         {isOpen && <VersionContents site={site} version={version} actions={actions} />}
       </details>
-      {isAsking && (
-        <Confirm title="Delete this version?" verb="Delete it" action={remove} onClose={() => ask(false)}>
+      {isConfirming && (
+        <Confirm
+          title="Delete this version?"
+          verb="Delete it"
+          action={remove}
+          onClose={() => setConfirming(false)}
+        >
           <p>
             {`It was made on ${formatMoment(at)}. Its address stops working at once, and it cannot be restored afterwards. `}
             What is live stays live.

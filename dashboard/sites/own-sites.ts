@@ -12,7 +12,7 @@ export interface OwnSites extends Resource<SiteList> {
   more(): Promise<void>
 }
 
-/** The account's sites, newest first, as far as loaded; they stay visible during a reload. */
+/** The account's sites, newest first: the loaded pages. They stay visible during a reload. */
 export function useOwnSites(): OwnSites {
   const shown = useRef<SiteList | undefined>(undefined)
   const sites = useResource('sites', async () => {

@@ -16,14 +16,14 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
         <h2>Over time</h2>
         <p class="quiet small">{when}</p>
       </div>
-      {MEASURES.map(({ of, name, words: said, brief }) => (
+      {MEASURES.map(({ of, name, words: format, brief }) => (
         <div key={of} class="measure">
           <div>
             <h3>{name}</h3>
-            <p class="total">{said((pointed ?? totals)[of])}</p>
+            <p class="total">{format((pointed ?? totals)[of])}</p>
           </div>
           <VisitsPlot
-            name={`${name} by ${interval}: ${said(totals[of])} in ${words}. The numbers are in the table below.`}
+            name={`${name} by ${interval}: ${format(totals[of])} in ${words}. The numbers are in the table below.`}
             values={series.map((numbers) => numbers[of])}
             times={series.map((numbers) => numbers.at)}
             interval={interval}

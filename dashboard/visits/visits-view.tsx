@@ -32,11 +32,11 @@ function CountedVisits({ slug }: { slug: string }) {
   const { path, query } = useLocation()
   const chosen = RANGES.find(({ range }) => range === query.range) ?? DEFAULT_RANGE
   const { range } = chosen
-  const asked = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range))
+  const resource = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range))
   // The previous range stays visible while another one loads.
   const last = useRef<Visits | undefined>(undefined)
-  last.current = asked.value ?? last.current
-  const visits = asked.error ? asked.value : last.current
+  last.current = resource.value ?? last.current
+  const visits = resource.error ? resource.value : last.current
   return (
     <div class="stack">
       <div class="panel-head">
@@ -51,14 +51,14 @@ function CountedVisits({ slug }: { slug: string }) {
             </a>
           ))}
         </nav>
-        <Button variant="link" busy={asked.loading} onClick={asked.reload}>
+        <Button variant="link" busy={resource.loading} onClick={resource.reload}>
           Refresh
         </Button>
       </div>
-      <ErrorNotice error={asked.error} onRetry={asked.reload} />
-      {!visits && asked.loading && <Loading what="the visits" />}
+      <ErrorNotice error={resource.error} onRetry={resource.reload} />
+      {!visits && resource.loading && <Loading what="the visits" />}
       {visits && (
-        <div class="stack" aria-busy={asked.value === undefined}>
+        <div class="stack" aria-busy={resource.value === undefined}>
           <Counted visits={visits} />
         </div>
       )}

@@ -1,6 +1,6 @@
 import { IgnoreRules } from './ignore-rules.ts'
 
-/** State and history, which cannot be included. */
+/** State and history, always excluded. */
 const ALWAYS_IGNORED = `
 .slipway
 .slipwayignore
@@ -9,7 +9,7 @@ const ALWAYS_IGNORED = `
 .svn
 `
 
-/** What is left out unless \`.slipwayignore\` brings it back: hidden names, litter, secrets, packages. */
+/** Excluded unless `.slipwayignore` includes them: hidden names, junk files, secrets, packages. */
 const DEFAULT_PATTERNS = `
 .*
 !.well-known

@@ -10,7 +10,7 @@ type Part =
 const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
 
 /**
- * A pattern in the syntax of gitignore, matched against a whole path. It follows all ways through the pattern at once,
+ * A pattern in the syntax of gitignore, matched against a whole path. It follows all alternatives at once,
  * so a match takes time proportional to the length of the path times the length of the pattern, whatever they hold.
  */
 export class Glob {

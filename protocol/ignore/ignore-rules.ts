@@ -57,7 +57,7 @@ function parseRule(line: string, ignoreCase: boolean): IgnoreRule | undefined {
   return matches && { matches, negated, foldersOnly }
 }
 
-/** Trailing spaces do not count, unless a backslash keeps the first of them. */
+/** Trailing spaces are ignored, except after a backslash. */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length
   while (line[end - 1] === ' ') end--

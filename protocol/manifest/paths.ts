@@ -44,7 +44,7 @@ export function sanitizePath(path: string): string {
   return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
 }
 
-/** A character takes one or two places of a string: most paths need not be counted. */
+/** Counts code points only where the number of UTF-16 units does not decide. */
 function isTooLong(path: string): boolean {
   if (path.length <= MAX_PATH_LENGTH) return false
   return path.length > 2 * MAX_PATH_LENGTH || [...path].length > MAX_PATH_LENGTH
@@ -68,7 +68,7 @@ function positionsByPath(paths: readonly unknown[]): Map<string, number[]> {
 
 /** Those of the paths that are folders of others, each with one of these. */
 function folderPaths(paths: readonly string[]): Map<string, string> {
-  // With the least character in place of the slash, what is in a folder comes right behind its name.
+  // With the least character for the slash, the files of a folder sort directly after its name.
   const sorted = paths.map((path) => path.replaceAll('/', '\0')).sort()
   const folders = new Map<string, string>()
   for (const [index, path] of sorted.entries()) {

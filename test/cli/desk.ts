@@ -32,7 +32,7 @@ export class CliHarness implements Disposable {
   readonly launched: string[][] = []
   now = Date.parse('2030-01-01T00:00:00.000Z')
 
-  readonly patience: RetryPolicy = {
+  readonly retryPolicy: RetryPolicy = {
     wait: async (milliseconds, signal) => {
       signal?.throwIfAborted()
       this.pauses.push(milliseconds)
@@ -66,7 +66,7 @@ export class CliHarness implements Disposable {
       stderr: Object.assign(stderr.stream, { isTTY, columns: 100 }),
       signal: sitting.signal ?? new AbortController().signal,
       platform: 'linux',
-      patience: this.patience,
+      retryPolicy: this.retryPolicy,
       launch: async (program, rest) => {
         this.launched.push([program, ...rest])
         return true

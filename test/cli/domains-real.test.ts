@@ -22,7 +22,7 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
     const desk = new CliHarness()
     const key = await service.signIn(email)
     desk.env = { SLIPWAY_URL: service.baseUrl, SLIPWAY_KEY: key }
-    desk.patience.wait = async (milliseconds) => {
+    desk.retryPolicy.wait = async (milliseconds) => {
       service.clock.now += milliseconds
     }
     desk.write({ 'site/index.html': '<h1>otters</h1>' })
@@ -61,9 +61,9 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
   it('is added with its root in one go, and waits for both', async () => {
     const { desk, client } = await publisher('bob@example.test')
     using _desk = desk
-    const { wait } = desk.patience
-    desk.patience.wait = async (milliseconds) => {
-      desk.patience.wait = wait
+    const { wait } = desk.retryPolicy
+    desk.retryPolicy.wait = async (milliseconds) => {
+      desk.retryPolicy.wait = wait
       const { domains } = await client.domains()
       for (const { type, name, value } of domains.flatMap(({ records }) => records)) {
         const whole = name === '@' ? 'badgers.test' : `${name}.badgers.test`

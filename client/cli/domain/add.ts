@@ -41,11 +41,11 @@ async function addOrFind(slipway: Slipway, domain: string, slug: string): Promis
     return await slipway.addDomain(domain, slug)
   } catch (error) {
     if (!isSlipwayError(error, 'DOMAIN_TAKEN')) throw error
-    const mine = await slipway.checkDomain(domain).catch((missing: unknown) => {
+    const existing = await slipway.checkDomain(domain).catch((missing: unknown) => {
       throw isSlipwayError(missing, 'NOT_FOUND') ? error : missing
     })
-    if (mine.siteSlug !== slug) throw error
-    return mine
+    if (existing.siteSlug !== slug) throw error
+    return existing
   }
 }
 

@@ -14,7 +14,7 @@ const MAX_CONSECUTIVE_FAILURES = 5
 
 /**
  * Checks a domain repeatedly and prints changes until it is active and, with HTTPS, has its certificate.
- * Undefined when it stopped earlier, which it has printed. An abort is Trouble that says what continues.
+ * Undefined when it stopped earlier, which it has printed. An abort is a CliError with what continues.
  */
 export async function waitUntilActive(
   work: CommandContext,
@@ -24,18 +24,19 @@ export async function waitUntilActive(
   const printed = new Set<string>()
   let record = first
   let failures = 0
-  for (let looks = 0; ; looks++) {
+  for (let polls = 0; ; polls++) {
     printChanges(work, record, printed)
-    if (looks >= 3) printReason(work, record, printed)
+    if (polls >= 3) printReason(work, record, printed)
     if (isServed(record)) return record
-    if (looks === MAX_POLLS) return stopped(work, record, 'That takes long.')
+    if (polls === MAX_POLLS) return printStopped(work, record, 'That takes long.')
     try {
-      await pause(work, record, looks)
+      await pause(work, record, polls)
       record = await slipway.checkDomain(record.domain)
       failures = 0
     } catch (error) {
       if (work.signal.aborted) throw interrupted(work, record)
-      if (isSlipwayError(error, 'RATE_LIMITED')) return stopped(work, record, rateLimitMessage(work, error))
+      if (isSlipwayError(error, 'RATE_LIMITED'))
+        return printStopped(work, record, rateLimitMessage(work, error))
       if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
       work.terminal.draw(stripControlChars(`${error.message}; trying again`))
     }
@@ -48,10 +49,10 @@ function isServed({ status, certificate }: DomainRecord): boolean {
 }
 
 /** Milliseconds. Shorter near the end. */
-function pollDelay(record: DomainRecord, looks: number, now: number): number {
-  if (looks < 6) return 5_000
-  if (looks >= 18) return 300_000
-  if (!isAlmostDone(record) || looks >= 14) return 60_000
+function pollDelay(record: DomainRecord, polls: number, now: number): number {
+  if (polls < 6) return 5_000
+  if (polls >= 18) return 300_000
+  if (!isAlmostDone(record) || polls >= 14) return 60_000
   const next = record.nextCheckAt === null ? 15_000 : Date.parse(record.nextCheckAt) - now + 1_000
   return Math.min(Math.max(next, 5_000), 15_000)
 }
@@ -60,8 +61,8 @@ function isAlmostDone({ status, certificate, records }: DomainRecord): boolean {
   return status === 'active' ? certificate.problem === null : records.every(({ right }) => right)
 }
 
-async function pause({ terminal, retryPolicy, signal }: CommandContext, record: DomainRecord, looks: number) {
-  const wait = pollDelay(record, looks, retryPolicy.now())
+async function pause({ terminal, retryPolicy, signal }: CommandContext, record: DomainRecord, polls: number) {
+  const wait = pollDelay(record, polls, retryPolicy.now())
   const line = `${waitingFor(record)}; the next look is in ${formatDuration(wait / 1000)}. Ctrl-C ends only the waiting.`
   terminal.draw(stripControlChars(line).slice(0, Math.max(terminal.width - 1, 0)))
   await retryPolicy.wait(wait, signal)
@@ -111,7 +112,11 @@ function formatWrongRecord({ domain }: DomainRecord, record: DomainRecord['recor
   return `${formatRecordName(record)} of ${domain} is ${formatFound(record)}, but has to be ${record.value}`
 }
 
-function stopped({ terminal, settings }: CommandContext, { domain }: DomainRecord, why: string): undefined {
+function printStopped(
+  { terminal, settings }: CommandContext,
+  { domain }: DomainRecord,
+  why: string,
+): undefined {
   terminal.printNote(why)
   terminal.printNote(stripControlChars(resumeHint(domain)))
   terminal.printNote(stripControlChars(`To see how it is: ${settings.program} domains check ${domain}`))

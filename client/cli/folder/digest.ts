@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { SlipwayError } from '../../sdk/slipway-error.ts'
 import type { PublishFile } from '../../sdk/upload.ts'
@@ -38,30 +38,30 @@ export async function digestAll(files: FoundFile[], options: DigestOptions = {})
 
 /** For small files consecutive synchronous calls are faster than any concurrency. */
 async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
-  let sinceBreath = 0
+  let bytesSinceYield = 0
   for (const file of files) {
     const bytes = readFileSync(file.source)
     const hash = createHash('sha256').update(bytes).digest('hex')
     hashed.set(file.path, publishFile(file, bytes.byteLength, hash))
     options.onFile?.()
     options.onBytes?.(bytes.byteLength)
-    sinceBreath += bytes.byteLength
-    if (sinceBreath < YIELD_AFTER_BYTES) continue
-    sinceBreath = 0
-    await breathe()
+    bytesSinceYield += bytes.byteLength
+    if (bytesSinceYield < YIELD_AFTER_BYTES) continue
+    bytesSinceYield = 0
+    await yieldToEventLoop()
     options.signal?.throwIfAborted()
   }
 }
 
 async function digestLarge(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
   const queue = [...files]
-  const lane = async () => {
+  const worker = async () => {
     for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
       hashed.set(file.path, await digestStream(file, options))
       options.onFile?.()
     }
   }
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_FILES }, lane))
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_FILES }, worker))
 }
 
 async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions): Promise<HashedFile> {

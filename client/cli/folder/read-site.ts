@@ -12,7 +12,7 @@ import { type FolderScan, type FoundFile, scan } from './scan.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 
-/** Scans the files to publish. Throws Trouble when the service would reject them. */
+/** Scans the files to publish. Throws a CliError when the service would reject them. */
 export function scanOrThrow(folder: string): FolderScan {
   const found = scan(folder)
   const refused = validateFolder(found.files)
@@ -71,14 +71,14 @@ function formatFewPaths(paths: string[]): string {
 }
 
 /** A short list of names with counts: ".DS_Store (2), .env"; and how many more there are. */
-export function summarizeNames(paths: string[], most = 8): { shown: string; more: number } {
+export function summarizeNames(paths: string[], maxNames = 8): { shown: string; more: number } {
   const counts = new Map<string, number>()
   for (const path of paths) {
     const name = stripControlChars(path.replace(/^.*\/(?=[^/])/, ''))
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
-  return { shown: all.slice(0, most).join(', '), more: Math.max(0, all.length - most) }
+  return { shown: all.slice(0, maxNames).join(', '), more: Math.max(0, all.length - maxNames) }
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {

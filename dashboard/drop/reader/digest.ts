@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Digest, Digested } from './messages.ts'
+import type { Digest, DigestProgress } from './messages.ts'
 
 /** Files up to this many bytes are hashed by the browser at once, in secure contexts. */
 const MAX_WHOLE_FILE_BYTES = 4 * 2 ** 20
@@ -27,16 +27,16 @@ export class UnreadableSourceError extends Error {
 }
 
 /**
- * The SHA-256 of each in hex, and the bytes of small ones. Rejects with Unreadable for the first that cannot
- * be read.
+ * The SHA-256 of each in hex, and the bytes of small ones. Rejects with an
+ * UnreadableSourceError for the first that cannot be read.
  */
 export async function digestAll(
   sources: readonly Source[],
-  onProgress: (done: Digested) => void,
+  onProgress: (done: DigestProgress) => void,
 ): Promise<Digest> {
   const hashes: string[] = new Array(sources.length)
   const bytes: (Uint8Array<ArrayBuffer> | undefined)[] = new Array(sources.length)
-  const done: Digested = { files: 0, bytes: 0 }
+  const done: DigestProgress = { files: 0, bytes: 0 }
   let [reported, kept] = [0, 0]
   const count = (more: number) => {
     done.bytes += more
@@ -45,12 +45,12 @@ export async function digestAll(
     onProgress({ ...done })
   }
   const groups = groupSources(sources)
-  const lane = async () => {
+  const worker = async () => {
     for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
       const together =
         group.length > 1 ? await readTogether(group.map((at) => sources[at] as Blob)) : undefined
-      for (const [place, at] of group.entries()) {
-        const read = together?.[place]
+      for (const [position, at] of group.entries()) {
+        const read = together?.[position]
         hashes[at] = await (read ? digestBytes(read, count) : digest(sources[at]!, count)).catch(
           (cause: unknown) => {
             groups.length = 0
@@ -65,7 +65,7 @@ export async function digestAll(
       }
     }
   }
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, lane))
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, worker))
   onProgress(done)
   return { hashes, bytes }
 }

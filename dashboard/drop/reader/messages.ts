@@ -1,11 +1,11 @@
 /** The bytes of a file: a file of the disk, or an entry of the current zip by number. */
 export type Source = Blob | number
 
-/** Requests to the worker. */
+/** What the worker can do. */
 export type WorkerTask =
-  | { ask: 'list'; zip: Blob }
-  | { ask: 'inflate'; entry: number }
-  | { ask: 'digest'; sources: Source[] }
+  | { kind: 'list'; zip: Blob }
+  | { kind: 'inflate'; entry: number }
+  | { kind: 'digest'; sources: Source[] }
 
 export interface ZipListing {
   /** As in the zip; untrusted until it is checked. */
@@ -16,14 +16,14 @@ export interface ZipListing {
   problem?: string
 }
 
-/** The SHA-256 of each source in hex, and the bytes of small ones where they are kept. */
+/** The SHA-256 of each source in hex, and the bytes of small ones where they are buffered. */
 export interface Digest {
   hashes: string[]
   bytes: (Uint8Array<ArrayBuffer> | undefined)[]
 }
 
 /** Progress of a digest. */
-export interface Digested {
+export interface DigestProgress {
   files: number
   bytes: number
 }
@@ -31,13 +31,13 @@ export interface Digested {
 /** An error; `missing`: the reader itself could not be loaded. `at` is the source concerned, if any. */
 export interface Fault {
   kind: 'zip' | 'unreadable' | 'missing'
-  why: string
+  message: string
   at?: number
 }
 
 export type WorkerRequest = { id: number } & WorkerTask
 export type WorkerResponse = { id: number } & (
-  | { progress: Digested }
-  | { answer: unknown }
+  | { progress: DigestProgress }
+  | { result: unknown }
   | { fault: Fault }
 )

@@ -8,37 +8,37 @@ let zip: ZipArchive | undefined
 
 addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => void handle(data))
 
-async function handle(asked: WorkerRequest): Promise<void> {
-  const { id } = asked
-  const tell = (told: WorkerResponse) => postMessage(told)
+async function handle(request: WorkerRequest): Promise<void> {
+  const { id } = request
+  const send = (response: WorkerResponse) => postMessage(response)
   try {
-    const answer = await work(asked, (progress) => tell({ id, progress }))
+    const result = await work(request, (progress) => send({ id, progress }))
     // Bytes are transferred, not copied.
-    const read = asked.ask === 'digest' ? (answer as Digest).bytes : []
-    const handed = [...new Set(read.flatMap((bytes) => bytes?.buffer ?? []))]
-    postMessage({ id, answer } satisfies WorkerResponse, { transfer: handed })
+    const read = request.kind === 'digest' ? (result as Digest).bytes : []
+    const transfer = [...new Set(read.flatMap((bytes) => bytes?.buffer ?? []))]
+    postMessage({ id, result } satisfies WorkerResponse, { transfer })
   } catch (error) {
-    tell({ id, fault: toFault(error, asked) })
+    send({ id, fault: toFault(error, request) })
   }
 }
 
-async function work(question: WorkerTask, tell: Parameters<typeof digestAll>[1]): Promise<unknown> {
-  switch (question.ask) {
+async function work(task: WorkerTask, onProgress: Parameters<typeof digestAll>[1]): Promise<unknown> {
+  switch (task.kind) {
     case 'list':
-      zip = await (await import('./zip.ts')).ZipArchive.open(question.zip)
+      zip = await (await import('./zip.ts')).ZipArchive.open(task.zip)
       return zip.listing
     case 'inflate':
-      return zip!.blob(question.entry)
+      return zip!.blob(task.entry)
     case 'digest':
       return digestAll(
-        question.sources.map((source) => (typeof source === 'number' ? () => zip!.stream(source) : source)),
-        tell,
+        task.sources.map((source) => (typeof source === 'number' ? () => zip!.stream(source) : source)),
+        onProgress,
       )
   }
 }
 
-function toFault(error: unknown, { ask }: WorkerTask): Fault {
-  const why = error instanceof Error ? error.message : String(error)
-  if (error instanceof UnreadableSourceError) return { kind: 'unreadable', why, at: error.at }
-  return { kind: ask === 'list' ? 'zip' : 'unreadable', why }
+function toFault(error: unknown, { kind }: WorkerTask): Fault {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof UnreadableSourceError) return { kind: 'unreadable', message, at: error.at }
+  return { kind: kind === 'list' ? 'zip' : 'unreadable', message }
 }

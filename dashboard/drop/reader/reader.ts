@@ -1,6 +1,6 @@
 import type {
   Digest,
-  Digested,
+  DigestProgress,
   Fault,
   Source,
   WorkerRequest,
@@ -15,17 +15,17 @@ export class ReadingFault extends Error {
   /** The source concerned, if any. */
   readonly at: number | undefined
 
-  constructor({ kind, why, at }: Fault) {
-    super(why)
+  constructor({ kind, message, at }: Fault) {
+    super(message)
     this.kind = kind
     this.at = at
   }
 }
 
 interface PendingTask {
-  settle(answer: unknown): void
-  fail(reason: unknown): void
-  onProgress?: ((progress: Digested) => void) | undefined
+  resolve(result: unknown): void
+  reject(reason: unknown): void
+  onProgress?: ((progress: DigestProgress) => void) | undefined
 }
 
 /** Reads files in a worker. Ends with `signal`, and then rejects with its reason. */
@@ -40,53 +40,53 @@ export class Reader implements Disposable {
       this.#onMessage(data),
     )
     this.#worker.addEventListener('error', ({ message }) =>
-      this.#end(new ReadingFault({ kind: 'missing', why: message ?? 'the reader could not be loaded' })),
+      this.#end(new ReadingFault({ kind: 'missing', message: message ?? 'the reader could not be loaded' })),
     )
     signal.addEventListener('abort', () => this.#end(signal.reason))
   }
 
   /** The entries of a zip, which becomes the current one. */
   list(zip: Blob): Promise<ZipListing[]> {
-    return this.#run({ ask: 'list', zip })
+    return this.#run({ kind: 'list', zip })
   }
 
   /** The bytes of an entry of the current zip. */
   inflate(entry: number): Promise<Blob> {
-    return this.#run({ ask: 'inflate', entry })
+    return this.#run({ kind: 'inflate', entry })
   }
 
   /** The SHA-256 of each in hex, and the bytes of small ones. */
-  digest(sources: Source[], tell?: (progress: Digested) => void): Promise<Digest> {
-    return this.#run({ ask: 'digest', sources }, tell)
+  digest(sources: Source[], onProgress?: (progress: DigestProgress) => void): Promise<Digest> {
+    return this.#run({ kind: 'digest', sources }, onProgress)
   }
 
   [Symbol.dispose](): void {
     this.#end(new DOMException('Nothing is read any more', 'AbortError'))
   }
 
-  #run<T>(question: WorkerTask, onProgress?: PendingTask['onProgress']): Promise<T> {
+  #run<T>(task: WorkerTask, onProgress?: PendingTask['onProgress']): Promise<T> {
     const id = this.#lastId++
-    return new Promise((settle, fail) => {
-      if (this.#ended) return fail(this.#ended.reason)
-      this.#waiting.set(id, { settle: settle as PendingTask['settle'], fail, onProgress })
-      this.#worker.postMessage({ id, ...question } satisfies WorkerRequest)
+    return new Promise((resolve, reject) => {
+      if (this.#ended) return reject(this.#ended.reason)
+      this.#waiting.set(id, { resolve: resolve as PendingTask['resolve'], reject, onProgress })
+      this.#worker.postMessage({ id, ...task } satisfies WorkerRequest)
     })
   }
 
-  #onMessage(told: WorkerResponse): void {
-    const waiting = this.#waiting.get(told.id)
-    if ('progress' in told) waiting?.onProgress?.(told.progress)
+  #onMessage(response: WorkerResponse): void {
+    const waiting = this.#waiting.get(response.id)
+    if ('progress' in response) waiting?.onProgress?.(response.progress)
     else {
-      this.#waiting.delete(told.id)
-      if ('fault' in told) waiting?.fail(new ReadingFault(told.fault))
-      else waiting?.settle(told.answer)
+      this.#waiting.delete(response.id)
+      if ('fault' in response) waiting?.reject(new ReadingFault(response.fault))
+      else waiting?.resolve(response.result)
     }
   }
 
   #end(reason: unknown): void {
     this.#ended ??= { reason }
     this.#worker.terminate()
-    for (const { fail } of this.#waiting.values()) fail(reason)
+    for (const { reject } of this.#waiting.values()) reject(reason)
     this.#waiting.clear()
   }
 }

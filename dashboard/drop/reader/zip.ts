@@ -26,9 +26,9 @@ export class ZipArchive {
   static async open(file: Blob): Promise<ZipArchive> {
     const reader = new ZipReader(boundedReader(file), { filenameValidation: 'tolerant' })
     const entries: FileEntry[] = []
-    let seen = 0
+    let count = 0
     for await (const entry of reader.getEntriesGenerator()) {
-      if (++seen > MAX_ENTRIES) throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
+      if (++count > MAX_ENTRIES) throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
       if (!entry.directory) entries.push(entry)
     }
     return new ZipArchive(entries)
@@ -43,7 +43,7 @@ export class ZipArchive {
     return readable
   }
 
-  /** The same as a Blob, which the browser stores where it likes. */
+  /** The same as a Blob, which the browser may store on its disk. */
   blob(at: number): Promise<Blob> {
     return new Response(this.stream(at)).blob()
   }
@@ -61,8 +61,8 @@ function boundedReader(file: Blob) {
   } as unknown as ConstructorParameters<typeof ZipReader>[0]
 }
 
-function limitBytes(most: number): TransformStream<Uint8Array, Uint8Array> {
-  let left = most
+function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let left = maxBytes
   return new TransformStream({
     transform(chunk, controller) {
       left -= chunk.byteLength
