@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -25,8 +25,16 @@ describe('the installed program', () => {
   ]
   execFileSync(process.execPath, [tsc, ...build])
 
+  const { version, exports } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8'))
+
+  it('has the code and the types of everything that it exports', async () => {
+    for (const { types, default: code } of Object.values<{ types: string; default: string }>(exports)) {
+      assert.ok(existsSync(join(installed, types)), types)
+      assert.ok(Object.keys(await import(join(installed, code))).length > 0, code)
+    }
+  })
+
   for (const node of new Set([process.execPath, machinesNode()])) {
-    const { version } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8'))
     const itsVersion = execFileSync(node, ['--version']).toString().trim()
 
     it(`runs on Node ${itsVersion} with nothing else installed`, async () => {
