@@ -310,7 +310,7 @@ describe('what is remembered', () => {
       (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
     )
     const shared = memory.get('0')
-    memory.cancelInFlight()
+    memory.markStale()
     await assert.rejects(memory.get('still one more'), ApiError)
     open()
     await Promise.all([...first, shared])

@@ -15,13 +15,8 @@ import type { ClientTracker } from './client-tracker.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import type { EdgeRequest } from './request.ts'
 import { type Host, Hosts } from './resolve/host.ts'
-import {
-  type HttpsInfo,
-  type Redirect,
-  type Resolution,
-  type Site,
-  SiteResolver,
-} from './resolve/site-resolver.ts'
+import type { Redirect, Resolution, Site } from './resolve/resolution.ts'
+import { type HttpsInfo, SiteResolver } from './resolve/site-resolver.ts'
 import type { RequestTarget } from './resolve/target.ts'
 import {
   BAD_REQUEST,
@@ -132,15 +127,9 @@ export class Edge {
    */
   respond(asked: EdgeRequest): EdgeResponse | Promise<EdgeResponse> | undefined {
     asked.site = undefined
-    try {
-      if (isChallenge(asked.target.path)) return this.#acmeChallenge(asked)
-      const host = this.#hosts.read(asked.host)
-      if (host.kind === 'service') return undefined
-      const place = this.#siteResolver.peek(host, asked.isSecure)
-      return place ? this.#respondFor(host, place, asked) : this.#serve(host, asked)
-    } catch (error) {
-      return this.#failure(asked, error)
-    }
+    if (isChallenge(asked.target.path)) return this.#acmeChallenge(asked)
+    const host = this.#hosts.read(asked.host)
+    return host.kind === 'service' ? undefined : this.#serve(host, asked)
   }
 
   /** Counts a response to `visitor` if it is a visit of a site. */
@@ -206,11 +195,16 @@ export class Edge {
     this.#log.error('cannot read a published file', { host, path, hash, encoding, error })
   }
 
-  #serve(host: Host, asked: EdgeRequest): Promise<EdgeResponse> {
-    return this.#siteResolver
-      .resolve(host, asked.isSecure)
-      .then((found) => this.#respondFor(host, found, asked))
-      .catch((error: unknown) => this.#failure(asked, error))
+  #serve(host: Host, asked: EdgeRequest): EdgeResponse | Promise<EdgeResponse> {
+    try {
+      const place = this.#siteResolver.resolve(host, asked.isSecure)
+      if (!(place instanceof Promise)) return this.#respondFor(host, place, asked)
+      return place
+        .then((found) => this.#respondFor(host, found, asked))
+        .catch((error: unknown) => this.#failure(asked, error))
+    } catch (error) {
+      return this.#failure(asked, error)
+    }
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Site } from './resolve/site-resolver.ts'
+import type { Site } from './resolve/resolution.ts'
 import type { RequestTarget } from './resolve/target.ts'
 import type { RequestHeaders } from './visit-headers.ts'
 

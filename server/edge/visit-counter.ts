@@ -12,7 +12,7 @@ import { hostName } from '../lib/host-name.ts'
 import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeRequest } from './request.ts'
 import { canonicalize } from './resolve/paths.ts'
-import type { Site } from './resolve/site-resolver.ts'
+import type { Site } from './resolve/resolution.ts'
 import type { EdgeResponse } from './response.ts'
 
 interface VisitCounterOptions {

@@ -2,8 +2,13 @@ import { ApiError } from './errors.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './lru-cache.ts'
 
 interface LoadingCacheOptions<V> {
-  /** Loads a key. Rejects with UNAVAILABLE when the source is unreachable. */
-  load: (key: string) => Promise<V>
+  /**
+   * Loads a key. Rejects with UNAVAILABLE when the source is unreachable. `getOwner` returns the value of
+   * another key, which owns the result: it leaves the cache as soon as the owner does.
+   */
+  load: (key: string, getOwner: (key: string) => Promise<V>) => Promise<V>
+  /** Whether loads of this key may call `getOwner`: every invalidation cancels them. */
+  hasOwner?: (key: string) => boolean
   /** Estimated memory of a value in bytes. */
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
@@ -22,9 +27,10 @@ interface LoadedEntry<V> {
   epoch: number
 }
 
-/** The slot of a key for a caller that reads it often. */
+/** A key with its entry, for a caller that reads it often. */
 export interface CacheSlot {
-  entry?: CacheEntry<unknown>
+  readonly key: string
+  entry: CacheEntry<unknown> | undefined
 }
 
 /** Time to live of negative results: other processes may create the key without a notification. */
@@ -40,14 +46,15 @@ const UNAVAILABLE_BACKOFF_MS = 1000
 /**
  * A loading cache whose entries are valid until they are invalidated.
  *
- * - Concurrent requests for a key share one load. When the key is invalidated during a load, waiting callers
- *   receive its result but it is not cached, and later callers start a new load.
+ * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
+ *   waiting callers receive its result but it is not cached, and later callers start a new load.
  * - After `markStale` every entry is loaded again; while the source is unreachable, the old values are used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
   readonly #cache: SecondChanceCache<LoadedEntry<V>>
   readonly #negatives = new Map<string, { value: V; until: number }>()
+  /** Loads whose results will be cached. */
   readonly #loads = new Map<string, Promise<V>>()
   #inFlight = 0
   #epoch = 0
@@ -59,18 +66,22 @@ export class LoadingCache<V extends object> {
     this.#cache = new SecondChanceCache(budget, onEvict && (({ value }) => onEvict(value)))
   }
 
-  /** The cached value. `slot` stores its slot and must always be used with the same key. */
-  peek(key: string, slot?: CacheSlot): V | undefined {
-    const held = slot?.entry as CacheEntry<LoadedEntry<V>> | undefined
-    const kept = held?.value ? held : this.#cache.find(key)
+  peek(key: string): V | undefined {
+    return this.peekSlot({ key, entry: undefined })
+  }
+
+  /** The cached value of the slot's key. */
+  peekSlot(slot: CacheSlot): V | undefined {
+    const held = slot.entry as CacheEntry<LoadedEntry<V>> | undefined
+    const kept = held?.value ? held : this.#cache.find(slot.key)
     if (kept?.value) {
-      kept.used = true
-      if (slot) slot.entry = kept
+      for (let entry: typeof held = kept; entry; entry = entry.owner) entry.used = true
+      slot.entry = kept
       const { value, epoch } = kept.value
       return epoch === this.#epoch || this.#options.clock() < this.#pausedUntil ? value : undefined
     }
-    const nothing = this.#negatives.get(key)
-    return nothing && this.#options.clock() < nothing.until ? nothing.value : undefined
+    const negative = this.#negatives.get(slot.key)
+    return negative && this.#options.clock() < negative.until ? negative.value : undefined
   }
 
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
@@ -78,15 +89,14 @@ export class LoadingCache<V extends object> {
     return this.peek(key) ?? this.#loads.get(key) ?? this.#loadOnce(key)
   }
 
+  /** Invalidates a key with all that it owns. */
   invalidate(key: string): void {
     this.#cache.delete(key)
-    this.#negatives.delete(key)
     this.#loads.delete(key)
-  }
-
-  /** Results of loads in progress must not be cached. */
-  cancelInFlight(): void {
-    this.#loads.clear()
+    // What a load in progress will be owned by is not known yet, nor what negative results depend on.
+    this.#negatives.clear()
+    const { hasOwner } = this.#options
+    if (hasOwner) for (const one of this.#loads.keys()) if (hasOwner(one)) this.#loads.delete(one)
   }
 
   /** Marks all entries stale. */
@@ -101,16 +111,23 @@ export class LoadingCache<V extends object> {
     if (this.#inFlight >= MAX_CONCURRENT_LOADS) {
       throw new ApiError('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 1 })
     }
-    const question = this.#load(key, () => this.#loads.get(key) === question)
-    this.#loads.set(key, question)
-    return question
+    const load = this.#load(key, () => this.#loads.get(key) === load)
+    this.#loads.set(key, load)
+    return load
   }
 
-  async #load(key: string, current: () => boolean): Promise<V> {
+  async #load(key: string, isCurrent: () => boolean): Promise<V> {
     this.#inFlight++
+    /** Null when it has left the cache already. */
+    let owner: CacheEntry<LoadedEntry<V>> | null | undefined
     try {
-      const value = await this.#options.load(key)
-      if (current()) this.#store(key, value)
+      const value = await this.#options.load(key, async (ownerKey) => {
+        const found = await this.get(ownerKey)
+        const entry = this.#cache.find(ownerKey)
+        owner = entry?.value?.value === found ? entry : null
+        return found
+      })
+      if (isCurrent()) this.#store(key, value, owner)
       return value
     } catch (error) {
       const kept = this.#cache.get(key)
@@ -119,16 +136,18 @@ export class LoadingCache<V extends object> {
       return kept.value
     } finally {
       this.#inFlight--
-      if (current()) this.#loads.delete(key)
+      if (isCurrent()) this.#loads.delete(key)
     }
   }
 
-  #store(key: string, value: V): void {
+  #store(key: string, value: V, owner: CacheEntry<LoadedEntry<V>> | null | undefined): void {
     const { isNegative, bytes, clock } = this.#options
     this.#negatives.delete(key)
     this.#cache.delete(key)
     if (!isNegative(value)) {
-      this.#cache.set(key, { value, epoch: this.#epoch }, bytes(value))
+      // What belongs to a stale owner is as stale.
+      const epoch = owner?.value?.epoch ?? this.#epoch
+      if (owner !== null) this.#cache.set(key, { value, epoch }, bytes(value), owner)
       return
     }
     this.#negatives.set(key, { value, until: clock() + NEGATIVE_TTL_MS })

@@ -7,6 +7,10 @@ export interface CacheEntry<V> {
   value: V | undefined
   readonly bytes: number
   used: boolean
+  /** The entry that owns this one: it leaves the cache with its owner. */
+  readonly owner: CacheEntry<V> | undefined
+  /** Keys of the entries that this one owns. */
+  owned: Set<unknown> | undefined
 }
 
 /** A cache that shares a budget. */
@@ -72,24 +76,32 @@ export class SecondChanceCache<V, K = string> {
     return this.#entries.get(key)
   }
 
-  /** A value larger than the whole budget is not cached. */
-  set(key: K, value: V, bytes: number): CacheEntry<V> | undefined {
+  /** A value larger than the whole budget is not cached, nor is one whose owner has left the cache. */
+  set(key: K, value: V, bytes: number, owner?: CacheEntry<V>): CacheEntry<V> | undefined {
     this.delete(key)
-    const entry: CacheEntry<V> = { value, bytes: bytes + ENTRY_OVERHEAD_BYTES, used: false }
+    const entry = { value, bytes: bytes + ENTRY_OVERHEAD_BYTES, used: false, owner, owned: undefined }
     if (entry.bytes > this.#budget.limit) return undefined
     this.#budget.makeRoom(entry.bytes)
+    if (owner) {
+      if (owner.value === undefined) return undefined
+      owner.owned ??= new Set()
+      owner.owned.add(key)
+    }
     this.#entries.set(key, entry)
     this.#usedBytes += entry.bytes
     return entry
   }
 
+  /** Deletes an entry with all that it owns. */
   delete(key: K): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#usedBytes -= entry.bytes
-    const { value } = entry
+    const { value, owner, owned } = entry
     entry.value = undefined
+    owner?.owned?.delete(key)
+    for (const one of owned ?? []) this.delete(one as K)
     if (value !== undefined) this.#onEvict?.(value)
   }
 

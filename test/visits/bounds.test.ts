@@ -11,7 +11,7 @@ import {
 } from '../../server/analytics/stats-buffer.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { ClientTracker } from '../../server/edge/client-tracker.ts'
-import type { Site } from '../../server/edge/resolve/site-resolver.ts'
+import type { Site } from '../../server/edge/resolve/resolution.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VisitCounter } from '../../server/edge/visit-counter.ts'
 import { type Log, makeLog } from '../../server/lib/log.ts'

@@ -10,9 +10,9 @@ import type { UrlBuilder } from '../../sites/urls.ts'
  */
 export type Host =
   | { kind: 'service' }
-  | { kind: 'site'; slug: string; at: CacheSlot }
-  | { kind: 'version'; slug: string; versionId: string }
-  | { kind: 'domain'; domain: string }
+  | { kind: 'site'; slug: string; slot: CacheSlot }
+  | { kind: 'version'; slug: string; versionId: string; slot: CacheSlot }
+  | { kind: 'domain'; domain: string; slot: CacheSlot }
   | { kind: 'unknown' }
 
 const API_HOST: Host = { kind: 'service' }
@@ -62,12 +62,18 @@ export class Hosts {
     if (!name.includes('.') || name.startsWith('[') || isIPv4(name)) return API_HOST
     if (name === this.#siteSuffix.slice(1) || name.length > 253 || !DOMAIN_PATTERN.test(name))
       return UNKNOWN_HOST
-    return { kind: 'domain', domain: name }
+    return { kind: 'domain', domain: name, slot: toSlot(name) }
   }
 }
 
 function parseSiteLabel(label: string): Host {
-  if (isSlug(label)) return { kind: 'site', slug: label, at: {} }
+  if (isSlug(label)) return { kind: 'site', slug: label, slot: toSlot(label) }
   const [, versionId, slug] = VERSION_LABEL.exec(label) ?? []
-  return versionId && slug && isSlug(slug) ? { kind: 'version', slug, versionId } : UNKNOWN_HOST
+  return versionId && slug && isSlug(slug)
+    ? { kind: 'version', slug, versionId, slot: toSlot(label) }
+    : UNKNOWN_HOST
+}
+
+function toSlot(key: string): CacheSlot {
+  return { key, entry: undefined }
 }

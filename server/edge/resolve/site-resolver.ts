@@ -1,57 +1,26 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { DomainRow, SiteRow, VersionRow } from '../../store/schema.ts'
+import type { DomainRow } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import { buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
-import type { RouteTable } from './route-table.ts'
+import type { Redirect, Resolution } from './resolution.ts'
 
-/** What a host resolves to. `gone` is an expired site; every other deleted site is `nothing`. */
-export type Resolution = { kind: 'nothing' } | { kind: 'gone' } | Redirect | Site
-
-/** A redirect of the requested path to another origin. */
-export interface Redirect {
-  kind: 'elsewhere'
-  /** Scheme, host and port. */
-  origin: string
-  /**
-   * Whether the host name is the same: an owner may reverse the redirect between a root domain and its `www`.
-   */
-  isSameName: boolean
-}
-
-/** A site, or one version of it at its own host. */
-export interface Site {
-  kind: 'site'
-  slug: string
-  /** Milliseconds since 1970 from which the site is expired, whatever the store says. */
-  expiresAt: number | null
-  passwordHash: string | null
-  /** Whether this is the host of one version. */
-  preview: boolean
-  /** Undefined when nothing is published there: no live version, or no such finalized version. */
-  table: RouteTable | undefined
-  /** Generation of the cached site: results derived from an earlier one are invalid. */
-  generation: number
-}
-
-/** A version at its own host, and the generation of its site. */
-interface PreviewEntry {
-  table: RouteTable | undefined
-  generation: number
-}
-
-/** The slug of a custom domain, and the generation of that site. */
-interface DomainEntry {
-  slug: string | undefined
-  generation: number
-  /** Redirects for requests over HTTPS and without it. */
-  httpsRedirect?: Redirect | undefined
-  httpRedirect?: Redirect | undefined
+/** An active custom domain. */
+interface Domain {
+  kind: 'domain'
+  /** Resolutions of requests over HTTPS and without it. */
+  https: Resolution
+  http: Resolution
   /** Expiry of the certificate that they depend on (milliseconds since 1970). */
-  expiresAt?: number | undefined
+  expiresAt: number | undefined
 }
+
+type CachedHost = Resolution | Domain
+
+/** Loads the cache entry that owns the one that is being loaded. */
+type GetOwner = (key: string) => Promise<CachedHost>
 
 interface SiteResolverOptions {
   store: Store
@@ -69,231 +38,162 @@ export interface HttpsInfo {
   coversSites(): boolean
 }
 
-interface VersionName {
-  slug: string
-  versionId: string
-}
-
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
 
-const NO_SITE_RESOLUTION: Resolution = { kind: 'nothing' }
-const EXPIRED_RESOLUTION: Resolution = { kind: 'gone' }
+const NO_SITE: Resolution = { kind: 'nothing' }
+const EXPIRED: Resolution = { kind: 'gone' }
+/** Any number of versions can be requested of an expired site, so this is a negative result. */
+const EXPIRED_PREVIEW: Resolution = { kind: 'gone' }
 
-/** Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. */
+/** Measured bytes of a cached site and of a cached domain. */
+const SITE_BYTES = 300
+const DOMAIN_BYTES = 400
+
+/**
+ * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The entry of a
+ * site owns those of its versions and domains, and the entry of a domain that of the name redirected to it.
+ */
 export class SiteResolver {
-  readonly #store: Store
-  readonly #addresses: UrlBuilder
-  readonly #clock: () => number
-  readonly #sites: LoadingCache<Resolution>
-  readonly #previews: LoadingCache<PreviewEntry>
-  readonly #domains: LoadingCache<DomainEntry>
-  readonly #https: HttpsInfo | undefined
-  #generations = 0
+  readonly #options: SiteResolverOptions
+  /** By slug, `<version id>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
+  readonly #cache: LoadingCache<CachedHost>
 
-  constructor({ store, clock, budget, addresses, https }: SiteResolverOptions) {
-    this.#https = https
-    this.#store = store
-    this.#addresses = addresses
-    this.#clock = clock
-    const remembered = { clock, budget }
-    this.#sites = new LoadingCache({
-      ...remembered,
-      load: (slug) => this.#readSite(slug),
-      bytes: (place) => (place.kind === 'site' ? 300 + (place.table?.bytes ?? 0) : 0),
-      isNegative: (place) => place.kind === 'nothing',
-    })
-    this.#previews = new LoadingCache({
-      ...remembered,
-      load: (name) => this.#readPreview(name),
-      bytes: ({ table }) => 100 + (table?.bytes ?? 0),
-      isNegative: (preview) => preview.table === undefined,
-    })
-    this.#domains = new LoadingCache({
-      ...remembered,
-      load: (domain) => this.#readDomain(domain),
-      bytes: () => 100,
-      isNegative: (pointer) => pointer.slug === undefined,
+  constructor(options: SiteResolverOptions) {
+    this.#options = options
+    this.#cache = new LoadingCache({
+      clock: options.clock,
+      budget: options.budget,
+      load: (key, getOwner) => this.#load(key, getOwner),
+      hasOwner: (key) => key.includes('.') || key.includes('--'),
+      bytes: estimateBytes,
+      isNegative,
     })
   }
 
-  /** The cached resolution of a host; undefined when the store is needed. */
-  peek(host: Host, secure: boolean): Resolution | undefined {
-    if (host.kind === 'domain') return this.#peekDomain(host.domain, secure)
-    if (!secure && this.#https?.coversSites()) return this.#redirectForHost(host) ?? NO_SITE_RESOLUTION
-    if (host.kind === 'site') return this.#sites.peek(host.slug, host.at)
-    if (host.kind === 'version') return this.#peekPreview(host)
-    return NO_SITE_RESOLUTION
-  }
-
-  /** The resolution of a host. UNAVAILABLE when it is not cached and the store is unreachable. */
-  async resolve(host: Host, secure: boolean): Promise<Resolution> {
-    if (host.kind === 'domain') return this.#findDomain(host.domain, secure)
-    if (!secure && this.#https?.coversSites()) return this.#redirectForHost(host) ?? NO_SITE_RESOLUTION
-    if (host.kind === 'site') return this.#sites.get(host.slug)
-    if (host.kind === 'version') return this.#findPreview(host)
-    return NO_SITE_RESOLUTION
+  /**
+   * The resolution of a host; a promise only when it is not cached, which rejects with UNAVAILABLE when the
+   * store is unreachable.
+   */
+  resolve(host: Host, isSecure: boolean): Resolution | Promise<Resolution> {
+    if (host.kind === 'service' || host.kind === 'unknown') return NO_SITE
+    const { slot } = host
+    if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
+      return this.#redirect(`${slot.key}.${this.#options.addresses.siteDomain}`, true, true)
+    const cached = this.#cache.peekSlot(slot)
+    if (cached && cached.kind !== 'domain') return cached
+    if (cached && !this.#hasExpired(cached)) return select(cached, isSecure)
+    if (cached) this.#cache.invalidate(slot.key)
+    return this.#resolveCold(slot.key, isSecure)
   }
 
   /** Invalidates these sites or domains; without names, everything. Loads in progress are not cached. */
   invalidate(names: readonly string[] | undefined): void {
-    if (names === undefined) {
-      for (const remembered of [this.#sites, this.#previews, this.#domains]) remembered.markStale()
-      return
-    }
-    for (const name of names) {
-      if (name.includes('.')) this.#invalidateDomain(name)
-      else this.#sites.invalidate(name)
-    }
-    // Only a domain is loaded before the site it depends on.
-    this.#domains.cancelInFlight()
+    if (names === undefined) this.#cache.markStale()
+    else for (const name of names) this.#cache.invalidate(name)
   }
 
-  #peekPreview({ slug, versionId }: VersionName): Resolution | undefined {
-    const site = this.#sites.peek(slug)
-    if (site?.kind !== 'site') return site
-    const preview = this.#previews.peek(`${versionId}--${slug}`)
-    return preview?.generation === site.generation ? toPreview(site, preview) : undefined
+  async #resolveCold(key: string, isSecure: boolean): Promise<Resolution> {
+    return select(await this.#cache.get(key), isSecure)
   }
 
-  async #findPreview({ slug, versionId }: VersionName): Promise<Resolution> {
-    const name = `${versionId}--${slug}`
-    const site = await this.#sites.get(slug)
-    if (site.kind !== 'site') return site
-    const preview = await this.#previews.get(name)
-    if (preview.generation >= site.generation) return toPreview(site, preview)
-    this.#previews.invalidate(name)
-    return toPreview(site, await this.#previews.get(name))
+  #hasExpired({ expiresAt }: Domain): boolean {
+    return expiresAt !== undefined && this.#options.clock() >= expiresAt
   }
 
-  /** A root domain and its `www` may redirect to each other. */
-  #invalidateDomain(name: string): void {
-    for (const one of [name, `www.${name}`, name.replace(/^www\./, '')]) this.#domains.invalidate(one)
+  async #load(key: string, getOwner: GetOwner): Promise<CachedHost> {
+    if (key.includes('.')) return this.#loadDomain(key, getOwner)
+    const [label = '', slug] = key.split('--')
+    return slug === undefined ? this.#loadSite(label) : this.#loadPreview(label, await getOwner(slug))
   }
 
-  #peekDomain(domain: string, secure: boolean): Resolution | undefined {
-    const pointer = this.#domains.peek(domain)
-    if (pointer && this.#hasExpired(pointer)) return undefined
-    if (pointer?.slug === undefined) return pointer && NO_SITE_RESOLUTION
-    const elsewhere = secure ? pointer.httpsRedirect : pointer.httpRedirect
-    if (elsewhere) return elsewhere
-    const site = this.#sites.peek(pointer.slug)
-    return site?.kind === 'site' && site.generation === pointer.generation ? site : undefined
-  }
-
-  async #findDomain(domain: string, secure: boolean): Promise<Resolution> {
-    const remembered = this.#domains.peek(domain)
-    if (remembered && this.#hasExpired(remembered)) this.#domains.invalidate(domain)
-    const pointer = await this.#domains.get(domain)
-    const elsewhere = secure ? pointer.httpsRedirect : pointer.httpRedirect
-    if (elsewhere) return elsewhere
-    const place = await this.#resolveSite(pointer)
-    if (place.kind !== 'site' || pointer.generation >= place.generation) return place
-    this.#domains.invalidate(domain)
-    return this.#resolveSite(await this.#domains.get(domain))
-  }
-
-  #hasExpired({ expiresAt }: DomainEntry): boolean {
-    return expiresAt !== undefined && this.#clock() >= expiresAt
-  }
-
-  async #resolveSite({ slug }: DomainEntry): Promise<Resolution> {
-    return slug === undefined ? NO_SITE_RESOLUTION : this.#sites.get(slug)
-  }
-
-  async #readSite(slug: string): Promise<Resolution> {
-    const { read } = this.#store
+  async #loadSite(slug: string): Promise<Resolution> {
+    const { read } = this.#options.store
     for (let attempt = 1; attempt <= MAX_READ_ATTEMPTS; attempt++) {
       const row = await read.sites.bySlug(slug)
-      if (row?.gone_reason === 'expired') return EXPIRED_RESOLUTION
-      if (!row || row.gone_at !== null) return NO_SITE_RESOLUTION
+      if (row?.gone_reason === 'expired') return EXPIRED
+      if (!row || row.gone_at !== null) return NO_SITE
       const live = row.live_version_id ? await read.versions.byId(row.live_version_id) : undefined
       if (row.live_version_id && !live) continue
-      return this.#site(row, live)
+      return {
+        kind: 'site',
+        slug,
+        expiresAt: row.expires_at,
+        passwordHash: row.password_hash,
+        preview: false,
+        table: live && (await buildLiveSite(row, live, this.#context)),
+      }
     }
     throw new Error(`site ${slug} has a live version that is not there`)
   }
 
-  async #site(row: SiteRow, live: VersionRow | undefined): Promise<Site> {
-    return {
-      kind: 'site',
-      slug: row.slug,
-      expiresAt: row.expires_at,
-      passwordHash: row.password_hash,
-      preview: false,
-      table: live && (await buildLiveSite(row, live, this.#context)),
-      generation: ++this.#generations,
-    }
-  }
-
-  async #readPreview(name: string): Promise<PreviewEntry> {
-    const [versionId, slug] = name.split('--') as [string, string]
-    const generation = getGeneration(await this.#sites.get(slug))
-    const version = await this.#store.read.versions.byId(versionId)
-    if (version?.slug !== slug || version.state !== 'ready') return { table: undefined, generation }
-    const site = await this.#store.read.sites.bySlug(slug)
-    const table = site && (await buildPreviewSite(site, version, this.#context))
-    return { table, generation }
+  /** The site's password and expiry apply to every version of it. */
+  async #loadPreview(versionId: string, site: CachedHost): Promise<Resolution> {
+    if (site.kind !== 'site') return site.kind === 'gone' ? EXPIRED_PREVIEW : NO_SITE
+    const { read } = this.#options.store
+    const version = await read.versions.byId(versionId)
+    if (version?.slug !== site.slug || version.state !== 'ready')
+      return { ...site, preview: true, table: undefined }
+    const row = await read.sites.bySlug(site.slug)
+    const table = row && (await buildPreviewSite(row, version, this.#context))
+    return { ...site, preview: true, table }
   }
 
   get #context() {
-    return { read: this.#store.read, addresses: this.#addresses, now: this.#clock() }
-  }
-
-  async #readDomain(domain: string): Promise<DomainEntry> {
-    const { read } = this.#store
-    const row = await read.domains.active(domain)
-    if (!row) return { slug: undefined, generation: 0 }
-    const generation = getGeneration(await this.#sites.get(row.slug))
-    return { slug: row.slug, generation, ...(await this.#redirectsFor(row)) }
+    const { store, addresses, clock } = this.#options
+    return { read: store.read, addresses, now: clock() }
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
-  async #redirectsFor({
-    domain,
-    account_id,
-    primary_domain,
-  }: DomainRow): Promise<Pick<DomainEntry, 'httpsRedirect' | 'httpRedirect' | 'expiresAt'>> {
-    const { read } = this.#store
-    const primary = primary_domain === null ? undefined : await read.domains.active(primary_domain)
-    const name = primary?.account_id === account_id ? primary.domain : domain
-    if (!this.#https) {
-      const to = name === domain ? undefined : this.#addresses.customDomainOrigin(name)
-      return { httpsRedirect: toRedirect(to, false), httpRedirect: toRedirect(to, false) }
-    }
-    const [certificate] = await read.certificates.summaries([name])
-    const end = certificate?.not_after ?? 0
-    const covered = end > this.#clock()
-    const origin = covered ? this.#secureOrigin(name) : `http://${name}`
-    const sameName = name === domain
+  async #loadDomain(domain: string, getOwner: GetOwner): Promise<CachedHost> {
+    const { store, https, clock } = this.#options
+    const row = await store.read.domains.active(domain)
+    if (!row) return NO_SITE
+    const site = (await getOwner(row.slug)) as Resolution
+    if (site.kind === 'nothing') return NO_SITE
+    const name = await this.#findPrimaryName(row)
+    const isSameName = name === domain
+    // The redirect depends on the certificate of the primary name, and that is notified under its name.
+    if (!isSameName) await getOwner(name)
+    const [certificate] = https ? await store.read.certificates.summaries([name]) : []
+    const expiresAt = certificate?.not_after ?? 0
+    const isCovered = expiresAt > clock()
+    const redirect = this.#redirect(name, isCovered, isSameName)
     return {
-      httpsRedirect: toRedirect(covered && !sameName ? origin : undefined, sameName),
-      httpRedirect: toRedirect(covered || !sameName ? origin : undefined, sameName),
-      expiresAt: covered ? end : undefined,
+      kind: 'domain',
+      https: !isSameName && (isCovered || !https) ? redirect : site,
+      http: !isSameName || isCovered ? redirect : site,
+      expiresAt: isCovered ? expiresAt : undefined,
     }
   }
 
-  #redirectForHost(host: Host): Redirect | undefined {
-    if (host.kind !== 'site' && host.kind !== 'version') return undefined
-    const label = host.kind === 'site' ? host.slug : `${host.versionId}--${host.slug}`
-    return toRedirect(this.#secureOrigin(`${label}.${this.#addresses.siteDomain}`), true)
+  /** The active name that a name redirects to; the name itself when there is none. */
+  async #findPrimaryName({ domain, account_id, primary_domain }: DomainRow): Promise<string> {
+    if (primary_domain === null) return domain
+    const primary = await this.#options.store.read.domains.active(primary_domain)
+    // A primary name never has one of its own; following one could end in a circle.
+    return primary?.account_id === account_id && primary.primary_domain === null ? primary_domain : domain
   }
 
-  #secureOrigin(name: string): string {
-    const { port } = this.#https!
-    return `https://${name}${port === 443 ? '' : `:${port}`}`
+  #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {
+    const { https, addresses } = this.#options
+    if (!https) return { kind: 'elsewhere', origin: addresses.customDomainOrigin(name), isSameName }
+    const port = https.port === 443 ? '' : `:${https.port}`
+    const origin = isCovered ? `https://${name}${port}` : `http://${name}`
+    return { kind: 'elsewhere', origin, isSameName }
   }
 }
 
-function toRedirect(origin: string | undefined, isSameName: boolean): Redirect | undefined {
-  return origin === undefined ? undefined : { kind: 'elsewhere', origin, isSameName }
+function select(cached: CachedHost, isSecure: boolean): Resolution {
+  return cached.kind !== 'domain' ? cached : isSecure ? cached.https : cached.http
 }
 
-/** The site's password and expiry apply to every version of it. */
-function toPreview(site: Site, { table }: PreviewEntry): Site {
-  return { ...site, preview: true, table }
+function isNegative(loaded: CachedHost): boolean {
+  if (loaded.kind === 'site') return loaded.preview && loaded.table === undefined
+  return loaded.kind === 'nothing' || loaded === EXPIRED_PREVIEW
 }
 
-function getGeneration(place: Resolution): number {
-  return place.kind === 'site' ? place.generation : 0
+function estimateBytes(loaded: CachedHost): number {
+  if (loaded.kind === 'domain') return DOMAIN_BYTES
+  return loaded.kind === 'site' ? SITE_BYTES + (loaded.table?.bytes ?? 0) : 0
 }

@@ -1,0 +1,28 @@
+import type { RouteTable } from './route-table.ts'
+
+/** What a host resolves to. `gone` is an expired site; every other deleted site is `nothing`. */
+export type Resolution = { kind: 'nothing' } | { kind: 'gone' } | Redirect | Site
+
+/** A redirect of the requested path to another origin. */
+export interface Redirect {
+  kind: 'elsewhere'
+  /** Scheme, host and port. */
+  origin: string
+  /**
+   * Whether the host name is the same: an owner may reverse the redirect between a root domain and its `www`.
+   */
+  isSameName: boolean
+}
+
+/** A site, or one version of it at its own host. */
+export interface Site {
+  kind: 'site'
+  slug: string
+  /** Milliseconds since 1970 from which the site is expired, whatever the store says. */
+  expiresAt: number | null
+  passwordHash: string | null
+  /** Whether this is the host of one version. */
+  preview: boolean
+  /** Undefined when nothing is published there: no live version, or no such finalized version. */
+  table: RouteTable | undefined
+}
