@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { Hosts } from '../server/edge/resolve/host.ts'
+import { SiteResolver } from '../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../server/lib/errors.ts'
 import { LoadingCache } from '../server/lib/loading-cache.ts'
 import { MemoryBudget, SecondChanceCache } from '../server/lib/lru-cache.ts'
+import type { Store } from '../server/store/store.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
+import { domainRow } from './store/rows.ts'
 
 let edge: EdgeFixture
 before(async () => {
@@ -316,6 +320,172 @@ describe('what is remembered', () => {
     await Promise.all([...first, shared])
     assert.ok(await memory.get('one more'))
   })
+})
+
+describe('an entry that another one owns', () => {
+  interface Loaded {
+    version: number
+    owner?: Loaded
+    bytes?: number
+  }
+  const time = { now: 0 }
+  const make = (
+    load: (key: string, getOwner: (key: string) => Promise<Loaded>) => Promise<Loaded>,
+    limit = 100_000,
+  ) =>
+    new LoadingCache<Loaded>({
+      load,
+      hasOwner: (key) => key.includes('.'),
+      bytes: ({ bytes = 100 }) => bytes,
+      isNegative: ({ version }) => version < 0,
+      budget: new MemoryBudget(limit),
+      clock: () => time.now,
+    })
+  const ownedBySite = make(async (key, getOwner) => {
+    return {
+      version: 0,
+      ...(key.includes('.') && { owner: await getOwner(key.slice(key.indexOf('.') + 1)) }),
+    }
+  })
+
+  test('leaves the cache with it, through every generation', async () => {
+    for (const key of ['b.a.site', 'a.other']) await ownedBySite.get(key)
+    ownedBySite.invalidate('site')
+    for (const key of ['site', 'a.site', 'b.a.site']) assert.equal(ownedBySite.peek(key), undefined, key)
+    for (const key of ['other', 'a.other']) assert.ok(ownedBySite.peek(key), key)
+  })
+
+  test('can leave without it', async () => {
+    await ownedBySite.get('b.a.site')
+    ownedBySite.invalidate('b.a.site')
+    assert.ok(ownedBySite.peek('a.site'))
+    assert.equal(ownedBySite.peek('b.a.site'), undefined)
+  })
+
+  test('keeps its owner from eviction as long as it is used', async () => {
+    const memory = make(async (key, getOwner) => {
+      return { version: 0, ...(key.includes('.') && { owner: await getOwner('site') }) }
+    }, 5000)
+    await memory.get('a.site')
+    for (let number = 0; number < 100; number++) {
+      assert.ok(memory.peek('a.site'))
+      await memory.get(`${number}`)
+    }
+    assert.ok(memory.peek('site'))
+    assert.equal(memory.peek('0'), undefined)
+  })
+
+  test('is not cached when its owner is not', async () => {
+    const memory = make(async (key, getOwner) => {
+      if (!key.includes('.')) return { version: 0 }
+      const owner = await getOwner('site')
+      memory.invalidate('site')
+      return { version: 0, owner }
+    })
+    await memory.get('a.site')
+    assert.equal(memory.peek('a.site'), undefined)
+  })
+
+  test('is not cached when its owner is too large for the cache', async () => {
+    const memory = make(async (key, getOwner) => {
+      if (!key.includes('.')) return { version: 0, bytes: 1_000_000 }
+      return { version: 0, owner: await getOwner('site') }
+    })
+    await memory.get('a.site')
+    assert.equal(memory.peek('a.site'), undefined)
+  })
+
+  test('is as stale as its owner while the source cannot load that', async () => {
+    let away = false
+    const memory = make(async (key, getOwner) => {
+      if (key.includes('.')) return { version: 0, owner: await getOwner('site') }
+      if (away) throw new ApiError('UNAVAILABLE', 'away')
+      return { version: 0 }
+    })
+    await memory.get('a.site')
+    memory.markStale()
+    away = true
+    await memory.get('a.site')
+    assert.ok(memory.peek('a.site'), 'it is used while the source is away')
+    time.now += 1000
+    assert.equal(memory.peek('a.site'), undefined)
+  })
+
+  test('is never older than the last invalidation of its owner before the request, in any order of events', async () => {
+    const sites = ['one', 'two', 'three']
+    const stored = new Map(sites.map((site) => [site, 0]))
+    const pause = async () => {
+      for (let turn = randomInt(6); turn > 0; turn--) await setImmediate()
+    }
+    let loads = 0
+    const memory = make(async (key, getOwner) => {
+      loads++
+      const site = key.slice(key.indexOf('.') + 1)
+      // Like a domain: what is read before the owner is known may be old when the owner is new.
+      const version = stored.get(site)!
+      await pause()
+      const owner = key.includes('.') ? await getOwner(site) : undefined
+      await pause()
+      return { version, ...(owner && { owner }) }
+    })
+    let done = false
+    const readers = Array.from({ length: 12 }, async () => {
+      while (!done) {
+        const site = sites[randomInt(sites.length)]!
+        const key = ['', 'a.', 'b.'][randomInt(3)] + site
+        const least = stored.get(site)!
+        const { version, owner } = memory.peek(key) ?? (await memory.get(key))
+        assert.ok(Math.min(version, owner?.version ?? version) >= least, `${key} is older than ${least}`)
+        await setImmediate()
+      }
+    })
+    for (let change = 0; change < 300; change++) {
+      const site = sites[randomInt(sites.length)]!
+      stored.set(site, stored.get(site)! + 1)
+      memory.invalidate(site)
+      await pause()
+    }
+    done = true
+    await Promise.all(readers)
+    for (const site of sites) {
+      for (const key of [site, `a.${site}`]) {
+        const { version, owner } = await memory.get(key)
+        assert.deepEqual([version, owner?.version ?? version], [stored.get(site), stored.get(site)])
+      }
+    }
+    const before = loads
+    await Promise.all(Array.from({ length: 20 }, () => memory.get('a.one')))
+    assert.equal(loads, before, 'what nothing invalidates stays cached')
+  })
+})
+
+test('a www name redirects to HTTPS as soon as the name it leads to has a certificate', async () => {
+  const slug = await edge.publish({ 'a.txt': 'a' })
+  const [primary, www] = ['paired.example.org', 'www.paired.example.org']
+  await edge.domain(primary, slug, 'active')
+  const row = { slug, status: 'active', account_id: `owner of ${slug}`, primary_domain: primary } as const
+  await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
+  let summaries: { not_after: number }[] = []
+  const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }
+  const resolver = new SiteResolver({
+    store: { read } as unknown as Store,
+    clock: () => edge.clock.now,
+    budget: new MemoryBudget(2 ** 20),
+    addresses: edge.addresses,
+    https: { port: 443, coversSites: () => false },
+  })
+  const hosts = new Hosts(edge.addresses)
+  const origin = async (isSecure: boolean) => {
+    const found = await resolver.resolve(hosts.read(www), isSecure)
+    return found.kind === 'elsewhere' ? found.origin : found.kind
+  }
+  assert.deepEqual([await origin(false), await origin(true)], [`http://${primary}`, 'site'])
+  summaries = [{ not_after: edge.clock.now + 1000 }]
+  resolver.invalidate([primary])
+  assert.deepEqual([await origin(false), await origin(true)], [`https://${primary}`, `https://${primary}`])
+  summaries = []
+  edge.clock.now += 1000
+  assert.equal(await origin(false), `http://${primary}`, 'and no longer than that is valid')
 })
 
 describe('what is kept', () => {

@@ -350,7 +350,7 @@ export function gate(): { open: () => void; opened: Promise<void> } {
   return { open: () => resolve(), opened: promise }
 }
 
-const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {
+export const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {
   owner_id: null,
   claim_token_hash: null,
   live_version_id: null,
@@ -366,7 +366,7 @@ const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {
   gone_reason: null,
 }
 
-const emptyVersion = {
+export const emptyVersion = {
   state: 'ready' as const,
   file_count: 0,
   total_bytes: 0,

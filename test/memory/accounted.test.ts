@@ -3,13 +3,18 @@ import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
+import type { Host } from '../../server/edge/resolve/host.ts'
+import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../../server/lib/lru-cache.ts'
 import { ResponseSerializer } from '../../server/net/http1/response-serializer.ts'
 import { FrameSerializer } from '../../server/net/http2/serialized-frames.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import type { Store } from '../../server/store/store.ts'
 import { buildTable, toStoredFile } from '../edge-answers.ts'
+import { emptySite, emptyVersion } from '../edge-fixture.ts'
 import { heapBytesOf, heldBytes } from './heap-size.ts'
 
 /** How many times as much as it accounts for a cache entry may hold. */
@@ -145,6 +150,70 @@ describe('a cache holds no more memory than it accounts for', () => {
     assertAccounted(budget.usedBytes, heap)
   })
 })
+
+describe('a resolver holds no more memory than it accounts for', () => {
+  const id = '0'.repeat(26)
+  const hosts: Record<string, (number: number) => Promise<Host> | Host> = {
+    sites: (number) => ({ kind: 'site', slug: `site-${number}`, slot: slot(`site-${number}`) }),
+    versions: (number) => {
+      const slug = `site-${number}`
+      return { kind: 'version', slug, versionId: id, slot: slot(`${id}--${slug}`) }
+    },
+    domains: (number) => domain(`site-${number}.example.org`),
+    'names that redirect to another': (number) => domain(`www.site-${number}.example.org`),
+  }
+  const slot = (key: string) => ({ key, entry: undefined })
+  const domain = (name: string): Host => ({ kind: 'domain', domain: name, slot: slot(name) })
+
+  for (const [title, host] of Object.entries(hosts)) {
+    test(title, async () => {
+      const budget = new MemoryBudget(2 ** 30)
+      const resolver = new SiteResolver({
+        store: { read: sitesWithOnePage(id) } as unknown as Store,
+        clock: () => 1_000_000,
+        budget,
+        addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
+        https: { port: 443, coversSites: () => false },
+      })
+      const resolveAll = async (from: number, to: number) => {
+        for (let number = from; number < to; number++) {
+          const { kind } = await resolver.resolve(await host(number), true)
+          assert.ok(kind === 'site' || kind === 'elsewhere')
+        }
+      }
+      await resolveAll(0, 100)
+      const accounted = budget.usedBytes
+      const heap = await grownBy(() => resolveAll(100, 2100))
+      assertAccounted(budget.usedBytes - accounted, heap)
+    })
+  }
+})
+
+/** A store in which every site has a version, a domain with a certificate, and its `www`. */
+function sitesWithOnePage(id: string): unknown {
+  const parse = (row: object) => JSON.parse(JSON.stringify(row))
+  const files = JSON.stringify(['index.html', 'app.js', 'app.css'].map(toStoredFile))
+  let current = ''
+  return {
+    sites: {
+      bySlug: async (slug: string) => {
+        current = slug
+        return parse({ ...emptySite, slug, live_version_id: id })
+      },
+    },
+    versions: { byId: async () => parse({ ...emptyVersion, id, slug: current, files }) },
+    encodings: { ofSite: async () => [] },
+    domains: {
+      active: async (name: string) => {
+        const primary = name.replace(/^www\./, '')
+        const [slug] = primary.split('.')
+        const primary_domain = primary === name ? null : primary
+        return parse({ domain: name, slug, account_id: 'an account', primary_domain })
+      },
+    },
+    certificates: { summaries: async () => [{ not_after: 2_000_000 }] },
+  }
+}
 
 async function grownBy(work: () => Promise<void>): Promise<number> {
   const before = heldBytes()
