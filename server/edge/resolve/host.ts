@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { hostName } from '../../lib/host-name.ts'
 import type { CacheSlot } from '../../lib/loading-cache.ts'
+import { memoize } from '../../lib/memoize.ts'
 import { isSlug } from '../../sites/slug.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 
@@ -21,9 +22,8 @@ const UNKNOWN_HOST: Host = { kind: 'unknown' }
 /** A version id, two hyphens and the slug; a slug has no two hyphens in a row. */
 const VERSION_LABEL = /^([0-9abcdefghjkmnpqrstvwxyz]{26})--(.+)$/
 
-/** Maximum number of cached headers: a few megabytes. */
-const MAX_CACHED_HOSTS = 20_000
-const MAX_CACHED_HOST_LENGTH = 100
+/** A few megabytes. */
+const MEMO_BOUNDS = { maxEntries: 20_000, maxKeyLength: 100 }
 
 const DOMAIN_PATTERN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
@@ -31,7 +31,7 @@ const DOMAIN_PATTERN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 export class Hosts {
   readonly #apiHost: string
   readonly #siteSuffix: string
-  readonly #cache = new Map<string, Host>()
+  readonly #parseMemoized = memoize((header) => this.#parse(header), MEMO_BOUNDS)
 
   constructor(addresses: UrlBuilder) {
     this.#apiHost = hostName(new URL(addresses.base).host)
@@ -40,14 +40,7 @@ export class Hosts {
 
   /** IP addresses and single labels belong to the service: machines of a local network use them. */
   read(header: string | undefined): Host {
-    if (header === undefined) return API_HOST
-    const known = this.#cache.get(header)
-    if (known) return known
-    const host = this.#parse(header)
-    if (header.length > MAX_CACHED_HOST_LENGTH) return host
-    if (this.#cache.size >= MAX_CACHED_HOSTS) this.#cache.clear()
-    this.#cache.set(header, host)
-    return host
+    return header === undefined ? API_HOST : this.#parseMemoized(header)
   }
 
   /** Whether it is the name of {base_url} and not another name of the service. */

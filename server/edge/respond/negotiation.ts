@@ -1,4 +1,5 @@
 import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
+import { memoize } from '../../lib/memoize.ts'
 
 /** An encoding of a file, or the file itself. */
 export type Coding = Encoding | 'identity'
@@ -8,30 +9,21 @@ const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity']
 /** Below every weight that a client can send: a coding that is not named is a last resort. */
 const UNLISTED_WEIGHT = 0.0001
 
-/** Maximum number of cached headers: browsers send a handful. */
-const MAX_CACHED_HEADERS = 500
-const MAX_CACHED_HEADER_LENGTH = 200
+/** Browsers send a handful of headers. */
+const MEMO_BOUNDS = { maxEntries: 500, maxKeyLength: 200 }
 
 /** A longer header is treated as if it were absent; browsers send about 25 characters. */
 const MAX_HEADER_CHARACTERS = 1000
 const IDENTITY_ONLY: readonly Coding[] = ['identity']
 
-const parsedHeaders = new Map<string, readonly Coding[]>()
-
 /**
  * The accepted codings of an Accept-Encoding header in order of preference (RFC 9110, 12.5.3): by weight,
  * then in our order.
  */
-export function parseAcceptEncoding(header: string): readonly Coding[] {
-  const remembered = parsedHeaders.get(header)
-  if (remembered) return remembered
-  if (header.length > MAX_HEADER_CHARACTERS) return IDENTITY_ONLY
-  const codings = rankCodings(parseWeights(header))
-  if (header.length > MAX_CACHED_HEADER_LENGTH) return codings
-  if (parsedHeaders.size >= MAX_CACHED_HEADERS) parsedHeaders.clear()
-  parsedHeaders.set(header, codings)
-  return codings
-}
+export const parseAcceptEncoding = memoize(
+  (header) => (header.length > MAX_HEADER_CHARACTERS ? IDENTITY_ONLY : rankCodings(parseWeights(header))),
+  MEMO_BOUNDS,
+)
 
 function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
   const others = weights.get('*')

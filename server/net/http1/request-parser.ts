@@ -1,6 +1,5 @@
 import type { EdgeRequest } from '../../edge/request.ts'
 import { RELEVANT_HEADERS, type RequestHeaders } from '../../edge/visit-headers.ts'
-import { intern } from './string-interner.ts'
 
 /** A complete plain request in a chunk. */
 export interface ParsedRequest extends EdgeRequest {
@@ -99,9 +98,9 @@ export class RequestParser {
     if (end - start > MAX_HEAD_BYTES) return undefined
     const target =
       query === 0
-        ? { path: intern(chunk, from, to), query: '' }
-        : { path: intern(chunk, from, query), query: chunk.toString('latin1', query, to) }
-    const host = intern(chunk, hostFrom, hostTo)
+        ? { path: chunk.toString('latin1', from, to), query: '' }
+        : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
+    const host = chunk.toString('latin1', hostFrom, hostTo)
     const { headers, isLast } = block
     return { host, isSecure: this.#secure, target, headers, isHead, isLast, end, site: undefined }
   }
