@@ -93,7 +93,7 @@ export class LoadingCache<V extends object> {
   invalidate(key: string): void {
     this.#cache.delete(key)
     this.#loads.delete(key)
-    // What a load in progress will be owned by is not known yet, nor what negative results depend on.
+    // Which entry will own a load in progress is not known yet, nor what a negative result depends on.
     this.#negatives.clear()
     const { hasOwner } = this.#options
     if (hasOwner) for (const one of this.#loads.keys()) if (hasOwner(one)) this.#loads.delete(one)

@@ -21,6 +21,7 @@ const SIGN_IN = 'test/api/sign-in.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/manifest.test.ts'
 const EDGE = 'test/edge.test.ts'
+const EDGE_CACHE = 'test/edge-cache.test.ts'
 const PASSWORD = 'test/edge-password.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 
@@ -92,6 +93,10 @@ const ROWS: readonly Row[] = [
   ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge-encodings.test.ts', 'test/edge-conditional.test.ts'],
   ['answers a range with one byte too many', 'server/edge/respond/ranges.ts', 'Math.min(Number(last), size - 1)', 'Math.min(Number(last) + 1, size - 1)', 'test/edge-ranges.test.ts'],
   ['sends an encoding that the client refuses', 'server/edge/respond/negotiation.ts', 'weight(coding) > 0', 'weight(coding) >= 0', 'test/edge-encodings.test.ts'],
+  ['caches what was read before a site changed', 'server/lib/loading-cache.ts', 'if (isCurrent()) this.#store', 'this.#store', EDGE_CACHE],
+  ['shares a read that began before a domain changed', 'server/lib/loading-cache.ts', 'if (hasOwner(one)) this.#loads.delete(one)', 'void one', EDGE_CACHE],
+  ['keeps versions and domains of a site that changed', 'server/lib/lru-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
+  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', EDGE_CACHE],
   ['lets caches keep content behind a password', 'server/edge/resolve/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD, 'test/edge-locked.test.ts'],
   ['lets search engines index previews', 'server/edge/resolve/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge-headers.test.ts'],
   ['redirects to another host after a password', 'server/edge/resolve/target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge-resolve.test.ts', PASSWORD],

@@ -51,8 +51,8 @@ const SITE_BYTES = 300
 const DOMAIN_BYTES = 400
 
 /**
- * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The entry of a
- * site owns those of its versions and domains, and the entry of a domain that of the name redirected to it.
+ * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The cache entry
+ * of a site owns those of its versions and domains, and that of a domain owns the name that redirects to it.
  */
 export class SiteResolver {
   readonly #options: SiteResolverOptions
@@ -87,7 +87,7 @@ export class SiteResolver {
     return this.#resolveCold(slot.key, isSecure)
   }
 
-  /** Invalidates these sites or domains; without names, everything. Loads in progress are not cached. */
+  /** Invalidates these sites or domains; without names, everything. Reads in progress are not cached. */
   invalidate(names: readonly string[] | undefined): void {
     if (names === undefined) this.#cache.markStale()
     else for (const name of names) this.#cache.invalidate(name)
@@ -153,7 +153,7 @@ export class SiteResolver {
     if (site.kind === 'nothing') return NO_SITE
     const name = await this.#findPrimaryName(row)
     const isSameName = name === domain
-    // The redirect depends on the certificate of the primary name, and that is notified under its name.
+    // A new certificate of the primary name, which invalidates that name only, changes this redirect too.
     if (!isSameName) await getOwner(name)
     const [certificate] = https ? await store.read.certificates.summaries([name]) : []
     const expiresAt = certificate?.not_after ?? 0
@@ -171,7 +171,7 @@ export class SiteResolver {
   async #findPrimaryName({ domain, account_id, primary_domain }: DomainRow): Promise<string> {
     if (primary_domain === null) return domain
     const primary = await this.#options.store.read.domains.active(primary_domain)
-    // A primary name never has one of its own; following one could end in a circle.
+    // Never a chain: names that redirect to each other would wait for each other's load.
     return primary?.account_id === account_id && primary.primary_domain === null ? primary_domain : domain
   }
 
