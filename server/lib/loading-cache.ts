@@ -75,7 +75,8 @@ export class LoadingCache<V extends object> {
     const held = slot.entry as CacheEntry<LoadedEntry<V>> | undefined
     const kept = held?.value ? held : this.#cache.find(slot.key)
     if (kept?.value) {
-      for (let entry: typeof held = kept; entry; entry = entry.owner) entry.used = true
+      kept.used = true
+      for (let { owner } = kept; owner; owner = owner.owner) owner.used = true
       slot.entry = kept
       const { value, epoch } = kept.value
       return epoch === this.#epoch || this.#options.clock() < this.#pausedUntil ? value : undefined
