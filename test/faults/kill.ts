@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { Killing, type Restart, type Target } from './killing.ts'
 import type { Random } from './random.ts'
 
@@ -9,6 +7,8 @@ export interface KillOptions {
   random: Random
   /** What is killed, one of these each time. */
   targets: readonly Target[]
+  /** Steps of clients (see `KillPoint`) before a kill, at most. */
+  maxSteps: number
   /** Called after each kill with a line about it. */
   report?: (line: string) => void
   /** Ends the service, whatever it is doing. */
@@ -33,25 +33,22 @@ const KILLS_A_FOLDER = 50
  * compares what is there afterwards with what was acknowledged.
  */
 export async function killAgainAndAgain(options: KillOptions): Promise<KillResult> {
-  const { kills, random, targets, report = () => undefined, signal } = options
+  const { kills, random, targets, maxSteps, report = () => undefined, signal } = options
   const stopped = whenAborted(signal)
   const result: KillResult = { acknowledged: 0, looks: 0, faults: [], restarts: [] }
   for (let done = 0; done < kills; done += KILLS_A_FOLDER) {
-    const data = await mkdtemp(join(tmpdir(), 'slipway-kill-'))
-    try {
-      const killing = await Killing.begin({ data, random, targets, signal })
-      for (let kill = done; kill < Math.min(kills, done + KILLS_A_FOLDER); kill++) {
-        const line = await Promise.race([killing.once(), stopped])
-        report(`kill ${kill + 1}: ${line}`)
-      }
-      await Promise.race([killing.end(), stopped])
-      result.acknowledged += killing.ledger.acknowledged
-      result.looks += killing.looks
-      result.faults.push(...killing.faults)
-      result.restarts.push(...killing.restarts)
-    } finally {
-      await rm(data, { recursive: true, force: true, maxRetries: 3 })
+    // A killed process loses nothing that it wrote, to whatever file system.
+    await using folder = await memoryFolder()
+    const killing = await Killing.begin({ data: folder.path, random, targets, maxSteps, signal })
+    for (let kill = done; kill < Math.min(kills, done + KILLS_A_FOLDER); kill++) {
+      const line = await Promise.race([killing.once(), stopped])
+      report(`kill ${kill + 1}: ${line}`)
     }
+    await Promise.race([killing.end(), stopped])
+    result.acknowledged += killing.ledger.acknowledged
+    result.looks += killing.looks
+    result.faults.push(...killing.faults)
+    result.restarts.push(...killing.restarts)
   }
   return result
 }

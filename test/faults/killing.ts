@@ -13,9 +13,6 @@ import { SiteVisitor } from './visitor.ts'
 const PUBLISHERS = 6
 const ONLOOKERS = 2
 
-/** Steps of clients (see `KillPoint`) before a kill. */
-const MAX_STEPS = 600
-
 /** What a kill hits: one worker, or everything. */
 export interface Target {
   workers: number
@@ -32,6 +29,8 @@ interface KillingOptions {
   data: string
   random: Random
   targets: readonly Target[]
+  /** Steps of clients (see `KillPoint`) before a kill. */
+  maxSteps: number
   /** Ends the service, whatever it is doing. */
   signal?: AbortSignal | undefined
 }
@@ -67,7 +66,7 @@ export class Killing {
     this.#options = options
     this.#random = options.random
     this.#port = port
-    this.#instant = new KillPoint(MAX_STEPS, options.random)
+    this.#instant = new KillPoint(options.maxSteps, options.random)
   }
 
   /** Starts the service on what the last kill left, looks at that, publishes, kills; answers a line about it. */
@@ -127,7 +126,7 @@ export class Killing {
 
   async #publishUntilKilled(server: ServerProcess, plan: Plan): Promise<void> {
     if (plan.newClients) this.#publishers = this.#newPublishers(server)
-    this.#instant = new KillPoint(MAX_STEPS, this.#random)
+    this.#instant = new KillPoint(this.#options.maxSteps, this.#random)
     let over = false
     const isOver = () => over || this.#options.signal?.aborted === true
     const lookingOn = this.#lookOn(isOver)
@@ -138,7 +137,7 @@ export class Killing {
     await Promise.race([this.#instant.reached, this.#working])
     if (plan.victim === 'worker') {
       signal(this.#random.pick(server.workers), 'SIGKILL')
-      this.#instant = new KillPoint(MAX_STEPS, this.#random)
+      this.#instant = new KillPoint(this.#options.maxSteps, this.#random)
       await Promise.race([this.#instant.reached, this.#working])
     }
     over = true

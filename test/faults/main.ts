@@ -9,6 +9,9 @@ import { anySeed, Random } from './random.ts'
 // Cuts need root and the Debian packages that scripts/parts.mjs names. Exits with 1 when anything was lost or a
 // control was not caught.
 
+/** Steps of clients before a kill. */
+const MAX_STEPS = 600
+
 /** Cuts in which a control has to be caught. */
 const CONTROL_CUTS = 10
 
@@ -62,6 +65,7 @@ async function kills(count: number): Promise<void> {
   const options = {
     kills: count,
     targets,
+    maxSteps: MAX_STEPS,
     random: new Random(seed),
     signal: stop.signal,
     report: console.log,

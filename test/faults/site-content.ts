@@ -27,7 +27,11 @@ const NAMES = [
   'style',
   'notes..txt',
 ]
-const TYPES: Record<string, string> = { html: 'text/html; charset=utf-8', js: 'text/javascript' }
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript',
+  bin: 'application/octet-stream',
+}
 
 /** The bytes of a file: a line that says what it is, then what nobody could guess. */
 export function generateBytes({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): Buffer {
@@ -52,7 +56,7 @@ export function nextSite(site: MadeSite, name: string, random: Random): MadeSite
   const next: MadeSite = marked(name)
   for (const [path, file] of Object.entries(site)) {
     if (path in next || random.chance(0.1)) continue
-    next[path] = random.chance(0.2) ? made(`${name}/changed/${path}`, sizeFor(random)) : file
+    next[path] = random.chance(0.2) ? made(`${name}/changed/${path}`, sizeFor(path, random)) : file
   }
   for (let count = random.below(4); count > 0; count--) addFile(next, name, random)
   return next
@@ -87,12 +91,15 @@ function addFile(site: MadeSite, name: string, random: Random): void {
   const path = `${random.pick(NAMES)} ${random.below(100)}.${random.pick(['html', 'txt', 'js', 'bin'])}`
   if (path in site) return
   const others = Object.values(site)
-  site[path] = random.chance(0.1) ? random.pick(others) : made(`${name}/${path}`, sizeFor(random))
+  site[path] = random.chance(0.1) ? random.pick(others) : made(`${name}/${path}`, sizeFor(path, random))
 }
 
-/** Mostly small; some too large for the server to gather in memory. */
-function sizeFor(random: Random): number {
-  if (random.chance(0.03)) return random.between(300_000, 1_500_000)
+/**
+ * Mostly small; some too large for the server to gather in memory, of a type that it does not compress: a minute of
+ * processor time would go into that.
+ */
+function sizeFor(path: string, random: Random): number {
+  if (path.endsWith('.bin') && random.chance(0.12)) return random.between(300_000, 1_500_000)
   return random.chance(0.3) ? random.between(1, 300) : random.between(300, 30_000)
 }
 
