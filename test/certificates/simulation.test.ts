@@ -6,10 +6,10 @@ import { type SimulationOptions, simulate } from './simulation.ts'
 // `npm run renewals` is the long run.
 
 const RUNS: Omit<SimulationOptions, 'seed'>[] = [
-  { life: '90d', years: 0.5, domains: 10, information: true },
-  { life: '64d', years: 0.5, domains: 30, information: false },
-  { life: '45d', years: 0.5, domains: 30, information: false },
-  { life: '160h', years: 0.25, domains: 20, information: false },
+  { life: '90d', years: 0.3, domains: 4, information: true },
+  { life: '64d', years: 0.3, domains: 8, information: false },
+  { life: '45d', years: 0.25, domains: 8, information: false },
+  { life: '160h', years: 0.1, domains: 6, information: false },
 ]
 
 for (const run of RUNS) {
