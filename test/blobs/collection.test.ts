@@ -16,7 +16,7 @@ import { PublishModel, type Site } from './world.ts'
 // repeats a run or makes a longer one.
 
 const SEED = Number(process.env.SEED ?? anySeed())
-const ROUNDS = Number(process.env.ROUNDS ?? 80)
+const ROUNDS = Number(process.env.ROUNDS ?? 40)
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MONTH = 30 * 24 * HOUR_MS
