@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RequestHeaders } from '../server/edge/visit-headers.ts'
-import { numbers } from './api/random.ts'
 import { ask, buildTable, header, NOW, toStoredFile } from './edge-answers.ts'
+import { numbers } from './support/random.ts'
 
 const ROUNDS = 20_000
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { EdgeFixture } from './edge-fixture.ts'
+import { randomBelow } from './support/random.ts'
 
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const TARGETS = 6000
@@ -70,17 +71,6 @@ const PIECES = [
   ...['toString', '__proto__', 'constructor', '.html', 'index', '404', 'a', 'aaaaaaaaaaaaaaaa'],
 ]
 
-/** Mulberry32: the same numbers from the same seed. */
-function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
-
 describe(`hostile targets, seed ${SEED}`, () => {
   let edge: EdgeFixture
   let slug: string
@@ -93,7 +83,7 @@ describe(`hostile targets, seed ${SEED}`, () => {
   after(() => edge[Symbol.asyncDispose]())
 
   test('get what is in the manifest or nothing, never an error and never another host', async () => {
-    const pick = random(SEED)
+    const pick = randomBelow(SEED)
     let served = 0
     for (let count = 0; count < TARGETS; count += 20) {
       const targets = Array.from({ length: 20 }, () => hostile(pick))
@@ -142,7 +132,7 @@ describe(`hostile targets, seed ${SEED}`, () => {
   }
 
   test('hostile hosts are answered too', async () => {
-    const pick = random(SEED + 1)
+    const pick = randomBelow(SEED + 1)
     const pieces = [
       'sites.test',
       '.',
@@ -172,7 +162,7 @@ describe(`hostile targets, seed ${SEED}`, () => {
   })
 
   test('a connection that sends rubbish ends, and the next one is served', async () => {
-    const pick = random(SEED + 2)
+    const pick = randomBelow(SEED + 2)
     for (let count = 0; count < 100; count++) {
       const socket = connect(edge.port, '127.0.0.1')
       socket.on('error', () => undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type KillOptions, killAgainAndAgain } from './faults/kill.ts'
-import { anySeed, Random } from './faults/random.ts'
+import { anySeed, Random } from './support/random.ts'
 import { requires } from './tools/part.ts'
 
 // `npm run faults` does this longer.

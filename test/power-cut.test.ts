@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONTROLS, cutPower } from './faults/cutting.ts'
-import { anySeed } from './faults/random.ts'
+import { anySeed } from './support/random.ts'
 import { requires } from './tools/part.ts'
 
 // `npm run faults` does this longer.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { encodeFields, macOf, Signer } from '../server/lib/tokens.ts'
-import { numbers } from './api/random.ts'
+import { numbers } from './support/random.ts'
 
 type Fields = (string | number)[]
 

@@ -6,9 +6,9 @@ import { createGzip, gzipSync } from 'node:zlib'
 import type { Part } from '../archive/part.ts'
 import { tar, tarHeader, tarPart } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
+import { numbers } from '../support/random.ts'
 import { Api } from './api.ts'
 import { type Kind, keepsNothing, make, part, send, TYPES } from './archive-requests.ts'
-import { numbers } from './random.ts'
 
 const MIB = 2 ** 20
 

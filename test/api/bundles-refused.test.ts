@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
+import { numbers } from '../support/random.ts'
 import { type Account, Api, blobFolder, toTarget } from './api.ts'
 import { sha256, toManifest } from './content.ts'
 import {
@@ -20,7 +21,6 @@ import {
   type Waiting,
   waitingFor,
 } from './one-bundle.ts'
-import { numbers } from './random.ts'
 import { ServiceOnSmallDisk } from './small-disk.ts'
 
 const KIB = 2 ** 10

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { numbers } from '../support/random.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
 import { sha256, toEntry, toManifest } from './content.ts'
-import { numbers } from './random.ts'
 
 let api: Api
 let owner: Account

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { numbers } from '../support/random.ts'
 import { type Account, Api, expectFailure, toTarget } from './api.ts'
 import { toEntry } from './content.ts'
 import { assertNothingKept, send, type Waiting, waiting } from './one-upload.ts'
-import { numbers } from './random.ts'
 
 const KIB = 2 ** 10
 

@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { ArchiveKind } from '../../server/publish/archive/archive.ts'
+import { Random } from '../support/random.ts'
 import { KINDS, made } from './archive-file.ts'
 import { split, toStream } from './bodies.ts'
 import { GIB, KIB, MIB, noise, text } from './bytes.ts'
-import { pseudorandom } from './pseudorandom.ts'
 import { digests, read } from './reading.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -58,7 +58,7 @@ describe('what common archivers make', () => {
   test('the way the bytes are split does not matter', async (t) => {
     const seed = randomInt(2 ** 31)
     t.diagnostic(`seed ${seed}`)
-    const next = pseudorandom(seed)
+    const random = new Random(seed)
     for (const kind of KINDS) {
       for (const [archive, least] of [
         [
@@ -79,8 +79,8 @@ describe('what common archivers make', () => {
         const expected = digests((await read(kind, archive)).files)
         assert.equal(expected.size, 3)
         for (let round = 0; round < 10; round++) {
-          const most = least + next() ** 4 * 100_000
-          const chunks = split(archive, () => Math.floor(least + next() * (most - least)))
+          const most = least + random.next() ** 4 * 100_000
+          const chunks = split(archive, () => Math.floor(least + random.next() * (most - least)))
           assert.deepEqual(digests((await read(kind, toStream(chunks))).files), expected)
         }
       }

@@ -3,9 +3,9 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { ApiError } from '../../server/lib/errors.ts'
+import { Random } from '../support/random.ts'
 import { KINDS, made } from './archive-file.ts'
 import { KIB, MIB, noise, text } from './bytes.ts'
-import { pseudorandom } from './pseudorandom.ts'
 import { digests, read } from './reading.ts'
 import { assertRefused } from './refusal.ts'
 import { paxPart, TAR_END, tar, tarPart } from './tar-file.ts'
@@ -184,7 +184,7 @@ describe('damage and lies', () => {
     test(`${kind}: damaged anywhere it is refused with a sentence, or its files are as long as they say`, async (t) => {
       const seed = randomInt(2 ** 31)
       t.diagnostic(`seed ${seed}`)
-      const next = pseudorandom(seed)
+      const random = new Random(seed)
       const archive = made(kind, [
         { name: 'index.html', data: noise(2000) },
         { name: 'large.bin', data: Buffer.concat([noise(1000), Buffer.alloc(300 * KIB)]) },
@@ -193,9 +193,9 @@ describe('damage and lies', () => {
       for (let round = 0; round < 300; round++) {
         const damaged = Buffer.from(archive)
         // Most of a zip or tar that matters is near its ends and around headers.
-        for (let flips = 1 + Math.floor(next() * 4); flips > 0; flips--) {
-          const at = Math.floor(next() * (next() < 0.5 ? damaged.length : Math.min(damaged.length, 700)))
-          damaged[next() < 0.5 ? at : damaged.length - 1 - at] = Math.floor(next() * 256)
+        for (let flips = random.between(1, 4); flips > 0; flips--) {
+          const at = random.below(random.chance(0.5) ? damaged.length : Math.min(damaged.length, 700))
+          damaged[random.chance(0.5) ? at : damaged.length - 1 - at] = random.below(256)
         }
         try {
           for (const { size, bytes } of (await read(kind, damaged)).files) assert.equal(bytes.length, size)

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { anySeed } from '../faults/random.ts'
+import { anySeed } from '../support/random.ts'
 import { LIVES, type LifeName, simulate } from './simulation.ts'
 
 // `npm run renewals -- [--years 10] [--domains 1000] [--life 90d|64d|45d|160h] [--information on|off] [--seed N]`: the long run of

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anySeed } from '../faults/random.ts'
+import { anySeed } from '../support/random.ts'
 import { type SimulationOptions, simulate } from './simulation.ts'
 
 // `npm run renewals` is the long run.

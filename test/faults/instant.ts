@@ -1,5 +1,5 @@
 import type { Send } from '../../client/sdk/slipway.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 
 /** Bytes on their way that count as one step. */
 const STEP_BYTES = 4096

@@ -1,6 +1,6 @@
+import type { Random } from '../support/random.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Killing, type Restart, type Target } from './killing.ts'
-import type { Random } from './random.ts'
 
 export interface KillOptions {
   kills: number

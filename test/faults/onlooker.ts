@@ -1,5 +1,5 @@
+import type { Random } from '../support/random.ts'
 import type { AckLog, KnownSite } from './ledger.ts'
-import type { Random } from './random.ts'
 import { generateBytes, INDEX, SIBLING, versionIn } from './site-content.ts'
 import { SiteVisitor, type Visit } from './visitor.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isSlipwayError, type Slipway, type SlipwayError } from '../../client/sdk/slipway.ts'
+import type { Random } from '../support/random.ts'
 import { ARCHIVE_TYPES, buildArchive } from './archive-bytes.ts'
 import type { AckLog, Fact, KnownSite } from './ledger.ts'
-import type { Random } from './random.ts'
 import { firstSite, generateBytes, type MadeSite, nextSite, publishFiles } from './site-content.ts'
 
 interface PublisherOptions {

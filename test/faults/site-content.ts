@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 
 /** A file of which everything can be told from its seed, so that a ledger holds whole sites in a few bytes. */
 export interface MadeFile {

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
-import { Random } from './random.ts'
+import { Random } from '../support/random.ts'
 
 // For power-cut: `node surviving-blocks.ts DISK PERCENT SEED < CACHE` puts some of the blocks that were on their way
 // to a disk onto it, as many as PERCENT says, by chance. CACHE has the newest bytes of each block at its place on the

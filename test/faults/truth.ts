@@ -1,8 +1,8 @@
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import type { Random } from '../support/random.ts'
 import type { AckLog, KnownAccount, KnownSite, State, Waiting } from './ledger.ts'
-import type { Random } from './random.ts'
 import { firstSite, generateBytes, INDEX, type MadeSite, publishFiles, sha256 } from './site-content.ts'
 import type { SiteVisitor, Visit } from './visitor.ts'
 

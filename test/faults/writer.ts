@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { Random } from '../support/random.ts'
 import { AckLog } from './ledger.ts'
 import { Publisher } from './publisher.ts'
-import { Random } from './random.ts'
 import { ServerProcess } from './server-process.ts'
 
 // For power-cut: `node writer.ts [--workers N] [--import FILE] DIR ACKS` runs the real service with its data in DIR

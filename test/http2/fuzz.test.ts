@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { FRAME_HEADER_BYTES, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { PREFACE } from '../../server/net/http2/frame-reader.ts'
-import { numbers } from '../api/random.ts'
+import { numbers } from '../support/random.ts'
 import { Http2Fixture, waitFor } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO } from './raw-client.ts'
 

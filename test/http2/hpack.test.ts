@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { HpackDecoder } from '../../server/net/http2/hpack/decoder.ts'
 import { encodeHeaders } from '../../server/net/http2/hpack/encoder.ts'
 import { huffmanDecode } from '../../server/net/http2/hpack/huffman.ts'
-import { numbers } from '../api/random.ts'
+import { numbers } from '../support/random.ts'
 
 function decoded(decoder: HpackDecoder, hex: string): string[] | undefined {
   const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex')

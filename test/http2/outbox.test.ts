@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { WriteBuffer } from '../../server/net/http2/write-buffer.ts'
-import { numbers } from '../api/random.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
+import { numbers } from '../support/random.ts'
 
 test('what is sent over several connections at once arrives on each as it was sent', async (t) => {
   const pick = numbers(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
-import { numbers } from '../api/random.ts'
+import { numbers } from '../support/random.ts'
 
 /** What a pattern means, as a regular expression: right for short texts, and exponential in the number of stars. */
 const MEANINGS: [token: string, expression: string][] = [

@@ -5,19 +5,9 @@ import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.
 import { parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
+import { randomBelow } from '../support/random.ts'
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))
-
-/** Mulberry32: the same numbers from the same seed. */
-function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 const HOST = 'site.example'
 
@@ -47,7 +37,7 @@ const WORDS = [
 
 describe(`hostile rules and requests, seed ${SEED}`, () => {
   test('no request leaves the site by a rule that does not say a full address', () => {
-    const below = random(SEED)
+    const below = randomBelow(SEED)
     let redirected = 0
     for (let round = 0; round < 6000; round++) {
       const text = Array.from({ length: 6 }, () => redirectLine(below)).join('\n')
@@ -61,7 +51,7 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
   })
 
   test('no rule and no request makes a header line that Node or a browser would read as another', () => {
-    const below = random(SEED)
+    const below = randomBelow(SEED)
     let changed = 0
     for (let round = 0; round < 6000; round++) {
       const text = Array.from({ length: 6 }, () => headerLine(below)).join('\n')

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { numbers } from '../api/random.ts'
+import { numbers } from '../support/random.ts'
 import { openLanes } from './lane-sites.ts'
 import { compareLanes } from './lanes.ts'
 

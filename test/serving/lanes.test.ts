@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { numbers } from '../api/random.ts'
+import { numbers } from '../support/random.ts'
 import { openLanes } from './lane-sites.ts'
 import { compareLanes } from './lanes.ts'
 

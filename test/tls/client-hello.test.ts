@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { MAX_HELLO_BYTES, readClientHello } from '../../server/net/tls/client-hello.ts'
-import { anySeed, Random } from '../faults/random.ts'
+import { anySeed, Random } from '../support/random.ts'
 import { requires } from '../tools/part.ts'
 import { hello, helloMessage, records } from './hello.ts'
 
