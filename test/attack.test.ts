@@ -15,6 +15,7 @@ import { IndexRenderer } from '../server/sites/page-metadata/document-renderer.t
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
+import { waitFor } from './support/wait-for.ts'
 
 // What one client can do to all others: each of these took something that it should not have had.
 
@@ -248,11 +249,6 @@ async function heard(socket: Socket): Promise<string> {
   const [bytes] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer]
   socket.destroy()
   return bytes.toString()
-}
-
-/** Resolves once it is so; fails the test when that takes five seconds. */
-async function waitFor(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 5000; !holds(); await turn()) assert.ok(Date.now() < end, String(holds))
 }
 
 function openBlobs(): number {

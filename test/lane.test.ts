@@ -11,6 +11,7 @@ import { Listener, type RequestHandlers } from '../server/net/listener.ts'
 import { readFromStream, readIntoSharedBuffer } from '../server/net/shared-buffer-read.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
 import { findHeader, talk } from './serving/wire.ts'
+import { waitFor } from './support/wait-for.ts'
 
 const MIB = 2 ** 20
 const BIG = noise(MIB)
@@ -65,18 +66,12 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       return socket
     }
 
-    /** Other visits go on until this holds: time passes, and nothing is waited for. */
-    async function comesTrue(holds: () => boolean): Promise<void> {
-      for (let round = 0; round < 50_000 && !holds(); round++) await turn()
-      assert.ok(holds())
-    }
-
     test('has requests that come all at once parsed no faster than their answers go', async () => {
       const socket = await client()
       socket.pause()
       const count = 200
       socket.write(Buffer.concat(Array.from({ length: count }, () => ask('/middle.bin', 'TE: trailers\r\n'))))
-      await comesTrue(() => parsed >= 32)
+      await waitFor(() => parsed >= 32)
       for (let round = 0; round < 100; round++) await turn()
       assert.ok(parsed < count / 2, `${parsed} were parsed`)
       let came = 0
@@ -84,7 +79,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
         came += chunk.length
       })
       socket.resume()
-      await comesTrue(() => parsed === count && came > count * MIDDLE.length)
+      await waitFor(() => parsed === count && came > count * MIDDLE.length)
     })
 
     test('answers plain requests itself, cold and warm, small and large, in their order', async () => {
@@ -125,12 +120,12 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
             .toString()
             .match(/(?<=HTTP\/1\.1 )[2-5]\d\d/g) ?? []
         socket.write(ask('/a.txt'))
-        await comesTrue(() => statuses().length === 1)
+        await waitFor(() => statuses().length === 1)
         for (const piece of bytes) {
           socket.write(piece.replace('{host}', host))
-          await comesTrue(() => fastPath.fallbacks === 1)
+          await waitFor(() => fastPath.fallbacks === 1)
         }
-        await comesTrue(() => statuses().length === 2)
+        await waitFor(() => statuses().length === 2)
         assert.deepEqual(statuses(), ['200', `${status}`])
         assert.deepEqual(counts(), { answered: 1, handedOver: 1 })
       })
@@ -174,14 +169,14 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       const ended = new Set<Socket>()
       for (const socket of [fresh, used, awake]) socket.on('close', () => ended.add(socket)).resume()
       for (const socket of [used, awake]) socket.write(ask('/a.txt'))
-      await comesTrue(() => fastPath.responses === 2)
+      await waitFor(() => fastPath.responses === 2)
       mock.timers.tick(20_000)
-      await comesTrue(() => ended.has(fresh))
+      await waitFor(() => ended.has(fresh))
       assert.deepEqual([...ended], [fresh])
       awake.write(ask('/a.txt'))
-      await comesTrue(() => fastPath.responses === 3)
+      await waitFor(() => fastPath.responses === 3)
       mock.timers.tick(50_000)
-      await comesTrue(() => ended.has(used))
+      await waitFor(() => ended.has(used))
       assert.ok(!ended.has(awake))
     })
 
@@ -204,10 +199,10 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
     test('waits for a client that takes its bytes slowly', async () => {
       const { socket, ours } = await narrow()
       socket.write(ask('/big.bin'))
-      await comesTrue(() => ours.writableNeedDrain)
+      await waitFor(() => ours.writableNeedDrain)
       for (let step = 0, received = 0; step < 4; step++) {
         const before = received
-        await comesTrue(() => {
+        await waitFor(() => {
           received += socket.read()?.length ?? 0
           return received >= before + 150_000
         })
@@ -224,7 +219,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       while (ours.writableLength === 0) {
         socket.write(ask('/a.txt'))
         asked++
-        await comesTrue(() => fastPath.responses === asked)
+        await waitFor(() => fastPath.responses === asked)
       }
       assert.ok(!ours.writableNeedDrain)
       fastPath.close()
@@ -234,7 +229,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
         received += chunk
       })
       socket.resume()
-      await comesTrue(() => ours.destroyed && socket.readableEnded)
+      await waitFor(() => ours.destroyed && socket.readableEnded)
       assert.equal(received.match(/HTTP/g)?.length, asked)
     })
 
@@ -244,7 +239,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       socket.on('data', (chunk: Buffer) => dates.push(/Date: (.*)\r\n/.exec(chunk.toString())![1]!))
       for (let count = 1; count <= 4; count++) {
         socket.write(ask('/a.txt'))
-        await comesTrue(() => dates.length === count)
+        await waitFor(() => dates.length === count)
         assert.equal(dates.at(-1), new Date(edge.clock.now).toUTCString())
         edge.clock.now += 61_000
       }
@@ -274,7 +269,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
         for (let time = 0; time < 3; time++) {
           const before = received
           socket.write(`GET /${path} HTTP/1.1\r\nHost: ${many}\r\n\r\n`)
-          await comesTrue(() => received > before + 12_000)
+          await waitFor(() => received > before + 12_000)
         }
       }
       assert.ok(
@@ -286,13 +281,13 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
     test('ends what is idle when the service stops, and what is under way after its answer', async () => {
       const [idle, busy] = [await client(), await client()]
       idle.write(ask('/a.txt'))
-      await comesTrue(() => fastPath.responses === 1)
+      await waitFor(() => fastPath.responses === 1)
       let received = 0
       busy.on('data', (chunk: Buffer) => {
         received += chunk.length
       })
       busy.write(ask('/big.bin'))
-      await comesTrue(() => fastPath.responses === 2)
+      await waitFor(() => fastPath.responses === 2)
       const ends = [once(idle.resume(), 'close'), once(busy, 'close')]
       await listener.drain(30)
       await Promise.all(ends)
@@ -310,7 +305,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       const late = edge.host(await edge.publish({ 'late.txt': `late ${read.name}` }))
       const bytes = Buffer.from(`GET /late.txt HTTP/1.1\r\nHost: ${late}\r\n\r\n`)
       const talking = talk(to(), [bytes], { methods: [] })
-      await comesTrue(() => fastPath.responses === 1)
+      await waitFor(() => fastPath.responses === 1)
       const drained = listener.drain(30)
       held.resolve()
       const { answers, closed } = await talking

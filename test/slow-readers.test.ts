@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { ClientMemory } from '../server/lib/client-memory.ts'
 import { Connections } from '../server/lib/connections.ts'
@@ -14,6 +13,7 @@ import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
 import { Listener } from '../server/net/listener.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
 import { selfSigned } from './http2/self-signed.ts'
+import { waitFor } from './support/wait-for.ts'
 
 const KIB = 1024
 const MIB = 2 ** 20
@@ -107,7 +107,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
     async function take(socket: Socket, bytes: number): Promise<Buffer> {
       const parts: Buffer[] = []
       let received = 0
-      await comesTrue(() => {
+      await waitFor(() => {
         for (let part = socket.read(); part; part = socket.read()) {
           parts.push(part)
           received += part.length
@@ -123,7 +123,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
         for (let count = 0; count < 16; count++) {
           const { ours } = await reader('192.0.2.1', file)
           slow.push(ours)
-          await comesTrue(() => ours.writableLength > 0 || ours.destroyed)
+          await waitFor(() => ours.writableLength > 0 || ours.destroyed)
           mock.timers.tick(SECOND)
           assert.ok(memory.heldBytes <= MIB, `${memory.heldBytes} bytes are held`)
         }
@@ -141,7 +141,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       const stuck = await reader('192.0.2.1', 'big.bin')
       const small = await reader('192.0.2.2', 'whole.bin')
       const steady = await reader('192.0.2.3', 'big.bin')
-      for (const { ours } of [stuck, small, steady]) await comesTrue(() => ours.writableLength > 0)
+      for (const { ours } of [stuck, small, steady]) await waitFor(() => ours.writableLength > 0)
       for (let minute = 0; minute < 3; minute++) {
         for (let second = 0; second < 60; second++) mock.timers.tick(SECOND)
         if (minute === 0) assert.ok(!stuck.ours.destroyed, 'cut before a minute was over')
@@ -156,16 +156,10 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
 
     test('hold little, and nothing once they are gone', async () => {
       const { socket, ours } = await reader('192.0.2.1', 'big.bin')
-      await comesTrue(() => ours.writableLength > 0 && memory.heldBytes > 0)
+      await waitFor(() => ours.writableLength > 0 && memory.heldBytes > 0)
       assert.ok(memory.heldBytes <= 640 * KIB, `${memory.heldBytes} bytes are held`)
       socket.destroy()
-      await comesTrue(() => ours.destroyed && memory.heldBytes === 0)
+      await waitFor(() => ours.destroyed && memory.heldBytes === 0)
     })
   })
-}
-
-/** Other visits go on until this holds: time passes, and nothing is waited for. */
-async function comesTrue(holds: () => boolean): Promise<void> {
-  for (let round = 0; round < 50_000 && !holds(); round++) await turn()
-  assert.ok(holds())
 }

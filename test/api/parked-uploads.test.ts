@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { tarPart } from '../archive/tar-file.ts'
 import { noise } from '../edge-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Account, Api, blobFolder, expectFailure } from './api.ts'
 import { toEntry } from './content.ts'
 import { send, type Waiting, waiting } from './one-upload.ts'
@@ -44,10 +44,6 @@ function staged({ versionId }: Waiting): string[] {
   }
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setImmediate()
-}
-
 describe('one upload at a time is taken for a file: a newer one replaces the older', () => {
   test('however many are begun, and the last of them arrives', async () => {
     const upload = await waiting(owner, toEntry('a.bin', BYTES))
@@ -56,7 +52,7 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     for (const { body } of bodies) {
       const before = new Set(staged(upload))
       answers.push(send(api, upload.target, body))
-      await until(() => staged(upload).some((name) => !before.has(name)))
+      await waitFor(() => staged(upload).some((name) => !before.has(name)))
     }
     for (const answer of answers.slice(0, -1)) {
       const { status, json } = await answer
@@ -65,7 +61,7 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     }
     for (const { goOn } of bodies) goOn()
     assert.equal((await answers.at(-1)!).status, 200)
-    await until(() => staged(upload).length === 1)
+    await waitFor(() => staged(upload).length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
     assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
   })
@@ -78,9 +74,9 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     let answered = 0
     for (const socket of sockets) socket.once('data', () => answered++)
     for (const socket of sockets) socket.write(`${head}beginning`)
-    await until(() => answered === sockets.length - 1)
+    await waitFor(() => answered === sockets.length - 1)
     for (const socket of sockets) socket.destroy()
-    await until(() => staged(upload).length === 0)
+    await waitFor(() => staged(upload).length === 0)
   })
 
   test('which leaves the copy that had arrived as it is until the new one is whole', async () => {
@@ -88,12 +84,12 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     assert.equal((await send(api, upload.target, BYTES)).status, 200)
     const [first, second] = [stopping(HALF, HALF), stopping(HALF, BYTES)]
     const older = send(api, upload.target, first.body)
-    await until(() => staged(upload).length === 2)
+    await waitFor(() => staged(upload).length === 2)
     const newer = send(api, upload.target, second.body)
     assert.equal((await older).status, 410)
     for (const { goOn } of [first, second]) goOn()
     assert.equal((await newer).json.code, 'SIZE_MISMATCH')
-    await until(() => staged(upload).length === 1)
+    await waitFor(() => staged(upload).length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
   })
 
@@ -108,13 +104,13 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     for (const { body } of bodies) {
       const before = new Set(staged(version))
       answers.push(send(api, bundle, body))
-      await until(() => staged(version).some((name) => !before.has(name)))
+      await waitFor(() => staged(version).some((name) => !before.has(name)))
     }
     assert.deepEqual([(await answers[0])!.status, (await answers[0])!.json.code], [410, 'UPLOAD_EXPIRED'])
     assert.equal((await send(api, target!, BYTES)).status, 200)
     assert.equal((await answers[1])!.status, 410)
     for (const { goOn } of bodies) goOn()
-    await until(() => staged(version).length === 1)
+    await waitFor(() => staged(version).length === 1)
   })
 })
 
@@ -132,7 +128,7 @@ test('a version that is deleted refuses the rest of what is coming', async () =>
   const upload = await waiting(owner, toEntry('a.bin', BYTES))
   const { body, goOn } = stopping(HALF, BYTES.subarray(SIZE / 2))
   const late = send(api, upload.target, body)
-  await until(() => staged(upload).length === 1)
+  await waitFor(() => staged(upload).length === 1)
   await owner.client.deleteVersion(upload.slug, upload.versionId)
   goOn()
   assert.deepEqual([(await late).status, (await late).json.code], [410, 'UPLOAD_EXPIRED'])

@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
-import { ask, Http2Fixture, waitFor } from './http2-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { ask, Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
 
 const BIG = noise(2_000_000)

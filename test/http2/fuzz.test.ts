@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test'
 import { FRAME_HEADER_BYTES, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { PREFACE } from '../../server/net/http2/frame-reader.ts'
 import { numbers } from '../support/random.ts'
-import { Http2Fixture, waitFor } from './http2-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO } from './raw-client.ts'
 
 /** `SESSIONS=100000 SEED=…` makes it longer, or the same as another time. */

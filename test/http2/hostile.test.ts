@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
-import { Http2Fixture, waitFor } from './http2-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
 
 let fixture: Http2Fixture

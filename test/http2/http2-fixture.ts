@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http'
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
 import { type AddressInfo, connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { makeLog } from '../../server/lib/log.ts'
@@ -133,13 +132,4 @@ export async function ask(
   const [found] = await Promise.all([answered.promise, ended])
   const { ':status': status, ...rest } = found
   return { status: Number(status), headers: rest, body: Buffer.concat(chunks) }
-}
-
-/** Other visits go on until this holds: time passes, and nothing is waited for. */
-export async function waitFor(holds: () => boolean): Promise<void> {
-  for (let round = 0; round < 100_000; round++) {
-    if (holds()) return
-    await turn()
-  }
-  throw new Error('it does not come true')
 }

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { CODE, TYPE } from '../../server/net/http2/frame.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
-import { Http2Fixture, waitFor } from './http2-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Http2Fixture } from './http2-fixture.ts'
 import { block, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
 
 const post = (stream: number, more: Record<string, string> = {}) =>

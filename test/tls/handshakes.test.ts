@@ -10,6 +10,7 @@ import type { SelectedCertificate } from '../../server/net/tls/certificate-selec
 import type { ClientHello } from '../../server/net/tls/client-hello.ts'
 import { TlsAcceptor } from '../../server/net/tls/tls-acceptor.ts'
 import { selfSigned } from '../http2/self-signed.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { hello, helloMessage, records } from './hello.ts'
 import { shake, untilClosed } from './secure-service.ts'
 
@@ -68,12 +69,6 @@ async function client(said?: Buffer | string): Promise<Socket> {
   await once(socket, 'connect')
   if (said !== undefined) socket.write(said)
   return socket
-}
-
-/** Others go on until this holds: time passes, and nothing is waited for. */
-async function waitFor(holds: () => boolean): Promise<void> {
-  for (let round = 0; round < 50_000 && !holds(); round++) await turn()
-  assert.ok(holds())
 }
 
 async function visit(): Promise<void> {
