@@ -47,10 +47,10 @@ import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
-import { IndexRenderer } from './sites/page-metadata/document-renderer.ts'
+import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
 import { Sites } from './sites/site.ts'
 import { UrlBuilder } from './sites/urls.ts'
-import { Versions } from './sites/version.ts'
+import { Versions } from './sites/version-history.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { BuiltSite } from './web/built-site.ts'
@@ -125,7 +125,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const { store, blobs } = backends
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
-  const services = createServices(config, baseUrl, backends, startOptions)
+  const budget = new MemoryBudget(config.cacheBytes)
+  const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
   // Disposed before the jobs, which wait for them.
@@ -134,7 +135,6 @@ export async function startService(config: Config, startOptions: StartOptions): 
   if (services.certificates) stack.use(services.certificates)
 
   const getClientIp = clientIp(config.trustedProxies)
-  const budget = new MemoryBudget(config.cacheBytes)
   const { secret } = backends.folder
   const parts = { shared, connections, baseUrl, store, secretBox: services.seal, clock, log }
   const https = await openHttps(config, parts)
@@ -143,6 +143,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     store,
     blobs,
     addresses: services.addresses,
+    injectedDocuments: services.injectedDocuments,
     clock,
     log,
     secret,
@@ -230,7 +231,8 @@ export async function openForOperator(
 ): Promise<OperatorContext & AsyncDisposable> {
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
   const backends = await openBackends(config, baseUrl, startOptions)
-  const services = createServices(config, baseUrl, backends, startOptions)
+  const budget = new MemoryBudget(config.cacheBytes)
+  const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   const { accounts, precompressor, sweepOptions } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
@@ -304,7 +306,7 @@ function createServices(
   config: Config,
   baseUrl: string,
   backends: Backends,
-  { clock = Date.now, log }: StartOptions,
+  { clock = Date.now, log, budget }: StartOptions & { budget: MemoryBudget },
 ) {
   const { store, blobs, mail, folder, seal, certificates } = backends
   const { secret } = folder
@@ -316,14 +318,14 @@ function createServices(
     anonymousLifetime: config.anonymousLifetime,
     limits: publishLimits(config),
   })
-  const precompressor = new Precompressor({ store, blobs, clock, log })
+  const injectedDocuments = new InjectedDocuments({ blobs, budget })
+  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
-  const indexRenderer = new IndexRenderer({ store, blobs, addresses, precompressor, clock })
   const versions = new Versions({
     store,
     blobs,
     addresses,
-    indexRenderer,
+    precompressor,
     clock,
     maxVersions: config.versionsKept,
   })
@@ -333,7 +335,6 @@ function createServices(
     versions,
     precompressor,
     addresses,
-    indexRenderer,
     clock,
     log,
   })
@@ -357,6 +358,7 @@ function createServices(
   }
   return {
     addresses,
+    injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
     sessions,
     accountDeletion,
@@ -380,7 +382,7 @@ function createServices(
       spoolFolder: folder.spool,
       clock,
     }),
-    sites: new Sites({ store, blobs, addresses, indexRenderer, clock, certificates }),
+    sites: new Sites({ store, blobs, addresses, precompressor, clock, certificates }),
     domains,
     seal,
     certificates,

@@ -11,7 +11,6 @@ import type { Blobs } from '../server/blobs/blobs.ts'
 import { AttemptLimiter } from '../server/edge/password/attempt-limiter.ts'
 import { makeLog } from '../server/lib/log.ts'
 import { Finalizer } from '../server/publish/finalize.ts'
-import { IndexRenderer } from '../server/sites/page-metadata/document-renderer.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
@@ -165,7 +164,7 @@ test('who claims a site while an anonymous version is finalized owns what is liv
     },
   }
   const rooms = { ...house, blobs: claimedMeanwhile, versions, precompressor, addresses, clock, log }
-  const finalizing = new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
+  const finalizing = new Finalizer(rooms)
   const { versionId } = upload
   const stranger = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })

@@ -7,6 +7,7 @@ import { SiteResolver } from '../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../server/lib/errors.ts'
 import { LoadingCache } from '../server/lib/loading-cache.ts'
 import { MemoryBudget, SecondChanceCache } from '../server/lib/lru-cache.ts'
+import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import type { Store } from '../server/store/store.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
 import { domainRow } from './store/rows.ts'
@@ -467,10 +468,12 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
   let summaries: { not_after: number }[] = []
   const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }
+  const budget = new MemoryBudget(2 ** 20)
   const resolver = new SiteResolver({
     store: { read } as unknown as Store,
     clock: () => edge.clock.now,
-    budget: new MemoryBudget(2 ** 20),
+    budget,
+    injectedDocuments: new InjectedDocuments({ blobs: edge.blobs, budget }),
     addresses: edge.addresses,
     https: { port: 443, coversSites: () => false },
   })

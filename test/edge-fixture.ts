@@ -15,7 +15,7 @@ import { type LogFields, makeLog } from '../server/lib/log.ts'
 import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { newId } from '../server/lib/tokens.ts'
 import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
-import { renderInput } from '../server/sites/page-metadata/rendered-document.ts'
+import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { hashPassword } from '../server/sites/password.ts'
 import { deleteSite } from '../server/sites/site.ts'
 import { newSlug } from '../server/sites/slug.ts'
@@ -95,15 +95,17 @@ export class EdgeFixture {
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
+    const budget = new MemoryBudget(cacheBytes)
     this.edge = new Edge({
       store: this.store.watched,
       blobs: this.blobs,
       addresses: this.addresses,
+      injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
       clock,
       log,
       secret: 'a secret that only this test knows of',
       clientIp: () => this.address,
-      budget: new MemoryBudget(cacheBytes),
+      budget,
     })
     real.onChange((slugs) => this.edge.invalidate(slugs))
     await this.#listen()
@@ -173,24 +175,11 @@ export class EdgeFixture {
   }
 
   /** Keeps encodings of these bytes of a site, as the work behind a finalize does. */
-  async encode(slug: string, published: string, bodies: Encoded[string]): Promise<void> {
-    const row = await this.#encode(sha256(published), bodies)
+  async encode(slug: string, bytes: string | Buffer, bodies: Encoded[string]): Promise<void> {
+    const row = await this.#encode(sha256(bytes), bodies)
     await this.store.real.write('durable', async (tx) => {
+      await tx.blobReferences.addReferences(slug, [row.hash])
       await tx.encodings.record([row])
-      await tx.notifyChanged(slug)
-    })
-  }
-
-  /** Keeps a root document with what is said of the site now, as a change of that does. */
-  async front(slug: string, id: string, html: string): Promise<void> {
-    const site = (await this.store.real.read.sites.bySlug(slug))!
-    const version = (await this.store.real.read.versions.byId(id))!
-    const { key } = renderInput(site, version, this.addresses.site(slug))!
-    const [file] = await this.#keep(newId(this.clock.now), { 'index.html': html })
-    const front = { key, hash: file!.hash!, size: file!.size }
-    await this.store.real.write('durable', async (tx) => {
-      await tx.versions.update(id, { front: JSON.stringify(front) })
-      await tx.blobReferences.addReferences(slug, [front.hash])
       await tx.notifyChanged(slug)
     })
   }

@@ -7,7 +7,11 @@ import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
 import type { Encoding } from '../server/blobs/encoding.ts'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { Precompressor } from '../server/precompress/precompressor.ts'
+import { findInjection } from '../server/sites/page-metadata/head-metadata.ts'
+import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
 import { deleteVersions } from '../server/sites/version.ts'
 import type { VersionRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
@@ -18,6 +22,7 @@ import { requires } from './tools/part.ts'
 import { mountSmallDisk } from './tools/small-disk.ts'
 
 const MINUTE_MS = 60_000
+const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
 
 interface File {
   path: string
@@ -33,6 +38,7 @@ async function rooms(t: TestContext, folder?: string) {
   const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: () => clock.now })
   t.after(() => store[Symbol.asyncDispose]())
   const blobs = diskBlobs({ folder: join(folder ?? data, 'blobs'), bootId: 'this-run' })
+  const injectedDocuments = new InjectedDocuments({ blobs, budget: new MemoryBudget(2 ** 20) })
   const logged: { message: string; fields: LogFields }[] = []
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   log.error = log.warn = (message, fields = {}) => void logged.push({ message, fields })
@@ -44,7 +50,14 @@ async function rooms(t: TestContext, folder?: string) {
     logged,
     /** As one process has it; `change` puts something else in the place of the blobs. */
     encodings(change: Partial<Blobs> = {}): Precompressor {
-      const made = new Precompressor({ store, blobs: { ...blobs, ...change }, clock: () => clock.now, log })
+      const made = new Precompressor({
+        store,
+        blobs: { ...blobs, ...change },
+        addresses,
+        injectedDocuments,
+        clock: () => clock.now,
+        log,
+      })
       t.after(() => made[Symbol.asyncDispose]())
       return made
     },
@@ -57,10 +70,24 @@ async function rooms(t: TestContext, folder?: string) {
       await store.write('soft', async (tx) => {
         if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
         await tx.versions.insert(versionRow(id, slug, { files: JSON.stringify(manifest), ...row }))
-        const fronts = row.front ? [(JSON.parse(row.front) as { hash: string }).hash] : []
-        await tx.blobReferences.addReferences(slug, [...manifest.map((file) => file.hash), ...fronts])
+        await tx.blobReferences.addReferences(
+          slug,
+          manifest.map((file) => file.hash),
+        )
       })
       return id
+    },
+    /** What a metadata change does. */
+    async setTitle(title: string | null, id = 'a-version'): Promise<void> {
+      await store.write('soft', async (tx) => {
+        await tx.sites.update('a-site', { title })
+        await tx.versions.update(id, { encoded: 0 })
+      })
+    },
+    /** The hash of the root document with the metadata in its head. */
+    async injectedHash(id = 'a-version'): Promise<string> {
+      const [site, version] = [await store.read.sites.bySlug('a-site'), await store.read.versions.byId(id)]
+      return (await injectedDocuments.get(findInjection(site!, version!, addresses)!))!.hash
     },
     isDone: async (id = 'a-version') => (await store.read.versions.summary(id))?.encoded === 1,
     rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
@@ -124,31 +151,67 @@ test('a site with much to encode keeps no other site waiting for all of it', asy
   assert.ok((await house.isDone()) && (await house.isDone('other-version')))
 })
 
-test('a root document with metadata in its head is prepared too, also one that comes meanwhile', async (t) => {
+test('a root document with metadata in its head is prepared too, also with a change that comes meanwhile', async (t) => {
   const house = await rooms(t)
-  const fronts = ['one', 'two'].map((name) => compressibleText(name, 3000))
-  for (const front of fronts) await keep(house.blobs, Buffer.from(front))
-  const [first, second] = fronts.map((content) => {
-    return JSON.stringify({ key: 'a key', ...received(Buffer.from(content)) })
-  })
-  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }], {
-    front: first!,
-  })
+  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await house.setTitle('One')
+  const first = await house.injectedHash()
   const encodings = house.encodings({
     async putEncoding(hash, encoding, bytes) {
       await house.blobs.putEncoding(hash, encoding, bytes)
-      if (hash !== hashOf(fronts[0]!) || encoding !== 'gzip') return
-      await house.store.write('soft', async (tx) => {
-        await tx.versions.update(id, { front: second!, encoded: 0 })
-        await tx.blobReferences.addReferences('a-site', [hashOf(fronts[1]!)])
-      })
+      if (hash !== first || encoding !== 'gzip') return
+      await house.setTitle('Two')
       encodings.enqueue('a-site', id)
     },
   })
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.ok((await house.rows()).includes(hashOf(fronts[1]!)))
+  const second = await house.injectedHash()
+  assert.notEqual(first, second)
+  assert.ok((await house.rows()).includes(second))
   assert.ok(await house.isDone())
+})
+
+test('encodings of a root document with metadata are named before they are stored, and let go with the metadata', async (t) => {
+  const house = await rooms(t)
+  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await house.setTitle('One')
+  const hash = await house.injectedHash()
+  const unnamed: string[] = []
+  const encodings = house.encodings({
+    async putEncoding(of, encoding, bytes) {
+      unnamed.push(...(await house.store.read.blobReferences.findUnreferenced([of])))
+      await house.blobs.putEncoding(of, encoding, bytes)
+    },
+  })
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
+  assert.deepEqual(unnamed, [])
+  assert.ok((await house.rows()).includes(hash))
+  await house.setTitle(null)
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
+  assert.deepEqual(await house.store.read.blobReferences.findUnreferenced([hash]), [hash])
+  assert.ok(await house.isDone())
+})
+
+test('a change of the metadata that no process enqueues is left for the job', async (t) => {
+  const house = await rooms(t)
+  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await house.setTitle('One')
+  const encodings = house.encodings({
+    async putEncoding(hash, encoding, bytes) {
+      await house.blobs.putEncoding(hash, encoding, bytes)
+      if (encoding === 'gzip') await house.setTitle('Two')
+    },
+  })
+  encodings.enqueue('a-site', id)
+  await encodings.onIdle()
+  assert.equal(await house.isDone(), false)
+  assert.deepEqual(
+    (await house.store.read.versions.notPrecompressed(10)).map((version) => version.id),
+    [id],
+  )
 })
 
 test('whoever serves the site is told when something is prepared', async (t) => {

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { makeLog } from '../server/lib/log.ts'
 import { Finalizer } from '../server/publish/finalize.ts'
-import { IndexRenderer } from '../server/sites/page-metadata/document-renderer.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api } from './api/api.ts'
 
@@ -19,7 +18,6 @@ test('a finalize that is overtaken by another of the same version says that it i
   const { versions, precompressor, clock } = house.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const indexRenderer = new IndexRenderer({ ...house, addresses, precompressor, clock })
   const finalizing = (read: typeof store.read) =>
     new Finalizer({
       store: { ...store, read },
@@ -27,7 +25,6 @@ test('a finalize that is overtaken by another of the same version says that it i
       versions,
       precompressor,
       addresses,
-      indexRenderer,
       clock,
       log,
     })
@@ -66,7 +63,7 @@ test('many finalizes of one version at once do its work once, whoever they come 
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const rooms = { store: house.store, blobs, versions, precompressor, addresses, clock, log }
-  await using finalizing = new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
+  await using finalizing = new Finalizer(rooms)
   let charged = 0
   const charge = async () => void charged++
   const answers = await Promise.all(

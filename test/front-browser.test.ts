@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
-import { documents } from './front-documents.ts'
+import { documents, inject } from './front-documents.ts'
 import { openBrowser } from './tools/chromium.ts'
 import { requires } from './tools/part.ts'
 
@@ -34,7 +33,7 @@ test(
   requires('chromium'),
   async (context) => {
     const all = [...documents.map(([what, document]) => [what, Buffer.from(document)] as const), ...encoded]
-    const pages = all.flatMap(([, document]) => [document, injectHeadTags(document, WISH, 'text/html')!])
+    const pages = all.flatMap(([, document]) => [document, inject(document, WISH, 'text/html')!])
     await using server = createServer((request, response) => {
       response.setHeader('Content-Type', 'text/html')
       response.end(pages[Number(request.url!.slice(1))] ?? '')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type HeadTags, injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
-import { documents, HERE } from './front-documents.ts'
+import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
+import { documents, HERE, inject } from './front-documents.ts'
 
 const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
 const NOTHING: HeadTags = { title: null, description: null, image: null }
@@ -15,7 +15,7 @@ const TAGS = {
 const ALL = TAGS.title + TAGS.description + TAGS.image + TAGS.card
 
 function fronted(document: string | Buffer, wish: Partial<HeadTags> = WISH, type = 'text/html'): string {
-  const bytes = injectHeadTags(Buffer.from(document), { ...NOTHING, ...wish }, type)
+  const bytes = inject(Buffer.from(document), { ...NOTHING, ...wish }, type)
   assert.ok(bytes)
   return bytes.toString()
 }
@@ -98,7 +98,7 @@ describe('whatever the encoding of a document', () => {
   ]
   for (const [what, document, type, expected] of encodings) {
     test(`what is put in reads right: ${what}`, () => {
-      const bytes = injectHeadTags(Buffer.from(document), { ...NOTHING, title }, type)!
+      const bytes = inject(Buffer.from(document), { ...NOTHING, title }, type)!
       assert.ok(bytes.includes(`<title>${expected}</title>`), bytes.toString())
       const rest = Buffer.from(
         bytes.toString('latin1').replace(/\n<title>.*\n<meta property.*?>/, ''),
@@ -116,7 +116,7 @@ describe('whatever the encoding of a document', () => {
   ]
   for (const [what, document, type] of closed) {
     test(`it is left alone where nothing can be put in: ${what}`, () =>
-      assert.equal(injectHeadTags(document, WISH, type), undefined))
+      assert.equal(inject(document, WISH, type), undefined))
   }
 
   test('the mark at its start stays there', () => {

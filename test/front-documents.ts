@@ -1,3 +1,11 @@
+import { type HeadTags, injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
+
+/** A whole document with these tags in its head; undefined where nothing can be put in. */
+export function inject(document: Buffer, tags: HeadTags, type: string): Buffer | undefined {
+  const injected = injectHeadTags(document, tags, type)
+  return injected && Buffer.concat([injected.head, document.subarray(injected.tailStart)])
+}
+
 /** Where what is put in goes. */
 export const HERE = '◆'
 

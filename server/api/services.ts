@@ -10,7 +10,7 @@ import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
 import type { Sites } from '../sites/site.ts'
-import type { Versions } from '../sites/version.ts'
+import type { Versions } from '../sites/version-history.ts'
 
 /** Services that the route table passes to handlers; a handler takes the one or two it uses. */
 export interface ApiServices {

@@ -6,6 +6,7 @@ import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { MemoryBudget } from '../lib/lru-cache.ts'
+import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
 import { isChallenge, isValidation, respondToChallenge } from './acme-http-challenge.ts'
@@ -37,6 +38,7 @@ interface EdgeOptions {
   store: Store
   blobs: Blobs
   addresses: UrlBuilder
+  injectedDocuments: InjectedDocuments
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log
@@ -77,6 +79,7 @@ export class Edge {
     store,
     blobs,
     addresses,
+    injectedDocuments,
     clock,
     log,
     secret,
@@ -89,7 +92,7 @@ export class Edge {
     this.#clock = clock
     this.#log = log
     this.#hosts = new Hosts(addresses)
-    this.#siteResolver = new SiteResolver({ store, clock, budget, addresses, https })
+    this.#siteResolver = new SiteResolver({ store, clock, budget, addresses, injectedDocuments, https })
     this.#bodies = new BodyCache({ blobs, budget })
     // Behind a TLS-terminating proxy no connection is encrypted here.
     const secure = addresses.base.startsWith('https:') && !https

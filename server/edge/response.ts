@@ -1,16 +1,19 @@
 import type { ResponseCounter } from '../analytics/stats-buffer.ts'
 import type { Encoding } from '../blobs/encoding.ts'
+import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
 
 /** Stored bytes of a response body. */
 export interface BlobSlice {
   /** The file, for the log. */
   path: string
-  /** Hash of the published blob. */
+  /** Hash of the blob, or of the injected document. */
   hash: string
   /** Size of the whole blob, or of its encoding. */
   size: number
   /** The stored encoding; absent for the blob itself. */
   encoding?: Encoding
+  /** The document whose bytes are not stored, unless an encoding of it is selected. */
+  injected?: InjectedDocument | undefined
   /** The requested range, inclusive. */
   range?: { start: number; end: number }
 }

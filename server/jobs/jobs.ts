@@ -6,7 +6,8 @@ import type { Log } from '../lib/log.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
 import { deleteSite } from '../sites/site.ts'
-import { deleteVersions, type Versions } from '../sites/version.ts'
+import { deleteVersions } from '../sites/version.ts'
+import type { Versions } from '../sites/version-history.ts'
 import type { SiteRow } from '../store/schema.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -180,7 +181,7 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
     await blobs.discard(batch)
     discarded++
   }
-  // Rows that protected a rendered index page from collection when its process crashed.
+  // Earlier versions of the service left rows without a version when they crashed.
   const before = minIdAt(clock() - pendingLifetime * 1000)
   await store.write('soft', (tx) => tx.versions.deleteStrayArrivals(before))
   return discarded

@@ -6,25 +6,40 @@ import { ENCODINGS, type Encoding, shouldPrecompress } from '../blobs/encoding.t
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import type { RenderedIndex } from '../sites/page-metadata/rendered-document.ts'
+import type { HeadInjection } from '../sites/page-metadata/head-metadata.ts'
+import {
+  type InjectedDocument,
+  type InjectedDocuments,
+  readInjected,
+} from '../sites/page-metadata/injected-document.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
 import type { EncodingRow, VersionRow } from '../store/schema.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
+import { isSameInjection, loadInjection, nameDocument, namedDocument } from './injected-documents.ts'
 
 interface PrecompressorOptions {
   store: Store
   blobs: Blobs
+  addresses: UrlBuilder
+  injectedDocuments: InjectedDocuments
   clock: () => number
   log: Log
 }
 
 /** A file to be encoded. */
-type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: string }
+type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'> & {
+  hash: string
+  /** The document whose bytes are not stored. */
+  injected?: InjectedDocument
+}
 
 /** A version in progress. */
 interface PrecompressionJob {
   version: VersionRow
+  injection: HeadInjection | undefined
+  document: InjectedDocument | undefined
   /** Hashes of files that are encoded or given up. */
   attempted: Set<string>
   /** Rows to be recorded. */
@@ -96,7 +111,7 @@ export class Precompressor implements AsyncDisposable {
     return this.#worker.pid
   }
 
-  /** Takes up a version that was finalized or has a new front when it is its site's turn. Returns at once. */
+  /** Takes up a version whose row says that encodings are missing when it is its site's turn. Returns at once. */
   enqueue(slug: string, versionId: string): void {
     if (this.#stopped) return
     this.#waiting.add(slug, versionId)
@@ -130,18 +145,29 @@ export class Precompressor implements AsyncDisposable {
   /** One turn of a version; undefined when there is nothing to do. */
   async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
     const { flow: slug, item: versionId } = turn
-    const { blobs, store } = this.#options
+    const { addresses, blobs, injectedDocuments, store } = this.#options
     const { read } = store
-    const version = await read.versions.byId(versionId)
-    if (version?.state !== 'ready' || version.encoded === 1) return undefined
-    const candidates = findCandidates(version)
+    const found = await read.versions.byId(versionId)
+    if (found?.state !== 'ready' || found.encoded === 1) return undefined
+    const injection = await loadInjection(read, found, addresses)
+    const document = injection && (await injectedDocuments.get(injection))
+    const version = await nameDocument(this.#options, found, { injection, document })
+    const candidates = findCandidates(version, document)
     const givenUp = candidates.filter((file) => this.#hasFailedTooOften(file))
     const attempted = new Set([...(await read.encodings.ofSite(slug)), ...givenUp].map(({ hash }) => hash))
     const failed = this.#failedFiles.get(versionId)
     const untried = candidates.filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
     if (untried.length > 0) await blobs.assertSpace()
     if (untried.length > 0 && !(await this.#acquireLease(versionId))) return undefined
-    const work: PrecompressionJob = { version, attempted, rows: [], isDone: false, bytes: 0 }
+    const work: PrecompressionJob = {
+      version,
+      injection,
+      document,
+      attempted,
+      rows: [],
+      isDone: false,
+      bytes: 0,
+    }
     try {
       await this.#encodeSome(untried, work, Math.max(TURN_BYTES, turn.expectedCost))
     } finally {
@@ -197,7 +223,7 @@ export class Precompressor implements AsyncDisposable {
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
   async #encodeFile(file: PrecompressionCandidate): Promise<EncodingRow | undefined> {
     const { blobs } = this.#options
-    const bytes = await blobs.bytes(file.hash)
+    const bytes = await (file.injected ? readInjected(blobs, file.injected) : blobs.bytes(file.hash))
     const encodings = await this.#compress(file, bytes).catch((error: unknown) =>
       this.#countFailure(file, error),
     )
@@ -233,20 +259,23 @@ export class Precompressor implements AsyncDisposable {
    * encodings; those of a version that was deleted in the meantime are collected like every unreferenced blob.
    */
   async #record(work: PrecompressionJob): Promise<void> {
-    const { store, clock } = this.#options
+    const { addresses, store, clock } = this.#options
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
     await store.write('soft', async (tx) => {
       const version = await tx.versions.byId(id)
-      const wanted = new Set(version && findCandidates(version).map((file) => file.hash))
+      const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
       const orphans = rows.filter((row) => !wanted.has(row.hash)).map((row) => row.hash)
       await tx.encodings.record(rows.filter((row) => wanted.has(row.hash)))
       await tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(orphans), clock())
       if (wanted.size > 0) await tx.notifyChanged(slug)
       work.isDone ||= version === undefined
       if (!work.isDone) return void (await this.#renewLease(tx, id))
-      // Includes an index page rendered in the meantime.
-      if ([...wanted].every((hash) => work.attempted.has(hash))) await tx.versions.update(id, { encoded: 1 })
+      // The metadata may have changed since it was injected.
+      const isCurrent =
+        version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)
+      if (isCurrent && [...wanted].every((hash) => work.attempted.has(hash)))
+        await tx.versions.update(id, { encoded: 1 })
       await tx.leases.release(leaseName(id), this.#holder)
     })
   }
@@ -257,14 +286,18 @@ function leaseName(versionId: string): string {
 }
 
 /** The compressible files of a version, each content once, in the order in which visitors request them. */
-function findCandidates({ files, front }: VersionRow): PrecompressionCandidate[] {
-  const published = (JSON.parse(files) as StoredFile[]).filter(shouldPrecompress) as PrecompressionCandidate[]
-  const fronts = front
-    ? [{ ...(JSON.parse(front) as RenderedIndex), path: INDEX_PATH, contentType: 'text/html' }]
-    : []
-  const inOrder = [...fronts.filter(shouldPrecompress), ...published].sort(
-    (one, other) => servingOrder(one) - servingOrder(other) || one.size - other.size,
-  )
+function findCandidates(
+  version: VersionRow,
+  document: InjectedDocument | undefined,
+): PrecompressionCandidate[] {
+  const files = JSON.parse(version.files) as PrecompressionCandidate[]
+  if (document && namedDocument(version) === document.hash) {
+    const { hash, size } = document
+    files.unshift({ path: INDEX_PATH, contentType: 'text/html', hash, size, injected: document })
+  }
+  const inOrder = files
+    .filter(shouldPrecompress)
+    .sort((one, other) => servingOrder(one) - servingOrder(other) || one.size - other.size)
   return [...new Map(inOrder.map((file) => [file.hash, file])).values()]
 }
 

@@ -11,23 +11,14 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
-import {
-  type IndexRenderer,
-  type PendingRender,
-  retryOnConflict,
-} from '../sites/page-metadata/document-renderer.ts'
+import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { describeSite } from '../sites/site-preview.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
-import {
-  activateVersion,
-  assertBaseIsLive,
-  buildFinalizeResponse,
-  requireVersion,
-  type Versions,
-} from '../sites/version.ts'
+import { activateVersion, assertBaseIsLive, requireVersion } from '../sites/version.ts'
+import type { Versions } from '../sites/version-history.ts'
 import { serializeWarnings } from '../sites/warnings.ts'
 import type { ArrivalRow, SiteRow, VersionRow } from '../store/schema.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-versions.ts'
 import type { PendingFile } from './stage.ts'
@@ -43,13 +34,25 @@ interface FinalizerOptions {
   versions: Versions
   precompressor: Pick<Precompressor, 'enqueue'>
   addresses: UrlBuilder
-  indexRenderer: IndexRenderer
   clock: () => number
   log: Log
 }
 
+/** A request and its caller. */
+interface FinalizeCall {
+  caller: Caller
+  slug: string
+  request: FinalizeRequest
+}
+
+/** A site and a version of it that the caller may finalize. */
+interface FinalizableVersion {
+  site: SiteRow
+  version: VersionRow
+}
+
 /** A manifest whose bytes are all durable, and its parsed rules. */
-interface PreparedVersion {
+interface PromotedFiles {
   files: StoredFile[]
   /** Columns of the version's row. */
   columns: Pick<VersionRow, 'state' | 'files' | 'rules' | 'warnings' | 'look'>
@@ -57,13 +60,19 @@ interface PreparedVersion {
   newHashes: string[]
 }
 
+/** What was committed, or is so already. */
+interface FinalizeOutcome extends FinalizableVersion {
+  previousVersionId: string | null
+  replayed: boolean
+}
+
 /** The second half of a publish: uploaded bytes become durable, then live (spec 4.5, contract "Finalize"). */
 export class Finalizer implements AsyncDisposable {
   readonly #options: FinalizerOptions
-  /** Work that follows answers. */
+  /** Work that follows responses. */
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
-  readonly #running = new Map<string, { live: boolean; answer: Promise<FinalizeResponse> }>()
+  readonly #running = new Map<string, { live: boolean; response: Promise<FinalizeResponse> }>()
   readonly #refusals = new Refusals()
 
   constructor(options: FinalizerOptions) {
@@ -77,7 +86,7 @@ export class Finalizer implements AsyncDisposable {
 
   /**
    * Contract, "Finalize": all or nothing, durable before it is answered, and repeatable. UPLOADS_MISSING names
-   * what did not come. One finalize of a version runs at a time; callers that ask for the same get its answer.
+   * what did not come. One finalize of a version runs at a time; callers that ask for the same get its response.
    *
    * `charge` charges one request, and rejects when that is one too many. Completing an admitted publish is free; whatever
    * changes nothing is charged, but for the first refusal of a version.
@@ -88,76 +97,62 @@ export class Finalizer implements AsyncDisposable {
     request: FinalizeRequest,
     charge: () => Promise<void> = async () => undefined,
   ): Promise<FinalizeResponse> {
+    const call = { caller, slug, request }
     const { versionId, live = true } = request
-    const charged = once(charge)
-    const isPending = await this.#isPending(caller, slug, request).catch(async (error: unknown) => {
-      await charged()
+    const chargeOnce = once(charge)
+    const { version } = await this.#admit(this.#options.store.read, call).catch(async (error: unknown) => {
+      await chargeOnce()
       throw error
     })
-    const isRepeat = !isPending || this.#running.has(versionId)
-    if (isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS) await charged()
+    const isRepeat = version.state === 'ready' || this.#running.has(versionId)
+    if (isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS) await chargeOnce()
     for (let running = this.#running.get(versionId); running; running = this.#running.get(versionId)) {
-      if (running.live === live) return { ...(await running.answer), replayed: true }
-      await running.answer.catch(() => undefined)
+      if (running.live === live) return { ...(await running.response), replayed: true }
+      await running.response.catch(() => undefined)
     }
-    const answer = this.#complete(caller, slug, request)
-    this.#running.set(versionId, { live, answer })
+    const response = this.#finalize(call)
+    this.#running.set(versionId, { live, response })
     try {
-      return await answer
+      return await response
     } catch (error) {
       // The refusal says what to do, so it is the answer even when the charge is one too many.
-      if (isRefusal(error) && this.#refusals.add(versionId) > 1) await charged().catch(() => undefined)
+      if (isRefusal(error) && this.#refusals.add(versionId) > 1) await chargeOnce().catch(() => undefined)
       throw error
     } finally {
       this.#running.delete(versionId)
     }
   }
 
-  /** Whether the version waits to be finalized; rejects as `finalize` does when the caller may not do that. */
-  async #isPending(caller: Caller, slug: string, request: FinalizeRequest): Promise<boolean> {
-    const { read } = this.#options.store
-    const site = requireFinalizable(await read.sites.bySlug(slug), caller, request, this.#options.clock())
-    const version = requireVersion(await read.versions.summary(request.versionId), slug)
-    refuseStrangersDraft(site, version, request)
-    return version.state === 'pending'
-  }
-
-  async #complete(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeResponse> {
-    const { versionId } = request
-    const answer = await retryOnConflict(() => this.#finalize(caller, slug, request))
-    this.#refusals.forget(versionId)
-    this.#runInBackground(`finalize ${versionId}`, async () => {
-      await this.#options.blobs.discard(versionId)
-      await this.#options.versions.prune(slug)
-    })
-    this.#options.precompressor.enqueue(slug, versionId)
-    return answer
-  }
-
-  async #finalize(caller: Caller, slug: string, request: FinalizeRequest): Promise<FinalizeResponse> {
-    const { store, indexRenderer, clock } = this.#options
-    const site = requireFinalizable(await store.read.sites.bySlug(slug), caller, request, clock())
+  async #finalize(call: FinalizeCall): Promise<FinalizeResponse> {
+    const { store, addresses, blobs } = this.#options
+    const { versionId } = call.request
     // Read before the version: while that is pending, no other finalize has deleted them.
-    const arrived = await store.read.versions.arrivalsOf(request.versionId)
-    const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
-    const settled =
-      version.state === 'pending' ? await this.#promoteUploads(site, version, arrived) : undefined
-    const first = version.published_at === null ? { ...version, ...settled?.columns } : undefined
-    await using front = await indexRenderer.render(site, first)
-    return await store.write('durable', async (tx) => {
-      const current = requireFinalizable(await tx.sites.bySlug(slug), caller, request, clock())
-      return this.#commit(tx, current, request, { settled, front })
-    })
+    const arrivals = await store.read.versions.arrivalsOf(versionId)
+    const found = await this.#admit(store.read, call)
+    const promoted = found.version.state === 'pending' ? await this.#promote(found, arrivals) : undefined
+    const outcome = await store.write('durable', async (tx) =>
+      this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
+    )
+    this.#followUp(call)
+    return buildFinalizeResponse({ addresses, blobs }, outcome.site, outcome.version, outcome)
   }
 
-  /** The manifest with every hash, once all bytes are durable. UPLOADS_MISSING otherwise, and when they are not as it says. */
-  async #promoteUploads(
-    site: SiteRow,
-    version: VersionRow,
+  /** The site and the version, when the caller may finalize it. */
+  async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
+    const now = this.#options.clock()
+    const site = requireFinalizable(await queries.sites.bySlug(slug), caller, request, now)
+    const version = requireVersion(await queries.versions.byId(request.versionId), slug)
+    refuseStrangersDraft(site, version, request)
+    return { site, version }
+  }
+
+  /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or not as the manifest says. */
+  async #promote(
+    { site, version }: FinalizableVersion,
     recorded: readonly ArrivalRow[],
-  ): Promise<PreparedVersion> {
+  ): Promise<PromotedFiles> {
     const { store, blobs } = this.#options
-    // Checked first: settled bytes of a version that cannot go live would wait for a sweep.
+    // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     assertBaseIsLive(site, version.base_version_id)
     const files = JSON.parse(version.files) as PendingFile[]
     const manifest = new ManifestFiles(version.slug, files)
@@ -194,59 +189,63 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  /** The transaction that makes a version ready and, if requested, live. Repeats the earlier checks. */
+  /** The transaction that makes a version ready and, if requested, live; or finds that it is. */
   async #commit(
     tx: WriteTransaction,
-    site: SiteRow,
-    request: FinalizeRequest,
-    { settled, front }: { settled: PreparedVersion | undefined; front: PendingRender },
-  ): Promise<FinalizeResponse> {
-    const { addresses, indexRenderer, clock } = this.#options
-    const now = clock()
-    const { versionId, live = true } = request
-    const { slug } = site
-    let version = requireVersion(await tx.versions.byId(versionId), slug)
-    refuseStrangersDraft(site, version, request)
-    const isLive = site.live_version_id === versionId
+    { site, version }: FinalizableVersion,
+    { live = true }: FinalizeRequest,
+    promoted: PromotedFiles | undefined,
+  ): Promise<FinalizeOutcome> {
+    const { id } = version
     // A version that was live before returns by restore, not by a repeated finalize.
-    const wasLive = isLive || version.published_at !== null
-    const replayed = wasLive || (version.state === 'ready' && !live)
-    if (!replayed) {
-      assertBaseIsLive(site, version.base_version_id)
-      if (version.state === 'pending') {
-        assertComplete(settled!.files, await findOverwritten(tx, versionId, settled!.files))
-        await tx.versions.update(versionId, settled!.columns)
-        version = { ...version, ...settled!.columns }
-        await tx.blobReferences.addReferences(slug, settled!.newHashes)
-        await tx.versions.clearArrivals(versionId)
-      }
-      version = await indexRenderer.commit(tx, front, site, version, now)
-      if (live) await activateVersion(tx, site, version, now)
-      else await saveDraft(tx, slug, now)
+    if (site.live_version_id === id || version.published_at !== null)
+      return { site, version, previousVersionId: site.previous_version_id, replayed: true }
+    const outcome = { site, version, previousVersionId: site.live_version_id, replayed: false }
+    if (version.state === 'ready' && !live) return { ...outcome, replayed: true }
+    assertBaseIsLive(site, version.base_version_id)
+    if (version.state === 'pending') outcome.version = await makeReady(tx, version, promoted!)
+    const now = this.#options.clock()
+    if (!live) {
+      await saveDraft(tx, site.slug, now)
+      return outcome
     }
-    const after = live && !replayed ? { ...site, live_version_id: versionId } : site
-    const previousVersionId = wasLive ? site.previous_version_id : site.live_version_id
-    return buildFinalizeResponse(addresses, after, version, { previousVersionId, replayed })
+    await activateVersion(tx, site, outcome.version, now)
+    return { ...outcome, site: { ...site, live_version_id: id } }
   }
 
-  /** Runs background work: a failure is logged, and a job repeats it. */
-  #runInBackground(task: string, work: () => Promise<unknown>): void {
-    const running = work()
+  /** Starts the work that follows a response: a failure is logged, and a job repeats it. */
+  #followUp({ slug, request: { versionId } }: FinalizeCall): void {
+    const { blobs, versions, precompressor, log } = this.#options
+    this.#refusals.forget(versionId)
+    precompressor.enqueue(slug, versionId)
+    const cleanUp = async () => {
+      await blobs.discard(versionId)
+      await versions.prune(slug)
+    }
+    const running = cleanUp()
       .catch((error: unknown) =>
-        this.#options.log.warn('clean-up failed; a job will retry', { what: task, error }),
+        log.warn('clean-up failed; a job will retry', { what: `finalize ${versionId}`, error }),
       )
       .finally(() => this.#following.delete(running))
     this.#following.add(running)
   }
 }
 
-/** Invalidates caches, so that the draft's own URL works at once. */
-async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
-  await tx.sites.update(slug, { updated_at: now })
-  await tx.notifyChanged(slug)
+/** Runs `work` at the first call only. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
 }
 
-/** The site when the caller may finalize its versions; those of an anonymous one are for everyone who knows their id. */
+/** Whether the failure counts against the caller: not when the service is short of something. */
+function isRefusal(error: unknown): boolean {
+  return !(error instanceof ApiError && ['UNAVAILABLE', 'INSUFFICIENT_STORAGE'].includes(error.code))
+}
+
+/** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */
 function requireFinalizable(
   site: SiteRow | undefined,
   caller: Caller,
@@ -275,6 +274,48 @@ function refuseStrangersDraft(
   )
 }
 
+function assertComplete(files: readonly StoredFile[], numbers: readonly number[]): void {
+  if (numbers.length === 0) return
+  const missing = numbers.slice(0, 20).map((number) => files[number]!.path)
+  const sentence = `${numbers.length} of ${files.length} files did not arrive, the first is '${missing[0]}'`
+  throw new ApiError('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
+}
+
+/** Stores the promoted files with the version and references them. Returns the row. */
+async function makeReady(
+  tx: WriteTransaction,
+  version: VersionRow,
+  { files, columns, newHashes }: PromotedFiles,
+): Promise<VersionRow> {
+  assertComplete(files, await findOverwritten(tx, version.id, files))
+  await tx.versions.update(version.id, columns)
+  await tx.blobReferences.addReferences(version.slug, newHashes)
+  await tx.versions.clearArrivals(version.id)
+  return { ...version, ...columns }
+}
+
+/**
+ * Files that were uploaded again with other bytes since these were settled: the former ones are not protected
+ * from collection.
+ */
+async function findOverwritten(
+  tx: WriteTransaction,
+  versionId: string,
+  files: readonly StoredFile[],
+): Promise<number[]> {
+  const arrivals = await tx.versions.arrivalsOf(versionId)
+  return arrivals.flatMap(({ file_number, hash }) => {
+    const file = files[file_number]
+    return file === undefined || file.hash === hash ? [] : [file_number]
+  })
+}
+
+/** Invalidates caches, so that the draft's own URL works at once. */
+async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
+  await tx.sites.update(slug, { updated_at: now })
+  await tx.notifyChanged(slug)
+}
+
 /** How often each version was refused lately. */
 class Refusals {
   /** The one that was refused first comes first. */
@@ -295,41 +336,4 @@ class Refusals {
   forget(versionId: string): void {
     this.#counts.delete(versionId)
   }
-}
-
-/** Whether the caller could have known; what the service cannot do now is not counted against it. */
-function isRefusal(error: unknown): boolean {
-  return !(error instanceof ApiError && ['UNAVAILABLE', 'INSUFFICIENT_STORAGE'].includes(error.code))
-}
-
-/** Runs `work` at the first call only. */
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined
-  return () => {
-    done ??= work()
-    return done
-  }
-}
-
-function assertComplete(files: readonly StoredFile[], numbers: readonly number[]): void {
-  if (numbers.length === 0) return
-  const missing = numbers.slice(0, 20).map((number) => files[number]!.path)
-  const sentence = `${numbers.length} of ${files.length} files did not arrive, the first is '${missing[0]}'`
-  throw new ApiError('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
-}
-
-/**
- * Files that were uploaded again with other bytes since these were settled: the former ones are not protected
- * from collection.
- */
-async function findOverwritten(
-  tx: WriteTransaction,
-  versionId: string,
-  files: readonly StoredFile[],
-): Promise<number[]> {
-  const arrivals = await tx.versions.arrivalsOf(versionId)
-  return arrivals.flatMap(({ file_number, hash }) => {
-    const file = files[file_number]
-    return file === undefined || file.hash === hash ? [] : [file_number]
-  })
 }

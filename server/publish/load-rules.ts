@@ -1,7 +1,7 @@
 import type { PublishWarning } from '../../protocol/api/publish.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { readOrThrow } from '../blobs/read-or-throw.ts'
+import { readBlob } from '../blobs/read-blob.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
 
@@ -16,7 +16,9 @@ export async function loadRules(blobs: Blobs, files: readonly StoredFile[]): Pro
     const file = files.find((one) => one.path === path)
     if (!file) return undefined
     if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
-    return decodeUtf8(await readOrThrow(blobs, file.hash!)) ?? leftOut(notTextWarning(path))
+    const bytes = await readBlob(blobs, file.hash!)
+    if (!bytes) throw new Error(`The blob ${file.hash} is missing`)
+    return decodeUtf8(bytes) ?? leftOut(notTextWarning(path))
   }
   const redirects = await textOf('_redirects')
   const headers = await textOf('_headers')

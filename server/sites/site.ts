@@ -28,7 +28,6 @@ import type { VersionSummaryRow } from '../store/queries/versions.ts'
 import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
-import { type IndexRenderer, retryOnConflict } from './page-metadata/document-renderer.ts'
 import { hashPassword } from './password.ts'
 import { hasImage, metadataColumns, notAnImageError } from './site-metadata.ts'
 import type { SitePreview } from './site-preview.ts'
@@ -39,7 +38,7 @@ interface SitesOptions {
   store: Store
   blobs: Blobs
   addresses: UrlBuilder
-  indexRenderer: IndexRenderer
+  precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
   certificates?: DomainCertificates | undefined
 }
@@ -49,7 +48,7 @@ export class Sites {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #addresses: UrlBuilder
-  readonly #indexRenderer: IndexRenderer
+  readonly #precompressor: SitesOptions['precompressor']
   readonly #clock: () => number
   readonly #certificates: DomainCertificates | undefined
 
@@ -57,7 +56,7 @@ export class Sites {
     this.#store = options.store
     this.#blobs = options.blobs
     this.#addresses = options.addresses
-    this.#indexRenderer = options.indexRenderer
+    this.#precompressor = options.precompressor
     this.#clock = options.clock
     this.#certificates = options.certificates
   }
@@ -106,26 +105,22 @@ export class Sites {
   async updateMetadata(account: AccountRow, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
-    const { read } = this.#store
-    await retryOnConflict(async () => {
-      const found = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
-      const said = { ...found, ...metadataColumns(change, 0) }
-      await using front = await this.#indexRenderer.render(
-        said,
-        await versionNeedingRender(read, found, change),
-      )
-      await this.#store.write('durable', async (tx) => {
-        const now = this.#clock()
-        const site = requireOwner(await tx.sites.bySlug(slug), account, now)
-        await assertKnownImage(tx, site, change.ogImagePath)
-        const columns = metadataColumns(change, now)
-        const fronted = await versionNeedingRender(tx, site, change)
-        if (fronted) await this.#indexRenderer.commit(tx, front, { ...site, ...columns }, fronted, now)
-        const secret = passwordHash === undefined ? {} : { password_hash: passwordHash }
-        await tx.sites.update(slug, { ...columns, ...secret, updated_at: now })
-        await tx.notifyChanged(slug)
-      })
+    const changesHead = [change.title, change.description, change.ogImagePath].some(
+      (one) => one !== undefined,
+    )
+    const liveVersion = await this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      await assertKnownImage(tx, site, change.ogImagePath)
+      const secret = passwordHash === undefined ? {} : { password_hash: passwordHash }
+      await tx.sites.update(slug, { ...metadataColumns(change, now), ...secret, updated_at: now })
+      const { live_version_id: live } = site
+      // The root document has other bytes now, whose encodings are missing.
+      if (live && changesHead) await tx.versions.update(live, { encoded: 0 })
+      await tx.notifyChanged(slug)
+      return live
     })
+    if (liveVersion) this.#precompressor.enqueue(slug, liveVersion)
     return this.details(account, slug)
   }
 
@@ -135,34 +130,22 @@ export class Sites {
     await this.#blobs.assertSpace()
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
-    const copied = async (queries: Queries) => {
-      const site = requireOwner(await queries.sites.bySlug(slug), account, now)
-      const live = site.live_version_id ? await queries.versions.byId(site.live_version_id) : undefined
+    await this.#store.write('durable', async (tx) => {
+      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const live = site.live_version_id ? await tx.versions.byId(site.live_version_id) : undefined
       if (!live)
         throw new ApiError('SITE_PENDING', 'The site was never finalized, so there is nothing to duplicate')
-      const made = { published_by: account.id, published_with: caller.signedInWith }
-      return {
-        site: siteCopy(site, copy, versionId, now),
-        version: { ...versionCopy(live, copy, versionId, now), ...made },
-      }
-    }
-    const { read } = this.#store
-    await retryOnConflict(async () => {
-      const found = await copied(read)
-      await using front = await this.#indexRenderer.render(found.site, found.version)
-      await this.#store.write('durable', async (tx) => {
-        const { site, version } = await copied(tx)
-        await tx.sites.insert(site)
-        await tx.versions.insert(version)
-        const files = JSON.parse(version.files) as StoredFile[]
-        await tx.blobReferences.addReferences(
-          copy,
-          files.map((file) => file.hash!),
-        )
-        await this.#indexRenderer.commit(tx, front, site, version, now)
-        await tx.notifyChanged(copy)
-      })
+      const publisher = { published_by: account.id, published_with: caller.signedInWith }
+      await tx.sites.insert(siteCopy(site, copy, versionId, now))
+      await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
+      const files = JSON.parse(live.files) as StoredFile[]
+      await tx.blobReferences.addReferences(
+        copy,
+        files.map((file) => file.hash!),
+      )
+      await tx.notifyChanged(copy)
     })
+    this.#precompressor.enqueue(copy, versionId)
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
 
@@ -283,16 +266,6 @@ function siteStatus(site: SiteRow): 'pending' | 'active' {
   return site.live_version_id ? 'active' : 'pending'
 }
 
-/** The live version when a change affects the head of its root document. */
-async function versionNeedingRender(
-  queries: Queries,
-  site: SiteRow,
-  { title, description, ogImagePath }: MetadataRequest,
-): Promise<VersionRow | undefined> {
-  const isSeen = [title, description, ogImagePath].some((one) => one !== undefined)
-  return isSeen && site.live_version_id ? queries.versions.byId(site.live_version_id) : undefined
-}
-
 /** A duplicate has neither password nor domains nor expiry (contract, "Sites"). */
 function siteCopy(site: SiteRow, slug: string, versionId: string, now: number): SiteRow {
   return {
@@ -309,7 +282,7 @@ function siteCopy(site: SiteRow, slug: string, versionId: string, now: number): 
   }
 }
 
-/** The rendered index page is not copied, since it contains the URL. */
+/** The encodings of its injected document are not copied, since that contains the URL. */
 function versionCopy(version: VersionRow, slug: string, id: string, now: number): VersionRow {
   return {
     ...version,
@@ -320,6 +293,7 @@ function versionCopy(version: VersionRow, slug: string, id: string, now: number)
     created_at: now,
     published_at: now,
     front: null,
+    encoded: 0,
   }
 }
 

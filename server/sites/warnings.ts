@@ -1,10 +1,12 @@
 import type { PublishWarning } from '../../protocol/api/publish.ts'
 
-/** Serializes warnings for a version's row. */
+/** Serializes the warnings about a version's rule files. */
 export function serializeWarnings(warnings: readonly PublishWarning[]): string | null {
   return warnings.length > 0 ? JSON.stringify(warnings) : null
 }
 
+/** Earlier versions of the service also stored warnings about the root document, which depend on the metadata. */
 export function parseWarnings(column: string | null): PublishWarning[] {
-  return column === null ? [] : (JSON.parse(column) as PublishWarning[])
+  if (column === null) return []
+  return (JSON.parse(column) as PublishWarning[]).filter(({ file }) => file !== 'index.html')
 }

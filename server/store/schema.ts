@@ -120,8 +120,7 @@ export interface VersionRow {
   /** JSON of `PublishWarning[]`; null when there are none. */
   warnings: string | null
   /**
-   * JSON of `RenderedIndex`: the root document with the site's metadata in its head; null when it is served as
-   * published.
+   * JSON of `{ hash }`: the root document with the site's metadata in its head, for which encodings are stored; null when it is served as published. Earlier versions of the service also stored its bytes as a blob.
    */
   front: string | null
   /** 1 when the encodings of all its files are complete. */

@@ -3,11 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { makeLog } from '../../server/lib/log.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
-import { IndexRenderer } from '../../server/sites/page-metadata/document-renderer.ts'
-import type { RenderedIndex } from '../../server/sites/page-metadata/rendered-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
-import { type Account, Api, blobFolder, DAY_MS, expectFailure } from './api.ts'
+import { type Account, Api, blobFolder, expectFailure } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import { away } from './away.ts'
 import { type Contents, sha256, toEntry } from './content.ts'
@@ -177,41 +175,21 @@ describe('a root document in whose head nothing can be set', () => {
 })
 
 describe('while the root document cannot be read', () => {
-  test('a change is refused as a whole, and one that no head shows is not', async () => {
+  test('a change is made all the same, and is seen as soon as the document can be read again', async () => {
     const page = `${PAGE}${Math.random()}`
     const { slug, siteUrl, versionId } = await api.publish(
       owner.client,
       { 'index.html': page },
       { title: 'One' },
     )
-    const before = await owner.client.details(slug)
+    await api.running.service.precompressor.onIdle()
     {
       await using _page = await away(blobFolder(api), page)
-      const patch = (json: object) =>
-        api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, { key: owner.key, json })
-      const refusal = await patch({ title: 'Two', spaMode: true })
-      assert.deepEqual([refusal.status, refusal.json.code], [503, 'UNAVAILABLE'])
-      assert.deepEqual(await owner.client.details(slug), before)
-      assert.equal((await patch({ password: null })).status, 200)
+      await owner.client.setMetadata(slug, { title: 'Two' })
       assert.equal((await owner.client.finalize(slug, { versionId })).replayed, true)
+      assert.equal((await api.visit(siteUrl)).status, 503)
     }
-    assert.equal((await head(siteUrl)).title, 'One')
-    await owner.client.setMetadata(slug, { title: 'Two' })
     assert.equal((await head(siteUrl)).title, 'Two')
-  })
-
-  test('a duplicate is refused, and no part of it is there', async () => {
-    const page = `${PAGE}${Math.random()}`
-    const { slug } = await api.publish(owner.client, { 'index.html': page }, { title: 'One' })
-    const sites = (await owner.client.me()).usage.sites
-    {
-      await using _page = await away(blobFolder(api), page)
-      assert.equal(
-        (await api.ask('POST', `/api/v1/publish/${slug}/duplicate`, { key: owner.key })).status,
-        503,
-      )
-    }
-    assert.equal((await owner.client.me()).usage.sites, sites)
   })
 })
 
@@ -227,111 +205,72 @@ async function finalizing(durable: (work: (tx: WriteTransaction) => Promise<unkn
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const rooms = { store, blobs: house.blobs, versions, precompressor, addresses, clock, log }
-  return new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
+  return new Finalizer(rooms)
 }
 
-describe('a front that is made', () => {
+describe('the encodings of a root document with metadata', () => {
   const collect = async () => {
     api.pass()
     await api.sweep('unnamed')
     await api.sweep('blobs')
   }
-  const frontOf = async (versionId: string) => {
-    const { store } = await api.inside()
-    return JSON.parse((await store.read.versions.byId(versionId))!.front!) as RenderedIndex
+  const long = (name: string) => `${PAGE}${name}${'<p>word after word'.repeat(100)}`
+  /** The hash of the document that is served now, whose encodings are there. */
+  const encodedAt = async (siteUrl: string) => {
+    await api.running.service.precompressor.onIdle()
+    const hash = sha256((await api.visit(siteUrl)).body)
+    assert.equal(await isThere(hash), true)
+    return hash
   }
-  const isThere = async (hash: string) => (await (await api.inside()).blobs.bytes(hash)) !== undefined
+  const isThere = async (hash: string) => (await (await api.inside()).blobs.bytes(hash, 'br')) !== undefined
 
-  test('is kept as long as its version, and let go with it or when another takes its place', async () => {
-    const { slug, siteUrl, versionId } = await api.publish(
-      owner.client,
-      { 'index.html': `${PAGE}kept` },
-      { title: 'One' },
-    )
-    const one = await frontOf(versionId)
+  test('are kept as long as its version, and let go with it or when the metadata changes', async () => {
+    const contents = { 'index.html': long('kept') }
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, { title: 'One' })
+    const one = await encodedAt(siteUrl)
     await collect()
-    assert.equal((await head(siteUrl)).title, 'One')
+    assert.equal(await isThere(one), true)
     await owner.client.setMetadata(slug, { title: 'Two' })
-    const two = await frontOf(versionId)
+    const two = await encodedAt(siteUrl)
     await collect()
-    assert.deepEqual([await isThere(one.hash), await isThere(two.hash)], [false, true])
-    const next = await api.publish(owner.client, SITE, { slug })
+    assert.deepEqual([await isThere(one), await isThere(two)], [false, true])
+    await api.publish(owner.client, { 'index.html': long('next') }, { slug })
+    const next = await encodedAt(siteUrl)
     await collect()
-    assert.equal(await isThere(two.hash), true, 'for whoever restores that version')
+    assert.equal(await isThere(two), true, 'for a restore of that version')
     await owner.client.deleteVersion(slug, versionId)
     await collect()
-    assert.equal(await isThere(two.hash), false)
-    assert.equal(await isThere((await frontOf(next.versionId)).hash), true)
+    assert.deepEqual([await isThere(two), await isThere(next)], [false, true])
   })
 
-  test('is not collected before its version names it, whatever the sweeps do', async () => {
-    const contents = { 'index.html': `${PAGE}swept` }
-    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    await owner.client.setMetadata(slug, { title: 'New' })
-    const { store } = await api.inside()
-    const rooms = await finalizing(async (work) => {
-      await collect()
-      return store.write('durable', work)
-    })
-    const account = (await store.read.accounts.byEmail(owner.email))!
-    await rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
-      versionId: upload.versionId,
-    })
-    await collect()
-    assert.equal((await head(siteUrl)).title, 'New')
+  test('follow a version that is restored and a site that is duplicated', async () => {
+    const contents = { 'index.html': long('restored'), 'a.png': 'png' }
+    const first = await api.publish(owner.client, contents, { title: 'One' })
+    const { slug, siteUrl } = first
+    await api.publish(owner.client, { ...contents, 'index.html': long('later') }, { slug, title: 'Two' })
+    await owner.client.restore(slug, first.versionId)
+    await encodedAt(siteUrl)
+    await owner.client.setMetadata(slug, { ogImagePath: 'a.png' })
+    await encodedAt((await owner.client.duplicate(slug)).siteUrl)
   })
+})
 
-  test('is made anew when what is said changes meanwhile', async () => {
-    const contents = { 'index.html': `${PAGE}meanwhile` }
-    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    await owner.client.setMetadata(slug, { title: 'One' })
-    const { store } = await api.inside()
-    const changes = ['Two', 'Three', 'Four']
-    const rooms = await finalizing(async (work) => {
-      const title = changes.shift()
-      if (title) await owner.client.setMetadata(slug, { title })
-      return store.write('durable', work)
-    })
-    const account = (await store.read.accounts.byEmail(owner.email))!
-    await rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
-      versionId: upload.versionId,
-    })
-    assert.equal((await head(siteUrl)).title, 'Four')
-    await collect()
-    assert.equal((await head(siteUrl)).title, 'Four')
+test('what is said while a version is being finalized is in its head', async () => {
+  const contents = { 'index.html': `${PAGE}meanwhile` }
+  const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+  await api.upload(upload, contents)
+  await owner.client.setMetadata(slug, { title: 'One' })
+  const { store } = await api.inside()
+  const rooms = await finalizing(async (work) => {
+    await owner.client.setMetadata(slug, { title: 'Two' })
+    return store.write('durable', work)
   })
-
-  test('is not half there when the process dies before the commit, and leaves nothing in the end', async () => {
-    const contents = { 'index.html': `${PAGE}dies` }
-    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    await owner.client.setMetadata(slug, { title: 'New' })
-    const { store } = await api.inside()
-    // Nothing of what would follow is done: neither the commit nor the tidying.
-    const reached = Promise.withResolvers<void>()
-    const rooms = await finalizing(() => {
-      reached.resolve()
-      return new Promise(() => undefined)
-    })
-    const account = (await store.read.accounts.byEmail(owner.email))!
-    void rooms.finalize({ account, address: '::1', signedInWith: 'key' as const }, slug, {
-      versionId: upload.versionId,
-    })
-    await reached.promise
-    assert.equal((await api.visit(siteUrl)).status, 404)
-    await owner.client.finalize(slug, { versionId: upload.versionId })
-    assert.equal((await head(siteUrl)).title, 'New')
-    const { hash } = await frontOf(upload.versionId)
-    await owner.client.delete(slug)
-    await collect()
-    assert.equal(await isThere(hash), true, 'somebody may still be about to name it')
-    api.clock.now += 2 * DAY_MS
-    await api.sweep('uploads')
-    await collect()
-    assert.equal(await isThere(hash), false)
-  })
+  const account = (await store.read.accounts.byEmail(owner.email))!
+  const caller = { account, address: '::1', signedInWith: 'key' as const }
+  await rooms.finalize(caller, slug, { versionId: upload.versionId })
+  // The service is another process here.
+  await api.running.service.invalidate([slug])
+  assert.equal((await head(siteUrl)).title, 'Two')
 })
 
 test('many changes at once all succeed, and the head says what the site says', async () => {
@@ -369,6 +308,6 @@ test('publishing without rules and without anything said reads no file', async (
   const rooms = { store: house.store, blobs, versions, precompressor, addresses, clock, log }
   const account = (await house.store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
-  await new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) }).finalize(caller, slug, upload)
+  await new Finalizer(rooms).finalize(caller, slug, upload)
   assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
 })

@@ -324,7 +324,7 @@ describe('a call that was under way when its account left', () => {
       store,
       blobs,
       addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
-      indexRenderer: undefined as never,
+      precompressor: undefined as never,
       clock: () => api.clock.now,
     })
     await account.client.deleteAccount(account.email)

@@ -133,8 +133,7 @@ async function assertKept(
       `${id} is kept`,
     )
   for (const { id } of ready) {
-    const { files, front } = (await store.read.versions.byId(id)) ?? { files: '[]', front: null }
-    if (front) assert.ok(await blobs.bytes(JSON.parse(front).hash), `the front of version ${id}`)
+    const files = (await store.read.versions.filesOf(id)) ?? '[]'
     for (const { path, hash } of JSON.parse(files) as { path: string; hash: string }[]) {
       if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
       const bytes = await read.get(hash)
@@ -159,15 +158,18 @@ async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext
   }
 }
 
-/** What all versions of the sites that are left consist of. */
+/** What all versions of the sites that are left consist of, and root documents of which only encodings are kept. */
 async function hashesOf({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
-  const manifests = await Promise.all(sites.map(({ slug }) => store.read.versions.manifestsOf(slug)))
-  const files = manifests
-    .flat()
-    .flatMap(
-      ({ files, front }) => JSON.parse(files).concat(front ? JSON.parse(front) : []) as { hash: string }[],
-    )
-  return [...new Set(files.map(({ hash }) => hash))].sort()
+  const hashes = sites.map(async ({ slug }) => {
+    const versions = await store.read.versions.manifestsOf(slug)
+    const fronts = versions.flatMap(({ front }) => (front ? [JSON.parse(front).hash as string] : []))
+    const encoded = (await store.read.encodings.ofSite(slug)).filter((row) => row.br ?? row.zstd ?? row.gzip)
+    return [
+      ...versions.flatMap(({ files }) => JSON.parse(files) as { hash: string }[]).map(({ hash }) => hash),
+      ...encoded.map(({ hash }) => hash).filter((hash) => fronts.includes(hash)),
+    ]
+  })
+  return [...new Set((await Promise.all(hashes)).flat())].sort()
 }
 
 /** More than a day later by any clock, with every sweep run as often as it takes for one to use what another left. */

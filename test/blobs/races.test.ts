@@ -4,7 +4,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
-import { IndexRenderer } from '../../server/sites/page-metadata/document-renderer.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
@@ -204,7 +203,7 @@ function finalizingOf({ service, house }: ServiceWithInternals, change: Partial<
     clock: () => service.clock.now,
     log: silence,
   }
-  return new Finalizer({ ...rooms, indexRenderer: new IndexRenderer(rooms) })
+  return new Finalizer(rooms)
 }
 
 function manifest(files: Record<string, Buffer>, hashes = true) {

@@ -11,6 +11,7 @@ import { MemoryBudget } from '../../server/lib/lru-cache.ts'
 import { ResponseSerializer } from '../../server/net/http1/response-serializer.ts'
 import { FrameSerializer } from '../../server/net/http2/serialized-frames.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
+import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { buildTable, toStoredFile } from '../edge-answers.ts'
@@ -135,6 +136,26 @@ describe('a cache holds no more memory than it accounts for', () => {
     })
   }
 
+  for (const headBytes of [100, 100_000]) {
+    test(`injected documents with a head of ${headBytes} bytes`, async () => {
+      const budget = new MemoryBudget(2 ** 30)
+      const page = Buffer.from(`<head>${'<link>'.padEnd(headBytes - 40)}<title>Old</title></head>`)
+      const blobs = { bytes: async () => Buffer.from(page) } as unknown as Blobs
+      const documents = new InjectedDocuments({ blobs, budget })
+      const inject = (hash: string) => {
+        const published = { ...toStoredFile('index.html'), hash, size: page.length }
+        return documents.get({ published, tags: { title: 'New', description: null, image: null } })
+      }
+      // The parser and its compiled code are not counted.
+      for (let index = 0; index < ENTRIES; index++) await inject(`warm-up ${index}`)
+      const before = budget.usedBytes
+      const heap = await grownBy(async () => {
+        for (let index = 0; index < ENTRIES; index++) await inject(`${index}`.padStart(64, '0'))
+      })
+      assertAccounted(budget.usedBytes - before, heap)
+    })
+  }
+
   test('what is remembered of the store', async () => {
     const budget = new MemoryBudget(2 ** 30)
     const remembered = new LoadingCache<{ slug: string }>({
@@ -172,6 +193,7 @@ describe('a resolver holds no more memory than it accounts for', () => {
         store: { read: sitesWithOnePage(id) } as unknown as Store,
         clock: () => 1_000_000,
         budget,
+        injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },
       })

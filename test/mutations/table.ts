@@ -52,10 +52,10 @@ const ROWS: readonly Row[] = [
   ['lets a claim token publish to an owned site', 'server/publish/stage.ts', 'site?.owner_id === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.owner_id !== null || !isDraft || !live || claimToken !== undefined) return', 'return', 'test/api/drafts.test.ts'],
-  ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, answer })', '', 'test/finalize.test.ts', 'test/api/finalize-rates.test.ts'],
-  ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', 'const isRepeat = !isPending || this.#running.has(versionId)', 'const isRepeat = false', 'test/api/finalize-rates.test.ts'],
+  ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/finalize.test.ts', 'test/api/finalize-rates.test.ts'],
+  ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', 'test/api/finalize-rates.test.ts'],
   ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.live_version_id) return', 'return', FINALIZE, 'test/api/update.test.ts'],
-  ['deletes the live version', 'server/sites/version.ts', 'if (site.live_version_id === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
+  ['deletes the live version', 'server/sites/version-history.ts', 'if (site.live_version_id === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
   // Manifests (spec 4.3)
   ["accepts a '..' segment", 'protocol/manifest/paths.ts', "if (segment === '.' || segment === '..')", "if (segment === '.')", MANIFEST],
@@ -124,6 +124,9 @@ const ROWS: readonly Row[] = [
   ['lets one network hold all memory', 'server/lib/client-memory.ts', '> this.#perNetworkBytes) return', '> Number.POSITIVE_INFINITY) return', 'test/client-memory.test.ts'],
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', 'test/stalls/stalls.test.ts', 'test/api/errors.test.ts'],
+  ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge-front.test.ts'],
+  ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobReferences.addReferences(slug, [document.hash])', '', 'test/encodings-work.test.ts'],
+  ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/encodings-work.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...(await read.encodings.ofSite(slug)), ...givenUp]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/encodings-work.test.ts'],
 ]
 

@@ -3,6 +3,7 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'
+import { readContent, streamContent } from './read-content.ts'
 
 /**
  * Files up to this many bytes are cached as a whole; larger ones in chunks, when they are requested again.
@@ -59,14 +60,13 @@ export class BodyCache {
     memory: MemoryReservation | undefined,
   ): Promise<ChunkReader | undefined> {
     const name = cacheKey(content)
-    const { hash, encoding } = content
     const keeps = this.#wasRequestedBefore(name) && content.size <= this.#budget.limit / 4
     const source = {
       peek: (number: number) => this.#cache.get(`${name}:${number}`),
       onRead: (number: number, bytes: Buffer) => {
         if (keeps) this.#cache.set(`${name}:${number}`, bytes, bytes.length + BUFFER_BYTES)
       },
-      read: (start: number, end: number) => this.#blobs.read(hash, { encoding, range: { start, end } }),
+      read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
     }
     const pieces = new ChunkReader(content, source, memory)
     let isThere = false
@@ -96,7 +96,7 @@ export class BodyCache {
 
   /** Content of another length is treated as absent: it is not what was published. */
   async #load(content: BlobSlice): Promise<Buffer | undefined> {
-    const bytes = await this.#blobs.bytes(content.hash, content.encoding)
+    const bytes = await readContent(this.#blobs, content)
     if (bytes?.length !== content.size) return undefined
     this.#cache.set(cacheKey(content), bytes, content.size + BUFFER_BYTES)
     return bytes

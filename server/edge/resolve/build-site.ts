@@ -1,6 +1,7 @@
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
-import { currentRender, effectiveMetadata } from '../../sites/page-metadata/rendered-document.ts'
+import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
+import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { SiteRow, VersionRow } from '../../store/schema.ts'
 import type { Queries } from '../../store/store.ts'
@@ -13,6 +14,7 @@ const PREVIOUS_FILES_TTL_MS = 3_600_000
 interface BuildContext {
   read: Queries
   addresses: UrlBuilder
+  injectedDocuments: InjectedDocuments
   /** Milliseconds since 1970. */
   now: number
 }
@@ -53,16 +55,21 @@ function getTimestamps(site: SiteRow, since: number): Pick<Policy, 'publishedAt'
 async function loadSiteInput(
   site: SiteRow,
   version: VersionRow,
-  { read, addresses, policy }: BuildContext & { policy: Policy },
+  { read, addresses, injectedDocuments, policy }: BuildContext & { policy: Policy },
 ): Promise<SiteInput> {
-  const encodings = await read.encodings.ofSite(site.slug)
+  const injection = findInjection(site, version, addresses)
+  const [encodings, injectedIndex] = await Promise.all([
+    read.encodings.ofSite(site.slug),
+    injection && injectedDocuments.get(injection),
+  ])
+  const files = JSON.parse(version.files) as StoredFile[]
   return {
-    files: JSON.parse(version.files) as StoredFile[],
+    files,
     policy,
     rules: version.rules === null ? undefined : (JSON.parse(version.rules) as SiteRules),
-    renderedIndex: currentRender(site, version, addresses.site(site.slug)),
+    injectedIndex,
     encodings: new Map(encodings.map((row) => [row.hash, row])),
-    metadata: effectiveMetadata(site, version),
+    metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: site.spa_mode === 1,
   }

@@ -2,7 +2,8 @@ import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
-import type { HeadMetadata, RenderedIndex } from '../../sites/page-metadata/rendered-document.ts'
+import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
+import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
@@ -44,7 +45,7 @@ export interface SiteInput {
   policy: Policy
   rules?: SiteRules | undefined
   /** Replaces the root document. */
-  renderedIndex?: RenderedIndex | undefined
+  injectedIndex?: InjectedDocument | undefined
   /** Stored encodings, by hash. */
   encodings?: ReadonlyMap<string, Sizes>
   /** The previous version, and until when its files are served. */
@@ -86,7 +87,8 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy) : undefined,
     fallback: spaMode ? findFile(entries, '/') : undefined,
   }
-  return { ...table, bytes: estimateBytes(table, files.length) }
+  const headBytes = published.injectedIndex?.head.length ?? 0
+  return { ...table, bytes: estimateBytes(table, files.length) + headBytes }
 }
 
 /** The file at a path, or the index of the folder it redirects to. */
@@ -96,31 +98,29 @@ export function findFile(entries: RouteTable['entries'], path: string): ServedFi
   return findFile(entries, `${path}/`)
 }
 
-function buildServedFiles({ files, renderedIndex, ...published }: SiteInput): ServedFile[] {
+function buildServedFiles({ files, injectedIndex, ...published }: SiteInput): ServedFile[] {
   const make = createFileFactory(published)
   return files
     .filter((file) => !isRuleFile(file.path))
-    .map((file) => {
-      if (file.path !== INDEX) return make(file)
-      return make(renderedIndex ? { ...file, hash: renderedIndex.hash, size: renderedIndex.size } : file)
-    })
+    .map((file) => make(file, file.path === INDEX ? injectedIndex : undefined))
 }
 
 function createFileFactory({
   encodings,
   policy,
-}: Pick<SiteInput, 'encodings' | 'policy'>): (file: StoredFile) => ServedFile {
+}: Pick<SiteInput, 'encodings' | 'policy'>): (file: StoredFile, injected?: InjectedDocument) => ServedFile {
   // One object per type instead of per file, to save memory over many sites.
   const types = new Map<string, FileType>()
-  return (file) => {
+  return (file, injected) => {
+    const bytes = injected ?? { hash: file.hash!, size: file.size }
     const type = types.get(file.contentType) ?? toFileType(file.contentType)
     types.set(file.contentType, type)
     const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt
     return new ServedFile({
       path: encodePath(file.path),
-      file,
+      file: bytes,
       type,
-      sizes: toSizes(encodings?.get(file.hash!)),
+      sizes: toSizes(encodings?.get(bytes.hash)),
       modified,
       policy,
     })
@@ -160,7 +160,7 @@ function buildPreviousEntries(
   entries: RouteTable['entries'],
 ): Map<string, ServedFile> {
   const before = new Map<string, ServedFile>()
-  for (const file of buildServedFiles({ ...published, files, renderedIndex: undefined })) {
+  for (const file of buildServedFiles({ ...published, files, injectedIndex: undefined })) {
     for (const form of [file.path, toNfc(file.path)]) if (!entries.has(form)) before.set(form, file)
   }
   return before

@@ -1,5 +1,6 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { DomainRow } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
@@ -27,6 +28,7 @@ interface SiteResolverOptions {
   clock: () => number
   budget: MemoryBudget
   addresses: UrlBuilder
+  injectedDocuments: InjectedDocuments
   https: HttpsInfo | undefined
 }
 
@@ -45,10 +47,8 @@ const NO_SITE: Resolution = { kind: 'nothing' }
 const EXPIRED: Resolution = { kind: 'gone' }
 /** Any number of versions can be requested of an expired site, so this is a negative result. */
 const EXPIRED_PREVIEW: Resolution = { kind: 'gone' }
-
 /** Measured bytes of a cached site and of a cached domain. */
-const SITE_BYTES = 300
-const DOMAIN_BYTES = 400
+const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
 
 /**
  * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The cache entry
@@ -140,8 +140,8 @@ export class SiteResolver {
   }
 
   get #context() {
-    const { store, addresses, clock } = this.#options
-    return { read: store.read, addresses, now: clock() }
+    const { store, addresses, injectedDocuments, clock } = this.#options
+    return { read: store.read, addresses, injectedDocuments, now: clock() }
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */

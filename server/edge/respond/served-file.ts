@@ -1,5 +1,5 @@
-import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
+import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import { decodePath } from '../resolve/paths.ts'
 import type { LastModified, Policy } from '../resolve/policy.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
@@ -22,9 +22,12 @@ export function toFileType(name: string): FileType {
   return { name, isHtml, isCompressible: isCompressible(name) }
 }
 
+/** The bytes of a file: a blob, or a published document with an injected head. */
+export type ServedBytes = { hash: string; size: number } | InjectedDocument
+
 interface FileOptions {
   path: string
-  file: Pick<StoredFile, 'hash' | 'size'>
+  file: ServedBytes
   type: FileType
   sizes: Sizes | undefined
   modified: LastModified
@@ -41,14 +44,16 @@ export class ServedFile {
   readonly type: FileType
   readonly modified: LastModified
   readonly policy: Policy
+  readonly injected: InjectedDocument | undefined
   readonly #sizes: Sizes | undefined
   #plain: Representation | undefined
   #encoded: Partial<Record<Encoding, Representation>> | undefined
 
   constructor({ path, file, type, sizes, modified, policy }: FileOptions) {
     this.path = path
-    this.hash = file.hash!
+    this.hash = file.hash
     this.size = file.size
+    this.injected = 'head' in file ? file : undefined
     this.type = type
     this.modified = modified
     this.policy = policy
@@ -114,6 +119,10 @@ export class Representation implements BlobSlice {
     return this.#file.hash
   }
 
+  get injected(): InjectedDocument | undefined {
+    return this.encoding === undefined ? this.#file.injected : undefined
+  }
+
   /** Milliseconds since 1970. */
   get modified(): number {
     return this.#file.modified.time
@@ -151,10 +160,10 @@ export class Representation implements BlobSlice {
 
   /** RFC 9110, 15.3.7. */
   partial(range: NonNullable<BlobSlice['range']>): EdgeResponse {
-    const { path, hash, size, encoding } = this
+    const { path, hash, size, encoding, injected } = this
     const { start, end } = range
     const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#headers(end - start + 1))
-    const content = { path, hash, size, range }
+    const content = { path, hash, size, range, ...(injected && { injected }) }
     const { isHtml: isPage } = this.#file.type
     return {
       status: 206,

@@ -31,12 +31,18 @@ const MAX_DEPTH = 100
 
 const STOP_PARSING = Symbol('enough of the document was read')
 
+/** A new start of a document; the bytes of the document from `tailStart` follow it. */
+interface NewHead {
+  head: Buffer
+  tailStart: number
+}
+
 /**
  * Injects head tags into a document in place of its own, with every other byte unchanged; undefined when its
  * encoding is not ASCII-compatible. Only the head counts: content of the body, a template, a comment or a
  * script does not describe the document.
  */
-export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): Buffer | undefined {
+export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): NewHead | undefined {
   const mark = bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0
   // One character per byte, so that the parser's positions are byte offsets.
   const opening = parseHead(bytes.toString('latin1', mark, mark + MAX_HEAD_BYTES))
@@ -174,7 +180,7 @@ interface SpliceEdit {
 }
 
 /** Inserts `text` and removes ranges that are disjoint and in order; all offsets are relative to the mark. */
-function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit): Buffer {
+function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit): NewHead {
   const before = removals.filter((cut) => cut.startOffset < at)
   const pieces: Buffer[] = []
   let done = 0
@@ -186,5 +192,5 @@ function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit)
   pass(at, at)
   pieces.push(text)
   for (const cut of removals.slice(before.length)) pass(cut.startOffset, cut.endOffset)
-  return Buffer.concat([...pieces, bytes.subarray(done)])
+  return { head: Buffer.concat(pieces), tailStart: done }
 }

@@ -1,4 +1,4 @@
-import type { HeadMetadata } from '../../../sites/page-metadata/rendered-document.ts'
+import type { HeadMetadata } from '../../../sites/page-metadata/head-metadata.ts'
 import { basename, decodePath, dirname, toHref } from '../../resolve/paths.ts'
 import type { Policy } from '../../resolve/policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'

@@ -1,0 +1,33 @@
+import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
+import { findInjection } from './page-metadata/head-metadata.ts'
+import { injectionWarnings } from './page-metadata/injected-document.ts'
+import type { UrlBuilder } from './urls.ts'
+import { parseWarnings } from './warnings.ts'
+
+/**
+ * The response of finalize and of operations that end like it (contract, "Finalize"). The warnings are those of the
+ * version's rule files, and one when the site's metadata cannot be injected into its root document.
+ */
+export async function buildFinalizeResponse(
+  { addresses, blobs }: { addresses: UrlBuilder; blobs: Blobs },
+  site: SiteRow,
+  version: VersionRow,
+  more: { previousVersionId: string | null; replayed: boolean },
+): Promise<FinalizeResponse> {
+  const injection = findInjection(site, version, addresses)
+  const warnings = [...parseWarnings(version.warnings), ...(await injectionWarnings(blobs, injection))]
+  return {
+    success: true,
+    slug: site.slug,
+    siteUrl: addresses.site(site.slug),
+    status: site.live_version_id ? 'active' : 'pending',
+    versionId: version.id,
+    currentVersionId: site.live_version_id,
+    previousVersionId: more.previousVersionId,
+    previewUrl: addresses.preview(site.slug, version.id),
+    ...(more.replayed ? { replayed: true } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  }
+}

@@ -1,0 +1,47 @@
+import type { SiteMetadata } from '../../../protocol/api/publish.ts'
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import type { SiteRow, VersionRow } from '../../store/schema.ts'
+import { hasImage, metadataColumns } from '../site-metadata.ts'
+import type { UrlBuilder } from '../urls.ts'
+import type { HeadTags } from './head-injection.ts'
+
+/** Metadata of a site that is shown in the head of its root document. */
+export type HeadMetadata = Pick<SiteRow, 'title' | 'description' | 'og_image_path'>
+
+/** What is injected into the root document of a version. */
+export interface HeadInjection {
+  /** The document as published. */
+  published: StoredFile & { hash: string }
+  tags: HeadTags
+}
+
+/**
+ * The effective metadata while this version is live: the metadata of its publish applies when it first goes
+ * live, and an Open Graph image that the version does not contain is ignored.
+ */
+export function effectiveMetadata(
+  site: HeadMetadata,
+  version: Pick<VersionRow, 'viewer' | 'published_at'>,
+  files: readonly StoredFile[],
+): HeadMetadata {
+  const isFirst = version.published_at === null
+  const ofPublish = isFirst ? metadataColumns(JSON.parse(version.viewer) as SiteMetadata, 0) : {}
+  const { title, description, og_image_path: image } = { ...site, ...ofPublish }
+  const isLost = image !== null && !hasImage(files, image)
+  return { title, description, og_image_path: isLost ? null : image }
+}
+
+/** The injection that a version needs; undefined without metadata, or without a root document in HTML. */
+export function findInjection(
+  site: HeadMetadata & { slug: string },
+  version: Pick<VersionRow, 'files' | 'viewer' | 'published_at'>,
+  addresses: UrlBuilder,
+): HeadInjection | undefined {
+  const files = JSON.parse(version.files) as StoredFile[]
+  const { title, description, og_image_path: path } = effectiveMetadata(site, version, files)
+  if (title === null && description === null && path === null) return undefined
+  const root = files.find((file) => file.path === 'index.html')
+  if (!root?.hash || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined
+  const image = path === null ? null : addresses.file(site.slug, path)
+  return { published: { ...root, hash: root.hash }, tags: { title, description, image } }
+}

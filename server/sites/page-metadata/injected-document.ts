@@ -1,0 +1,112 @@
+import { createHash, hash } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import type { Blobs } from '../../blobs/blobs.ts'
+import { readBlob } from '../../blobs/read-blob.ts'
+import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import type { HeadInjection } from './head-metadata.ts'
+
+/** Maximum size of a document, in bytes. */
+const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+
+/** Measured: what an injected document takes in memory beside its head. */
+const DOCUMENT_BYTES = 600
+
+/** A published document with injected head tags: a head of its own, then the published bytes from `tailStart`. */
+export interface InjectedDocument {
+  /** SHA-256 of all bytes. Its encodings are stored under this hash, the bytes themselves are not. */
+  hash: string
+  size: number
+  head: Buffer
+  publishedHash: string
+  tailStart: number
+}
+
+/** The injected document, or why there is none; neither when the published document is absent. */
+interface InjectionResult {
+  document?: InjectedDocument
+  /** Why nothing can be injected. */
+  obstacle?: string
+}
+
+/** Injected documents by their inputs, cached within a budget, so that loading a site again parses nothing. */
+export class InjectedDocuments {
+  readonly #blobs: Blobs
+  readonly #cache: SecondChanceCache<InjectionResult>
+  readonly #loads = new Map<string, Promise<InjectionResult>>()
+
+  constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
+    this.#blobs = blobs
+    this.#cache = new SecondChanceCache(budget)
+  }
+
+  /** Undefined when the published document is to be served. UNAVAILABLE when that cannot be read. */
+  async get(injection: HeadInjection): Promise<InjectedDocument | undefined> {
+    const key = injectionKey(injection)
+    const result = this.#cache.get(key) ?? (await (this.#loads.get(key) ?? this.#load(key, injection)))
+    return result.document
+  }
+
+  #load(key: string, injection: HeadInjection): Promise<InjectionResult> {
+    const loading = injectDocument(this.#blobs, injection)
+      .then((result) => {
+        const { document, obstacle } = result
+        if (document || obstacle) this.#cache.set(key, result, DOCUMENT_BYTES + (document?.head.length ?? 0))
+        return result
+      })
+      .finally(() => this.#loads.delete(key))
+    this.#loads.set(key, loading)
+    return loading
+  }
+}
+
+/** Reads the published document and injects its head tags. UNAVAILABLE when it cannot be read. */
+async function injectDocument(blobs: Blobs, { published, tags }: HeadInjection): Promise<InjectionResult> {
+  if (published.size > MAX_DOCUMENT_BYTES) return { obstacle: `it has more than ${MAX_DOCUMENT_BYTES} bytes` }
+  const bytes = await readBlob(blobs, published.hash)
+  if (bytes?.length !== published.size) return {}
+  // Loaded on first use: the parser would take part of the start time.
+  const { injectHeadTags } = await import('./head-injection.ts')
+  const injected = injectHeadTags(bytes, tags, published.contentType)
+  // Parsing may take as long as a turn of the event loop is allowed to.
+  await turn()
+  if (!injected) return { obstacle: 'it is in UTF-16 or another encoding that ASCII is no part of' }
+  const { head, tailStart } = injected
+  const tail = bytes.subarray(tailStart)
+  return {
+    document: {
+      hash: createHash('sha256').update(head).update(tail).digest('hex'),
+      size: head.length + tail.length,
+      // A copy of its own: a small buffer would keep the memory of those it shares a pool with.
+      head: Buffer.from(new Uint8Array(head).buffer),
+      publishedHash: published.hash,
+      tailStart,
+    },
+  }
+}
+
+/** All bytes of an injected document; undefined when the published one is absent. */
+export async function readInjected(
+  blobs: Blobs,
+  { head, publishedHash, tailStart }: InjectedDocument,
+): Promise<Buffer | undefined> {
+  const published = await blobs.bytes(publishedHash)
+  return published && Buffer.concat([head, published.subarray(tailStart)])
+}
+
+/** Identifies the inputs of an injected document. */
+export function injectionKey({ published, tags }: HeadInjection): string {
+  return hash('sha256', JSON.stringify([published.hash, published.contentType, tags]))
+}
+
+/** The warning that the root document cannot take the metadata; none when it cannot be read. */
+export async function injectionWarnings(
+  blobs: Blobs,
+  injection: HeadInjection | undefined,
+): Promise<PublishWarning[]> {
+  if (!injection) return []
+  const { obstacle } = await injectDocument(blobs, injection).catch((): InjectionResult => ({}))
+  if (obstacle === undefined) return []
+  const message = `The title, description and image of the site are not set in its head, because ${obstacle}`
+  return [{ file: injection.published.path, message }]
+}

@@ -1,0 +1,231 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type {
+  DeleteVersionResponse,
+  VersionDetails,
+  VersionList,
+  VersionSummary,
+} from '../../protocol/api/sites.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { requireOwner } from '../accounts/authorization.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { ApiError } from '../lib/errors.ts'
+import { toIso, toIsoOrNull } from '../lib/time.ts'
+import type { VersionSummaryRow } from '../store/queries/versions.ts'
+import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
+import type { Queries, Store } from '../store/store.ts'
+import { buildFinalizeResponse } from './finalize-response.ts'
+import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
+import type { UrlBuilder } from './urls.ts'
+import { activateVersion, deleteVersions, requireVersion } from './version.ts'
+
+interface VersionsOptions {
+  store: Store
+  blobs: Blobs
+  addresses: UrlBuilder
+  precompressor: { enqueue(slug: string, versionId: string): void }
+  clock: () => number
+  maxVersions: number
+}
+
+/** Operations of an owner on the versions of a site (contract, "Sites"). */
+export class Versions {
+  readonly #store: Store
+  readonly #blobs: Blobs
+  readonly #addresses: UrlBuilder
+  readonly #precompressor: VersionsOptions['precompressor']
+  readonly #clock: () => number
+  /** Number of finalized versions of a site that are kept. */
+  readonly maxVersions: number
+
+  constructor(options: VersionsOptions) {
+    this.#store = options.store
+    this.#blobs = options.blobs
+    this.#addresses = options.addresses
+    this.#precompressor = options.precompressor
+    this.#clock = options.clock
+    this.maxVersions = options.maxVersions
+  }
+
+  /** The kept finalized versions, drafts included, newest first. */
+  async list(account: AccountRow, slug: string): Promise<VersionList> {
+    const { read } = this.#store
+    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    const versions: VersionSummary[] = []
+    let earlier: StoredFile[] | undefined
+    for (const version of ready.reverse()) {
+      const files = await read.versions.filesOf(version.id)
+      if (files === undefined) continue
+      const own = JSON.parse(files) as StoredFile[]
+      versions.push(this.#summary({ site, account, version }, earlier && diffManifests(earlier, own)))
+      earlier = own
+      // Yields: a thousand versions of a thousand files would delay visitors.
+      await turn()
+    }
+    return { versions: versions.reverse() }
+  }
+
+  /** A finalized version with its files, and the differences from the previous kept one. */
+  async details(account: AccountRow, slug: string, versionId: string): Promise<VersionDetails> {
+    const { read } = this.#store
+    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
+    const files = JSON.parse(version.files) as StoredFile[]
+    const earlier = await read.versions.previousOf(slug, versionId)
+    const before = earlier && (await read.versions.filesOf(earlier.id))
+    const differs =
+      before === undefined ? undefined : diffManifests(JSON.parse(before) as StoredFile[], files)
+    return {
+      ...this.#summary({ site, account, version }, differs),
+      files,
+      comparedWith: (differs && earlier?.id) ?? null,
+      ...(differs ?? { added: [], changed: [], removed: [] }),
+    }
+  }
+
+  #summary(
+    { site, account, version }: { site: SiteRow; account: AccountRow; version: VersionSummaryRow },
+    differs: ManifestDiff | undefined,
+  ): VersionSummary {
+    return {
+      versionId: version.id,
+      createdAt: toIso(version.created_at),
+      publishedAt: toIsoOrNull(version.published_at),
+      publishedBy: version.published_by === account.id ? account.email : null,
+      publishedWith: version.published_with,
+      fileCount: version.file_count,
+      totalBytes: version.total_bytes,
+      current: version.id === site.live_version_id,
+      previewUrl: this.#addresses.preview(site.slug, version.id),
+      changes: differs
+        ? {
+            added: differs.added.length,
+            changed: differs.changed.length,
+            removed: differs.removed.length,
+          }
+        : null,
+    }
+  }
+
+  /** Makes a kept version live again, at once and without uploading. */
+  async restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeResponse> {
+    const { site, version } = await this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const found = await requireRestorable(tx, account, { slug, versionId }, now)
+      if (found.site.live_version_id !== versionId) await activateVersion(tx, found.site, found.version, now)
+      return found
+    })
+    this.#precompressor.enqueue(slug, versionId)
+    const replayed = site.live_version_id === versionId
+    return buildFinalizeResponse(
+      { addresses: this.#addresses, blobs: this.#blobs },
+      { ...site, live_version_id: versionId },
+      version,
+      { previousVersionId: replayed ? site.previous_version_id : site.live_version_id, replayed },
+    )
+  }
+
+  /** Deletes a version for good; VERSION_LIVE for the live one. */
+  async remove(account: AccountRow, slug: string, versionId: string): Promise<DeleteVersionResponse> {
+    await this.#store.write('durable', async (tx) => {
+      const now = this.#clock()
+      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      requireVersion(await tx.versions.summary(versionId), slug)
+      if (site.live_version_id === versionId) {
+        throw new ApiError('VERSION_LIVE', 'This version is live; restore another one first')
+      }
+      await deleteVersions(tx, slug, [versionId], now)
+    })
+    await this.#blobs.discard(versionId)
+    return { slug, versionId, deleted: true }
+  }
+
+  /**
+   * One file of the live version, or of another kept one; the caller must destroy its body. NOT_FOUND without
+   * it.
+   */
+  async file(
+    account: AccountRow,
+    slug: string,
+    path: string,
+    versionId?: string,
+  ): Promise<StoredFile & { body: Readable }> {
+    const files = await this.#files(account, slug, versionId)
+    const file = files.find((one) => one.path === path)
+    if (!file) throw new ApiError('NOT_FOUND', 'The version has no such file')
+    return { ...file, body: await this.#openBlob(file) }
+  }
+
+  /** The live version, or another kept one, as a tar stream (POSIX.1-2001), which the caller must destroy. */
+  async tar(account: AccountRow, slug: string, versionId?: string): Promise<Readable> {
+    const files = await this.#files(account, slug, versionId)
+    const { pack } = await import('tar-stream')
+    const archive = pack()
+    let open: Readable | undefined
+    archive.once('close', () => open?.destroy())
+    const fill = async () => {
+      for (const file of files) {
+        open = await this.#openBlob(file)
+        if (archive.destroying) return void open.destroy()
+        const mtime = new Date(this.#clock())
+        const entry = archive.entry({ name: file.path, size: file.size, mode: 0o644, mtime })
+        await pipeline(open, entry)
+      }
+      archive.finalize()
+    }
+    fill().catch((error: Error) => archive.destroy(error))
+    return Readable.from(archive)
+  }
+
+  /** Deletes the oldest versions beyond the number that is kept, never the live one. Returns how many. */
+  async prune(slug: string): Promise<number> {
+    return this.#store.write('durable', async (tx) => {
+      const site = await tx.sites.bySlug(slug)
+      if (!site || site.gone_at !== null) return 0
+      const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+      const others = ready.filter((version) => version.id !== site.live_version_id)
+      const old = others.slice(this.maxVersions - (site.live_version_id ? 1 : 0)).map((version) => version.id)
+      if (old.length > 0) await deleteVersions(tx, slug, old, this.#clock())
+      return old.length
+    })
+  }
+
+  async #files(account: AccountRow, slug: string, versionId: string | undefined): Promise<StoredFile[]> {
+    const { read } = this.#store
+    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const wanted = versionId ?? site.live_version_id
+    if (wanted === null)
+      throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no files yet')
+    const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
+    return JSON.parse(version.files) as StoredFile[]
+  }
+
+  async #openBlob(file: StoredFile): Promise<Readable> {
+    const body = await this.#blobs.read(file.hash!)
+    if (!body) throw new Error(`The blob ${file.hash} of '${file.path}' is missing`)
+    return body
+  }
+}
+
+/** A site of the account and a version of it that can become live. */
+async function requireRestorable(
+  queries: Queries,
+  account: AccountRow,
+  { slug, versionId }: { slug: string; versionId: string },
+  now: number,
+): Promise<{ site: SiteRow; version: VersionRow }> {
+  const site = requireOwner(await queries.sites.bySlug(slug), account, now)
+  const version = requireVersion(await queries.versions.byId(versionId), slug)
+  if (version.state === 'pending') {
+    throw new ApiError('UPLOADS_MISSING', 'This version was never finalized; finalize it instead')
+  }
+  return { site, version }
+}
+
+function requireFinalized<V extends { state: VersionRow['state'] }>(version: V): V {
+  if (version.state === 'pending') throw new ApiError('SITE_PENDING', 'This version is not finalized yet')
+  return version
+}
