@@ -31,7 +31,7 @@ import {
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
 import { respond } from './respond/respond.ts'
-import type { BlobSlice, EdgeResponse } from './response.ts'
+import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 interface EdgeOptions {
@@ -54,10 +54,9 @@ interface EdgeOptions {
   recorder?: VisitRecorder | undefined
 }
 
-/** A response with its body, if it has one. */
-export interface ResponseWithBody {
-  response: EdgeResponse
-  body: Buffer | ChunkReader | undefined
+/** A result with the body of its response, if it has one. */
+export interface ResultWithBody extends EdgeResult {
+  readonly body: Buffer | ChunkReader | undefined
 }
 
 /**
@@ -128,18 +127,15 @@ export class Edge {
    * The response to a GET or HEAD; a promise only when the store is needed, undefined when the host belongs
    * to no site.
    */
-  respond(asked: EdgeRequest): EdgeResponse | Promise<EdgeResponse> | undefined {
-    asked.site = undefined
-    if (isChallenge(asked.target.path)) return this.#acmeChallenge(asked)
-    const host = this.#hosts.read(asked.host)
-    return host.kind === 'service' ? undefined : this.#serve(host, asked)
+  respond(request: EdgeRequest): EdgeResult | Promise<EdgeResult> | undefined {
+    if (isChallenge(request.target.path)) return this.#acmeChallenge(request).then(uncounted)
+    const host = this.#hosts.read(request.host)
+    return host.kind === 'service' ? undefined : this.#serve(host, request)
   }
 
-  /** Counts a response to `visitor` if it is a visit of a site. */
-  count(asked: EdgeRequest, answer: EdgeResponse, visitor: ClientTracker): void {
-    if (asked.site === undefined) return
-    this.#visitCounter!.count(asked, answer, visitor)
-    asked.site = undefined
+  /** Counts a response that is sent to `client`, if it is to a visit of a site. */
+  count(request: EdgeRequest, result: EdgeResult, client: ClientTracker): void {
+    this.#visitCounter?.count(request, result, client)
   }
 
   /** The response to a posted password. */
@@ -173,24 +169,25 @@ export class Edge {
   }
 
   /**
-   * An answer with its bytes, or another answer when they cannot be had. The caller has to close pieces, which count against
-   * `memory`.
+   * A result with its body, or another response when the body cannot be read. The caller has to close a reader, whose
+   * buffers are accounted in `memory`.
    */
   async withBody(
-    asked: EdgeRequest,
-    response: EdgeResponse,
+    request: EdgeRequest,
+    { response, visit }: EdgeResult,
     memory?: MemoryReservation,
-  ): Promise<ResponseWithBody> {
+  ): Promise<ResultWithBody> {
     const { content } = response
-    if (!content) return { response, body: response.body }
+    if (!content) return { response, visit, body: response.body }
     try {
       const body = await this.#bodies.open(content, memory)
-      if (body !== undefined) return { response, body }
+      if (body !== undefined) return { response, visit, body }
     } catch (error) {
-      return inline(this.#failure(asked, error))
+      return inline(this.#failure(request, error), visit)
     }
-    this.reportCorruptBlob(asked, content, new Error('the blob is missing or has another length'))
-    return content.encoding ? this.#identityFallback(asked, memory) : inline(INTERNAL_ERROR)
+    this.reportCorruptBlob(request, content, new Error('the blob is missing or has another length'))
+    if (!content.encoding) return inline(INTERNAL_ERROR, visit)
+    return { ...(await this.#identityFallback(request, memory)), visit }
   }
 
   /** Logs that a published file could not be read to its end. */
@@ -198,15 +195,15 @@ export class Edge {
     this.#log.error('cannot read a published file', { host, path, hash, encoding, error })
   }
 
-  #serve(host: Host, asked: EdgeRequest): EdgeResponse | Promise<EdgeResponse> {
+  #serve(host: Host, request: EdgeRequest): EdgeResult | Promise<EdgeResult> {
     try {
-      const place = this.#siteResolver.resolve(host, asked.isSecure)
-      if (!(place instanceof Promise)) return this.#respondFor(host, place, asked)
+      const place = this.#siteResolver.resolve(host, request.isSecure)
+      if (!(place instanceof Promise)) return this.#respondFor(host, place, request)
       return place
-        .then((found) => this.#respondFor(host, found, asked))
-        .catch((error: unknown) => this.#failure(asked, error))
+        .then((found) => this.#respondFor(host, found, request))
+        .catch((error: unknown) => uncounted(this.#failure(request, error)))
     } catch (error) {
-      return this.#failure(asked, error)
+      return uncounted(this.#failure(request, error))
     }
   }
 
@@ -214,28 +211,29 @@ export class Edge {
    * The response to an ACME validation (RFC 8555, 8.3) on any host; otherwise the site's own file, without
    * redirects.
    */
-  async #acmeChallenge(asked: EdgeRequest): Promise<EdgeResponse> {
-    const host = this.#hosts.read(asked.host)
+  async #acmeChallenge(request: EdgeRequest): Promise<EdgeResponse> {
+    const host = this.#hosts.read(request.host)
     try {
-      const body = await respondToChallenge(this.#store, asked, this.#clock())
-      if (body) return body
+      const response = await respondToChallenge(this.#store, request, this.#clock())
+      if (response) return response
     } catch (error) {
-      this.#failure(asked, error)
+      this.#failure(request, error)
     }
-    return host.kind === 'service' ? PAGE_NOT_FOUND : this.#serve(host, { ...asked, isSecure: true })
+    if (host.kind === 'service') return PAGE_NOT_FOUND
+    return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
-  #respondFor(host: Host, place: Resolution, asked: EdgeRequest): EdgeResponse {
-    const notServable = this.#notServable(place, asked)
-    if (notServable) return notServable
-    if (host.kind !== 'domain' && isValidation(asked.target.path)) return PAGE_NOT_FOUND
+  #respondFor(host: Host, place: Resolution, request: EdgeRequest): EdgeResult {
+    const notServable = this.#notServable(place, request)
+    if (notServable) return uncounted(notServable)
+    if (host.kind !== 'domain' && isValidation(request.target.path)) return uncounted(PAGE_NOT_FOUND)
     const site = place as Site
-    if (!this.#gate.isAuthorized(site, asked.headers.cookie))
-      return this.#gate.showForm(asked.target, asked.isSecure)
-    if (!site.table) return site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED
+    if (!this.#gate.isAuthorized(site, request.headers.cookie))
+      return uncounted(this.#gate.showForm(request.target, request.isSecure))
+    if (!site.table) return uncounted(site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED)
     const now = this.#clock()
-    if (this.#visitCounter && !site.preview) this.#visitCounter.begin(asked, site, now)
-    return respond(site.table, asked, now)
+    const visit = this.#visitCounter?.begin(site, now)
+    return { response: respond(site.table, request, now), visit }
   }
 
   #notServable(place: Resolution, { target }: EdgeRequest): EdgeResponse | undefined {
@@ -253,9 +251,10 @@ export class Edge {
   async #identityFallback(
     { host, isSecure, target, headers }: EdgeRequest,
     memory?: MemoryReservation,
-  ): Promise<ResponseWithBody> {
+  ): Promise<ResultWithBody> {
     const identityRequest = { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
-    return this.withBody(identityRequest, (await this.respond(identityRequest)) ?? SITE_NOT_FOUND, memory)
+    const result = await this.respond(identityRequest)
+    return this.withBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND), memory)
   }
 
   #failure({ host, target }: EdgeRequest, error: unknown): EdgeResponse {
@@ -265,8 +264,13 @@ export class Edge {
   }
 }
 
-function inline(response: EdgeResponse): ResponseWithBody {
-  return { response, body: response.body }
+/** A response that is not counted as a visit. */
+function uncounted(response: EdgeResponse): EdgeResult {
+  return { response, visit: undefined }
+}
+
+function inline(response: EdgeResponse, visit: string | undefined): ResultWithBody {
+  return { response, visit, body: response.body }
 }
 
 /**

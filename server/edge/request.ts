@@ -1,4 +1,3 @@
-import type { Site } from './resolve/resolution.ts'
 import type { RequestTarget } from './resolve/target.ts'
 import type { RequestHeaders } from './visit-headers.ts'
 
@@ -11,6 +10,4 @@ export interface EdgeRequest {
   headers: RequestHeaders
   /** Whether it is a HEAD. */
   isHead?: boolean
-  /** Set by `answer`: the visited site, if it counts as a visit. */
-  site?: Site | undefined
 }

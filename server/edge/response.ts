@@ -1,4 +1,3 @@
-import type { ResponseCounter } from '../analytics/stats-buffer.ts'
 import type { Encoding } from '../blobs/encoding.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
 
@@ -19,8 +18,8 @@ export interface BlobSlice {
 }
 
 /**
- * A whole answer, but for bytes that are still to be fetched. What it says never changes, and what can be known ahead is
- * the same object each time, so that a protocol can cache its serialized form.
+ * A response, without bytes that are still to be read. It never changes, and equal responses of a version are the same
+ * object where that is possible: protocols and the visit counter cache by it.
  */
 export interface EdgeResponse {
   readonly status: number
@@ -32,11 +31,16 @@ export interface EdgeResponse {
   readonly content?: BlobSlice
   /** Whether it is a page with status 200, for which visitors are counted. */
   readonly isPage?: boolean
-  /** The visit counter of this response. */
-  counter?: ResponseCounter | undefined
 }
 
-/** A copy with other header lines, without cached serialized forms. */
+/** A response to one request. */
+export interface EdgeResult {
+  readonly response: EdgeResponse
+  /** The slug of the site that the request visits; undefined when it is not counted. */
+  readonly visit: string | undefined
+}
+
+/** A copy with other header lines. */
 export function withHeaders(
   { status, body, content, isPage }: EdgeResponse,
   headers: readonly string[],

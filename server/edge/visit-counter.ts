@@ -1,6 +1,7 @@
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import {
   BUFFER_LIMITS,
+  type CounterTarget,
   type NamedCount,
   type NameKind,
   ResponseCounter,
@@ -13,7 +14,7 @@ import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeRequest } from './request.ts'
 import { canonicalize } from './resolve/paths.ts'
 import type { Site } from './resolve/resolution.ts'
-import type { EdgeResponse } from './response.ts'
+import type { EdgeResponse, EdgeResult } from './response.ts'
 
 interface VisitCounterOptions {
   recorder: VisitRecorder
@@ -29,6 +30,7 @@ export class VisitCounter {
   readonly #recorder: VisitRecorder
   readonly #clientIp: (call: RequestLike) => string
   readonly #siteDomain: string
+  readonly #counters = new WeakMap<EdgeResponse, ResponseCounter>()
 
   constructor({ recorder, clientIp, siteDomain }: VisitCounterOptions) {
     this.#recorder = recorder
@@ -36,50 +38,56 @@ export class VisitCounter {
     this.#siteDomain = siteDomain
   }
 
-  /** Marks a request at `now` as a visit of a site. */
-  begin(asked: EdgeRequest, site: Site, now: number): void {
+  /** Begins a visit at `now`, milliseconds since 1970; undefined for a preview, which is not counted. */
+  begin({ slug, preview }: Site, now: number): string | undefined {
+    if (preview) return undefined
     this.#recorder.rotateIfDue(now)
-    asked.site = site
+    return slug
   }
 
-  /** Counts a response to a visit of `asked.site`. */
-  count(asked: EdgeRequest, answer: EdgeResponse, visitor: ClientTracker): void {
-    const { counter } = answer
+  /** The counter of a repeated response. */
+  counterOf(response: EdgeResponse): ResponseCounter | undefined {
+    return this.#counters.get(response)
+  }
+
+  /** Counts a response to a visit. */
+  count(request: EdgeRequest, { response, visit }: EdgeResult, visitor: ClientTracker): void {
+    if (visit === undefined) return
+    const counter = this.counterOf(response)
     if (
       counter === undefined ||
-      counter.path !== asked.target.path ||
+      counter.path !== request.target.path ||
       counter.site.buffer !== this.#recorder.buffer ||
-      counter.site.slug !== asked.site!.slug ||
-      asked.isHead === true
+      counter.site.slug !== visit ||
+      request.isHead === true
     ) {
-      this.#countFirst(asked, answer, visitor)
+      this.#countFirst(request, response, visit, visitor)
     } else {
       counter.requests++
-      visitor.switchTo(counter.site, asked.headers)
-      if (counter.isPage) this.#countPageView(asked, visitor)
+      visitor.switchTo(counter.site, request.headers)
+      if (counter.isPage) this.#countPageView(request, visitor)
     }
   }
 
-  #countFirst(asked: EdgeRequest, answer: EdgeResponse, visitor: ClientTracker): void {
-    const { isHead = false, site } = asked
-    const counts = this.#recorder.site(site!.slug)
-    if (!counts) return
-    const isPage = answer.isPage === true && !isHead
-    visitor.switchTo(counts, asked.headers)
-    if (isPage) this.#countPageView(asked, visitor)
-    const { path } = asked.target
-    const bytes = isHead ? 0 : responseBytes(answer)
-    const name = findNamedCount(counts, answer, path)
-    if (isShortRequest(asked) && this.#attachCounter(answer, { site: counts, path, name, bytes, isPage }))
-      return
-    counts.requests++
-    counts.bytes += bytes
+  #countFirst(request: EdgeRequest, response: EdgeResponse, slug: string, visitor: ClientTracker): void {
+    const site = this.#recorder.site(slug)
+    if (!site) return
+    const { isHead = false } = request
+    const isPage = response.isPage === true && !isHead
+    visitor.switchTo(site, request.headers)
+    if (isPage) this.#countPageView(request, visitor)
+    const { path } = request.target
+    const bytes = isHead ? 0 : responseBytes(response)
+    const name = findNamedCount(site, response, path)
+    if (isShortRequest(request) && this.#attachCounter(response, { site, path, name, bytes, isPage })) return
+    site.requests++
+    site.bytes += bytes
     if (name) name.requests++
   }
 
   /** Counts a page view. */
-  #countPageView(asked: EdgeRequest, visitor: ClientTracker): void {
-    if (!visitor.isCounted) this.#registerVisitor(asked, visitor)
+  #countPageView(request: EdgeRequest, visitor: ClientTracker): void {
+    if (!visitor.isCounted) this.#registerVisitor(request, visitor)
     if (visitor.referrer !== undefined) visitor.referrer.requests++
   }
 
@@ -103,13 +111,13 @@ export class VisitCounter {
    * Attaches a counter to the response, so that its repetition is counted quickly; false when there are too
    * many.
    */
-  #attachCounter(answer: EdgeResponse, of: ConstructorParameters<typeof ResponseCounter>[0]): boolean {
-    const known = answer.counter
-    const tally = known ?? new ResponseCounter(of)
-    if (!of.site.buffer.register(tally)) return false
-    tally.rebind(of)
-    answer.counter = tally
-    tally.requests = 1
+  #attachCounter(response: EdgeResponse, target: CounterTarget): boolean {
+    const known = this.counterOf(response)
+    const counter = known ?? new ResponseCounter(target)
+    if (!target.site.buffer.register(counter)) return false
+    if (!known) this.#counters.set(response, counter)
+    counter.rebind(target)
+    counter.requests = 1
     return true
   }
 }

@@ -11,7 +11,6 @@ import {
 } from '../../server/analytics/stats-buffer.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { ClientTracker } from '../../server/edge/client-tracker.ts'
-import type { Site } from '../../server/edge/resolve/resolution.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VisitCounter } from '../../server/edge/visit-counter.ts'
 import { type Log, makeLog } from '../../server/lib/log.ts'
@@ -247,18 +246,18 @@ test('an answer that is kept holds on to nothing long that it was asked for with
     siteDomain: 'sites.test',
   })
   const visitor = new ClientTracker({ remoteAddress: '192.0.2.1' })
-  const answer: EdgeResponse = { status: 301, headers: [] }
+  const response: EdgeResponse = { status: 301, headers: [] }
   const count = (path: string, query: string) => {
-    const site = { slug: 'a-site' } as Site
-    const target = { path, query }
-    counting.count({ host: 'a-site.sites.test', isSecure: false, target, headers: {}, site }, answer, visitor)
+    const request = { host: 'a-site.sites.test', isSecure: false, target: { path, query }, headers: {} }
+    counting.count(request, { response, visit: 'a-site' }, visitor)
   }
   const long = 'x'.repeat(8000)
   for (const query of [`?${long}`, '?short', `?${long}`]) count('/old', query)
   count(`/${long}`, '')
-  assert.equal(answer.counter?.path, '/old')
+  const counter = counting.counterOf(response)
+  assert.equal(counter?.path, '/old')
   await one.book.flush()
-  assert.equal(answer.counter.path, '')
+  assert.equal(counter.path, '')
   assert.equal(await one.counted(), 4)
 })
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
 import type { Edge } from '../../edge/edge.ts'
-import type { EdgeResponse } from '../../edge/response.ts'
+import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import { type SendQueue, sendQueueOf } from '../../lib/send-queue.ts'
 import { isTls } from '../is-tls.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
@@ -129,19 +129,19 @@ export class FastPathConnection {
         this.#socket.pause()
         break
       }
-      const asked = this.#parser.parse(this.#chunk, this.#at, this.#end)
-      const isHere = asked && (asked.host === this.#host || this.#isCovered(asked.host))
-      const answer = isHere && this.#fastPath.edge.respond(asked)
-      if (!asked || !answer) {
+      const request = this.#parser.parse(this.#chunk, this.#at, this.#end)
+      const isHere = request && (request.host === this.#host || this.#isCovered(request.host))
+      const result = isHere && this.#fastPath.edge.respond(request)
+      if (!request || !result) {
         this.#fallBackToNode()
         break
       }
-      this.#at = asked.end
+      this.#at = request.end
       if (!corked && !this.#hasEnded()) {
         corked = true
         this.#socket.cork()
       }
-      if (!this.#reply(asked, answer)) break
+      if (!this.#reply(request, result)) break
     }
     if (corked) this.#socket.uncork()
     if (this.#socket.writableLength > WORTH_ACCOUNTING) this.#queue?.update()
@@ -155,58 +155,60 @@ export class FastPathConnection {
   }
 
   /** False when the response is asynchronous; the connection then continues by itself. */
-  #reply(asked: ParsedRequest, answer: EdgeResponse | Promise<EdgeResponse>): boolean {
+  #reply(request: ParsedRequest, result: EdgeResult | Promise<EdgeResult>): boolean {
     this.#isAwaitingFirstRequest = false
-    this.#isLast ||= asked.isLast
+    this.#isLast ||= request.isLast
     this.#fastPath.responses++
-    if (!(answer instanceof Promise) && this.#send(asked, answer)) return true
+    if (!(result instanceof Promise) && this.#send(request, result)) return true
     this.#busy = true
     this.#socket.pause()
-    void this.#awaitResponse(asked, answer)
+    void this.#awaitResponse(request, result)
     return false
   }
 
   /** Sends a response whose bytes are in memory; false when they are not. */
-  #send(asked: ParsedRequest, answer: EdgeResponse): boolean {
+  #send(request: ParsedRequest, result: EdgeResult): boolean {
     const { edge, serializer } = this.#fastPath
-    const { isHead } = asked
+    const { isHead } = request
+    const { response } = result
     const closing = this.#isClosing
-    if (!closing && serializer.sendCached(this.#socket, answer, isHead)) {
-      edge.count(asked, answer, this.#tracker)
+    if (!closing && serializer.sendCached(this.#socket, response, isHead)) {
+      edge.count(request, result, this.#tracker)
       return true
     }
-    const { content } = answer
-    const body = content ? edge.peek(content) : answer.body
+    const { content } = response
+    const body = content ? edge.peek(content) : response.body
     if (content && !body && !isHead) return false
-    edge.count(asked, answer, this.#tracker)
-    this.#write(answer, body, isHead)
+    edge.count(request, result, this.#tracker)
+    this.#write(response, body, isHead)
     if (closing) this.#socket.destroySoon()
     return true
   }
 
-  async #awaitResponse(asked: ParsedRequest, answer: EdgeResponse | Promise<EdgeResponse>): Promise<void> {
-    const found = await answer
-    if (!this.#socket.destroyed && !this.#send(asked, found)) await this.#streamBody(asked, found)
+  async #awaitResponse(request: ParsedRequest, result: EdgeResult | Promise<EdgeResult>): Promise<void> {
+    const found = await result
+    if (!this.#socket.destroyed && !this.#send(request, found)) await this.#streamBody(request, found)
     this.#busy = false
     this.#continue()
   }
 
-  async #streamBody(asked: ParsedRequest, wanted: EdgeResponse): Promise<void> {
+  async #streamBody(request: ParsedRequest, wanted: EdgeResult): Promise<void> {
     const { edge } = this.#fastPath
-    const { response, body } = await edge.withBody(asked, wanted, this.#queue?.reserve())
-    if (!this.#socket.destroyed) edge.count(asked, response, this.#tracker)
+    const result = await edge.withBody(request, wanted, this.#queue?.reserve())
+    const { response, body } = result
+    if (!this.#socket.destroyed) edge.count(request, result, this.#tracker)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(response, body, false)
     this.#write(response, undefined, true)
     await pipeChunks(body, writableSink(this.#socket, this.#queue)).catch((error: unknown) => {
-      edge.reportCorruptBlob(asked, response.content!, error)
+      edge.reportCorruptBlob(request, response.content!, error)
       this.#socket.destroy()
     })
   }
 
-  #write(answer: EdgeResponse, body: Buffer | undefined, head: boolean): void {
+  #write(response: EdgeResponse, body: Buffer | undefined, head: boolean): void {
     if (this.#socket.destroyed) return
     const close = this.#isClosing
-    this.#fastPath.serializer.send(this.#socket, answer, { body, head, close })
+    this.#fastPath.serializer.send(this.#socket, response, { body, head, close })
   }
 
   #continue(): void {

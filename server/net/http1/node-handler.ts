@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
-import type { Edge, ResponseWithBody } from '../../edge/edge.ts'
+import type { Edge, ResultWithBody } from '../../edge/edge.ts'
 import type { EdgeRequest } from '../../edge/request.ts'
 import { readTarget } from '../../edge/resolve/target.ts'
 import {
@@ -13,7 +13,7 @@ import {
   PASSWORD_PATH,
   SITE_NOT_FOUND,
 } from '../../edge/respond/pages/error-pages.ts'
-import type { EdgeResponse } from '../../edge/response.ts'
+import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import type { RequestHeaders } from '../../edge/visit-headers.ts'
 import { sendQueueOf } from '../../lib/send-queue.ts'
 import { isTls } from '../is-tls.ts'
@@ -37,14 +37,14 @@ export function handleSiteRequest(edge: Edge, request: IncomingMessage, response
   const isSecure = isTls(request.socket)
   const isHead = request.method === 'HEAD'
   const siteRequest = { host, isSecure, target: target ?? { path: '/', query: '' }, headers, isHead }
-  const visit = { edge, request, response, siteRequest }
-  if (!target) send(visit, BAD_REQUEST)
-  else if (request.method === 'GET' || isHead) serveExchange(visit)
+  const exchange = { edge, request, response, siteRequest }
+  if (!target) sendUncounted(exchange, BAD_REQUEST)
+  else if (request.method === 'GET' || isHead) serveExchange(exchange)
   else if (request.method === 'POST' && target.path === PASSWORD_PATH)
-    void edge.submitPassword(siteRequest, request).then((answer) => send(visit, answer))
+    void edge.submitPassword(siteRequest, request).then((found) => sendUncounted(exchange, found))
   else if (request.method === 'OPTIONS' && target.path !== PASSWORD_PATH)
-    void edge.options(siteRequest).then((answer) => send(visit, answer))
-  else send(visit, methodResponse(request.method, target.path))
+    void edge.options(siteRequest).then((found) => sendUncounted(exchange, found))
+  else sendUncounted(exchange, methodResponse(request.method, target.path))
 }
 
 /** The response to any other method. */
@@ -53,51 +53,57 @@ function methodResponse(method: string | undefined, path: string): EdgeResponse 
   return method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED
 }
 
-function serveExchange(visit: NodeExchange): void {
-  const answer = visit.edge.respond(visit.siteRequest) ?? SITE_NOT_FOUND
-  if (answer instanceof Promise) void answer.then((later) => fetchAndSend(visit, later))
-  else fetchAndSend(visit, answer)
+function serveExchange(exchange: NodeExchange): void {
+  const result = exchange.edge.respond(exchange.siteRequest)
+  if (result === undefined) sendUncounted(exchange, SITE_NOT_FOUND)
+  else if (result instanceof Promise) void result.then((later) => fetchAndSend(exchange, later))
+  else fetchAndSend(exchange, result)
 }
 
-function fetchAndSend(visit: NodeExchange, answer: EdgeResponse): void {
-  const { content } = answer
-  const bytes = content && visit.edge.peek(content)
-  if (!content || bytes || visit.siteRequest.isHead) send(visit, answer, bytes)
-  else void openBody(visit, answer).then((delivery) => delivery && stream(visit, delivery))
+function fetchAndSend(exchange: NodeExchange, result: EdgeResult): void {
+  const { content } = result.response
+  const bytes = content && exchange.edge.peek(content)
+  if (!content || bytes || exchange.siteRequest.isHead) send(exchange, result, bytes)
+  else void openBody(exchange, result).then((found) => found && stream(exchange, found))
 }
 
 /** Pipelined requests may arrive all at once; their files are opened one after another, as they are sent. */
 async function openBody(
   { edge, siteRequest, response }: NodeExchange,
-  answer: EdgeResponse,
-): Promise<ResponseWithBody | undefined> {
+  result: EdgeResult,
+): Promise<ResultWithBody | undefined> {
   if (!response.socket && !response.destroyed) await once(response, 'socket').catch(() => undefined)
   const memory = sendQueueOf(response.socket)?.reserve()
-  return response.destroyed ? undefined : edge.withBody(siteRequest, answer, memory)
+  return response.destroyed ? undefined : edge.withBody(siteRequest, result, memory)
 }
 
-function stream(visit: NodeExchange, { response: answer, body }: ResponseWithBody): void {
-  const { edge, siteRequest, request, response } = visit
-  if (body === undefined || Buffer.isBuffer(body)) return void send(visit, answer, body)
+function stream(exchange: NodeExchange, result: ResultWithBody): void {
+  const { edge, siteRequest, request, response } = exchange
+  const { response: found, body } = result
+  if (body === undefined || Buffer.isBuffer(body)) return void send(exchange, result, body)
   if (response.destroyed) return void body.close()
-  edge.count(siteRequest, answer, new ClientTracker(request.socket))
-  response.writeHead(answer.status, headersFor(request, answer))
+  edge.count(siteRequest, result, new ClientTracker(request.socket))
+  response.writeHead(found.status, headersFor(request, found))
   pipeChunks(body, writableSink(response, sendQueueOf(response.socket)))
     .then((whole) => whole && response.end())
     .catch((error: unknown) => {
-      edge.reportCorruptBlob(siteRequest, answer.content!, error)
+      edge.reportCorruptBlob(siteRequest, found.content!, error)
       response.destroy()
     })
 }
 
+function sendUncounted(exchange: NodeExchange, response: EdgeResponse): void {
+  send(exchange, { response, visit: undefined })
+}
+
 function send(
   { edge, siteRequest, request, response }: NodeExchange,
-  answer: EdgeResponse,
-  body = answer.body,
+  result: EdgeResult,
+  body = result.response.body,
 ): void {
   if (response.destroyed || (request.destroyed && !request.complete)) return
-  edge.count(siteRequest, answer, new ClientTracker(request.socket))
-  response.writeHead(answer.status, headersFor(request, answer))
+  edge.count(siteRequest, result, new ClientTracker(request.socket))
+  response.writeHead(result.response.status, headersFor(request, result.response))
   if (body && request.method !== 'HEAD') response.end(body)
   else response.end()
 }

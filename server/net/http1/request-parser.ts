@@ -102,7 +102,7 @@ export class RequestParser {
         : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
     const host = chunk.toString('latin1', hostFrom, hostTo)
     const { headers, isLast } = block
-    return { host, isSecure: this.#secure, target, headers, isHead, isLast, end, site: undefined }
+    return { host, isSecure: this.#secure, target, headers, isHead, isLast, end }
   }
 
   #block(chunk: Buffer, start: number, length: number): HeaderBlock | undefined {

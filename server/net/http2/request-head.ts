@@ -118,7 +118,7 @@ export function toStaticRequest({
   const target = at < 0 ? { path, query: '' } : { path: path.slice(0, at), query: path.slice(at) }
   const isHead = method === 'HEAD'
   return {
-    siteRequest: { host: authority, target, headers, isSecure: true, isHead, site: undefined },
+    siteRequest: { host: authority, target, headers, isSecure: true, isHead },
     head: isHead,
   }
 }

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
 import { pipeChunks, type Sink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
+import type { EdgeRequest } from '../../edge/request.ts'
 import { ERROR_HEADERS } from '../../edge/respond/pages/error-pages.ts'
-import type { EdgeResponse } from '../../edge/response.ts'
+import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
@@ -60,16 +61,16 @@ export class Responder {
   }
 
   /** Answers a complete plain request; false when the host belongs to no site. */
-  respond(id: number, visit: StaticRequest): boolean {
+  respond(id: number, request: StaticRequest): boolean {
     const { server, onFault, floodGuard, streams } = this.#options
-    const answer = server.edge.respond(visit.siteRequest)
-    if (answer === undefined) return false
-    if (!(answer instanceof Promise) && this.#sendImmediately(id, streams.initialWindow, visit, answer)) {
+    const result = server.edge.respond(request.siteRequest)
+    if (result === undefined) return false
+    if (!(result instanceof Promise) && this.#sendImmediately(id, streams.initialWindow, request, result)) {
       floodGuard.onStreamDone()
       return true
     }
     const stream = streams.open(id, true)
-    this.#awaitResponse(stream, visit, answer).catch((error: unknown) => {
+    this.#awaitResponse(stream, request, result).catch((error: unknown) => {
       if (!(error instanceof ApiError)) onFault(error)
       else if (!stream.closed) streams.reset(stream, CODE.refused)
     })
@@ -142,16 +143,16 @@ export class Responder {
     id: number,
     window: number,
     { siteRequest, head }: StaticRequest,
-    answer: EdgeResponse,
+    result: EdgeResult,
   ): boolean {
     const { server, writeBuffer, streams } = this.#options
     const { sender } = streams
-    const packed = this.pendingPrefix ? undefined : this.#getFrames(answer, head)
+    const packed = this.pendingPrefix ? undefined : this.#getFrames(result.response, head)
     if (!packed) return false
     const body = head ? 0 : packed.bodyLength
     if (body > sender.window || body > window) return false
     sender.window -= body
-    server.edge.count(siteRequest, answer, this.#tracker)
+    server.edge.count(siteRequest, result, this.#tracker)
     const at = writeBuffer.reserve(head ? packed.headLength : packed.bytes.length)
     server.serializer.write(packed, writeBuffer.target, at, { stream: id, head })
     return true
@@ -170,34 +171,37 @@ export class Responder {
 
   async #awaitResponse(
     stream: Stream,
-    visit: StaticRequest,
-    answer: EdgeResponse | Promise<EdgeResponse>,
+    request: StaticRequest,
+    result: EdgeResult | Promise<EdgeResult>,
   ): Promise<void> {
     const { server, writeBuffer, streams } = this.#options
-    const found = await answer
+    const found = await result
     if (stream.closed) return
     writeBuffer.begin()
-    const isSent = this.#sendImmediately(stream.id, stream.window, visit, found)
+    const isSent = this.#sendImmediately(stream.id, stream.window, request, found)
     if (isSent) streams.onAnswered(stream)
     writeBuffer.end()
     if (isSent) return
-    const { content } = found
-    const body = content ? server.edge.peek(content) : found.body
-    if (body || !content || visit.head) {
-      server.edge.count(visit.siteRequest, found, this.#tracker)
-      this.#send(stream, found, visit.head ? undefined : body, visit.siteRequest)
-    } else await this.#streamBody(stream, visit, found)
+    const { siteRequest, head } = request
+    const { response } = found
+    const { content } = response
+    const body = content ? server.edge.peek(content) : response.body
+    if (body || !content || head) {
+      server.edge.count(siteRequest, found, this.#tracker)
+      this.#send(stream, response, head ? undefined : body, siteRequest)
+    } else await this.#streamBody(stream, siteRequest, found)
   }
 
   /** Holds its slot until the body is sent, so that waiting streams hold no memory. */
-  async #streamBody(stream: Stream, { siteRequest }: StaticRequest, wanted: EdgeResponse): Promise<void> {
+  async #streamBody(stream: Stream, siteRequest: EdgeRequest, wanted: EdgeResult): Promise<void> {
     const { streams } = this.#options
     const { edge } = this.#options.server
     this.#openBodies ??= new Semaphore(OPEN_BODIES)
     await this.#openBodies.run(async () => {
       if (stream.closed) return
-      const { response, body } = await edge.withBody(siteRequest, wanted, this.#reserve(siteRequest))
-      if (!stream.closed) edge.count(siteRequest, response, this.#tracker)
+      const result = await edge.withBody(siteRequest, wanted, this.#reserve(siteRequest))
+      const { response, body } = result
+      if (!stream.closed) edge.count(siteRequest, result, this.#tracker)
       if (body === undefined || Buffer.isBuffer(body)) {
         this.#send(stream, response, body, siteRequest)
         return new Promise<void>((resolve) => stream.onRoom(resolve))
@@ -212,12 +216,7 @@ export class Responder {
     })
   }
 
-  #send(
-    stream: Stream,
-    answer: EdgeResponse,
-    body: Buffer | undefined,
-    asked?: StaticRequest['siteRequest'],
-  ): void {
+  #send(stream: Stream, answer: EdgeResponse, body: Buffer | undefined, request?: EdgeRequest): void {
     const { writeBuffer, streams } = this.#options
     if (stream.closed) return
     writeBuffer.begin()
@@ -226,16 +225,16 @@ export class Responder {
     else {
       stream.isLast = true
       streams.sender.push(stream, body)
-      if (!stream.closed && stream.bufferedBytes > 0) this.#sink(stream, asked).account()
+      if (!stream.closed && stream.bufferedBytes > 0) this.#sink(stream, request).account()
     }
     writeBuffer.end()
   }
 
   /** Accounts for the bytes that wait on a stream until it is closed. */
-  #sink(stream: Stream, asked?: StaticRequest['siteRequest']): Sink {
+  #sink(stream: Stream, request?: EdgeRequest): Sink {
     const { streams } = this.#options
     const refuse = () => stream.closed || streams.reset(stream, CODE.enhanceYourCalm)
-    const memory = this.#reserve(asked, refuse)
+    const memory = this.#reserve(request, refuse)
     const { onClose } = stream
     stream.onClose = () => {
       onClose?.()
@@ -254,9 +253,9 @@ export class Responder {
     }
   }
 
-  #reserve(asked?: StaticRequest['siteRequest'], evict?: () => void): MemoryReservation {
+  #reserve(request?: EdgeRequest, evict?: () => void): MemoryReservation {
     const { server, socket } = this.#options
-    const address = server.callerAddress(socket, asked?.headers['x-forwarded-for'])
+    const address = server.callerAddress(socket, request?.headers['x-forwarded-for'])
     return server.clientMemory.reserve(address, evict)
   }
 
