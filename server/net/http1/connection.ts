@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
-import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
 import type { Edge } from '../../edge/edge.ts'
 import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import { type SendQueue, sendQueueOf } from '../../lib/send-queue.ts'
+import type { ConnectionPool } from '../connection-pool.ts'
 import { isTls } from '../is-tls.ts'
+import { pipeBody, writableSink } from '../pipe-body.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
 import { endsWithBlankLine, type ParsedRequest, RequestParser } from './request-parser.ts'
@@ -14,16 +15,12 @@ import type { ResponseSerializer } from './response-serializer.ts'
 export interface FastPathContext {
   readonly edge: Edge
   readonly serializer: ResponseSerializer
-  /** Whether each connection closes after its next response. */
-  readonly closing: boolean
-  /** Number of idle checks so far. */
-  readonly ticks: number
+  /** When it closes, each connection closes after its next response. */
+  readonly pool: Pick<ConnectionPool<FastPathConnection>, 'ticks' | 'isClosing'>
   /** How sockets are read. */
   readonly read: typeof readIntoSharedBuffer
   /** Requests answered on the fast path. */
   responses: number
-  /** Takes over the socket of a connection that needs Node's parser, with all unanswered bytes. */
-  fallBackToNode(connection: FastPathConnection, socket: Socket): void
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -37,6 +34,7 @@ export class FastPathConnection {
   readonly #fastPath: FastPathContext
   readonly #parser: RequestParser
   readonly #tracker: ClientTracker
+  readonly #onFallback: () => void
   readonly #stopReading: () => void
   readonly #queue: SendQueue | undefined
   /** Unprocessed input: from `#at` up to `#end`. */
@@ -47,7 +45,8 @@ export class FastPathConnection {
   #busy = false
   /** Whether the client has closed its side. */
   #ended = false
-  #isAwaitingFirstRequest = true
+  /** Whether no request has been received. */
+  isNew = true
   /** The host of the last request. */
   #host: string | undefined
   /** Whether the response in progress is the last one. */
@@ -57,13 +56,15 @@ export class FastPathConnection {
   /** Queued bytes at the last idle check. */
   #lastBufferedBytes = 0
 
-  constructor(socket: Socket, fastPath: FastPathContext) {
+  /** `onFallback` passes the socket to Node's parser, with all unanswered bytes. */
+  constructor(socket: Socket, fastPath: FastPathContext, onFallback: () => void) {
     this.#socket = socket
+    this.#onFallback = onFallback
     this.#fastPath = fastPath
     this.#parser = new RequestParser(isTls(socket))
     this.#tracker = new ClientTracker(socket)
     this.#queue = sendQueueOf(socket)
-    this.#lastActiveTick = fastPath.ticks
+    this.#lastActiveTick = fastPath.pool.ticks
     this.#stopReading = fastPath.read(socket, this.#onData)
     socket.on('drain', this.#onDrain)
     socket.on('end', this.#onEnd)
@@ -79,21 +80,20 @@ export class FastPathConnection {
     this.#socket.destroy()
   }
 
+  timeout(): void {
+    this.destroy()
+  }
+
   /** Performs an idle check; returns the number of checks since the last activity. */
   checkIdle(): number {
     const waiting = bufferedBytes(this.#socket)
-    if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = this.#fastPath.ticks
+    if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = this.#fastPath.pool.ticks
     this.#lastBufferedBytes = waiting
-    return this.#fastPath.ticks - this.#lastActiveTick
-  }
-
-  /** Whether no request has been received. */
-  get isAwaitingFirstRequest(): boolean {
-    return this.#isAwaitingFirstRequest
+    return this.#fastPath.pool.ticks - this.#lastActiveTick
   }
 
   readonly #onData = (buffer: Buffer, length: number): void => {
-    this.#lastActiveTick = this.#fastPath.ticks
+    this.#lastActiveTick = this.#fastPath.pool.ticks
     // Input after the last response is ignored.
     if (this.#socket.writableEnded) return
     if (this.#busy || !this.#hasEnded()) return void this.#appendPaused(buffer, length)
@@ -106,7 +106,7 @@ export class FastPathConnection {
 
   /** The socket has drained. */
   readonly #onDrain = (): void => {
-    this.#lastActiveTick = this.#fastPath.ticks
+    this.#lastActiveTick = this.#fastPath.pool.ticks
     this.#queue?.update()
     if (!this.#busy) this.#continue()
   }
@@ -156,7 +156,7 @@ export class FastPathConnection {
 
   /** False when the response is asynchronous; the connection then continues by itself. */
   #reply(request: ParsedRequest, result: EdgeResult | Promise<EdgeResult>): boolean {
-    this.#isAwaitingFirstRequest = false
+    this.isNew = false
     this.#isLast ||= request.isLast
     this.#fastPath.responses++
     if (!(result instanceof Promise) && this.#send(request, result)) return true
@@ -199,10 +199,9 @@ export class FastPathConnection {
     if (!this.#socket.destroyed) edge.count(request, result, this.#tracker)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(response, body, false)
     this.#write(response, undefined, true)
-    await pipeChunks(body, writableSink(this.#socket, this.#queue)).catch((error: unknown) => {
-      edge.reportCorruptBlob(request, response.content!, error)
-      this.#socket.destroy()
-    })
+    await pipeBody(body, writableSink(this.#socket, this.#queue), (error) =>
+      edge.reportCorruptBlob(request, response.content!, error),
+    )
   }
 
   #write(response: EdgeResponse, body: Buffer | undefined, head: boolean): void {
@@ -221,7 +220,7 @@ export class FastPathConnection {
   }
 
   get #isClosing(): boolean {
-    return this.#isLast || this.#fastPath.closing
+    return this.#isLast || this.#fastPath.pool.isClosing
   }
 
   #hasEnded(): boolean {
@@ -256,7 +255,7 @@ export class FastPathConnection {
     socket.off('end', this.#onEnd)
     socket.off('error', this.#onError)
     for (const piece of splitForParser(rest).toReversed()) socket.unshift(piece)
-    this.#fastPath.fallBackToNode(this, socket)
+    this.#onFallback()
     socket.resume()
   }
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeChunks, writableSink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
 import type { Edge, ResultWithBody } from '../../edge/edge.ts'
 import type { EdgeRequest } from '../../edge/request.ts'
@@ -17,6 +16,7 @@ import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import type { RequestHeaders } from '../../edge/visit-headers.ts'
 import { sendQueueOf } from '../../lib/send-queue.ts'
 import { isTls } from '../is-tls.ts'
+import { pipeBody, writableSink } from '../pipe-body.ts'
 
 /** Bytes of an unused body that are read and dropped, so that the connection can continue. */
 const MAX_DISCARDED_BODY_BYTES = 2 ** 20
@@ -84,12 +84,9 @@ function stream(exchange: NodeExchange, result: ResultWithBody): void {
   if (response.destroyed) return void body.close()
   edge.count(siteRequest, result, new ClientTracker(request.socket))
   response.writeHead(found.status, headersFor(request, found))
-  pipeChunks(body, writableSink(response, sendQueueOf(response.socket)))
-    .then((whole) => whole && response.end())
-    .catch((error: unknown) => {
-      edge.reportCorruptBlob(siteRequest, found.content!, error)
-      response.destroy()
-    })
+  void pipeBody(body, writableSink(response, sendQueueOf(response.socket)), (error) =>
+    edge.reportCorruptBlob(siteRequest, found.content!, error),
+  ).then((isWhole) => isWhole && response.end())
 }
 
 function sendUncounted(exchange: NodeExchange, response: EdgeResponse): void {

@@ -1,19 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { EdgeResponse } from '../../edge/response.ts'
-import { type CacheEntry, type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import { type Serialized, SerializedCache } from '../serialized-cache.ts'
 
-/** A response as bytes: its head and, when short, its body. */
-export interface SerializedResponse {
-  bytes: Buffer
-  /** Offset of the `Date` value. */
-  dateOffset: number
-  /** Offset of the body. */
-  headLength: number
-  /** Whether the whole body is included. */
-  isComplete: boolean
-  /** The second since 1970 of its `Date`. */
-  second: number
+interface SerializedResponse extends Serialized {
   /** Whether a socket may still read the bytes: they must not change then. */
   isInFlight: boolean
 }
@@ -21,67 +12,37 @@ export interface SerializedResponse {
 /** Bodies up to this many bytes are stored behind their head, so that both are sent at once. */
 const MAX_INLINE_BODY_BYTES = 16 * 1024
 
-/**
- * Responses in their wire format (RFC 9112), serialized once and cached within a budget of bytes: later only
- * the date changes.
- */
+/** Sends responses in the format of HTTP/1.1 (RFC 9112). */
 export class ResponseSerializer {
-  readonly #clock: () => number
-  readonly #cache: SecondChanceCache<SerializedResponse, EdgeResponse>
-  /** Responses that were sent once: a repeated one is worth caching. */
-  readonly #seen = new WeakSet<EdgeResponse>()
-  /** Cached responses. A weak key lookup takes a fraction of a Map lookup by content, and frees entries with their response. */
-  readonly #slots = new WeakMap<EdgeResponse, CacheEntry<SerializedResponse>>()
-  #second = 0
-  #date = ''
+  readonly #cache: SerializedCache<SerializedResponse>
 
-  constructor({ clock, budget }: { clock: () => number; budget: MemoryBudget }) {
-    this.#clock = clock
-    this.#cache = new SecondChanceCache(budget)
+  constructor(options: { clock: () => number; budget: MemoryBudget }) {
+    this.#cache = new SerializedCache(options)
   }
 
   /** Sends a response when its serialized form is cached. */
-  sendCached(socket: Socket, answer: EdgeResponse, head: boolean): boolean {
-    const wire = this.#known(answer)
-    if (!wire || !(wire.isComplete || head)) return false
-    this.#write(socket, wire, head)
+  sendCached(socket: Socket, response: EdgeResponse, head: boolean): boolean {
+    const cached = this.#cache.get(response)
+    if (!cached || !(cached.isComplete || head)) return false
+    this.#write(socket, cached, head)
     return true
   }
 
   /** Sends a response, with `body` unless it answers a HEAD; `close` closes the connection after it. */
   send(
     socket: Socket,
-    answer: EdgeResponse,
+    response: EdgeResponse,
     { body, head, close }: { body: Buffer | undefined; head: boolean; close: boolean },
   ): void {
-    const known = close ? undefined : this.#known(answer)
-    const fits = known && (known.isComplete || head || !isInlineable(body))
-    const wire = fits ? known : this.#make(answer, body, close)
-    if (head || wire.isComplete || body === undefined) return void this.#write(socket, wire, head)
+    const cached = close ? undefined : this.#cache.get(response)
+    const fits = cached && (cached.isComplete || head || !isInlineable(body))
+    const serialized = fits ? cached : this.#serialize(response, body, close)
+    if (!fits && !close) this.#cache.add(response, serialized)
+    if (head || serialized.isComplete || body === undefined) return void this.#write(socket, serialized, head)
     socket.cork()
-    this.#write(socket, wire, true)
+    this.#write(socket, serialized, true)
     socket.write(body)
     socket.uncork()
-  }
-
-  #known(answer: EdgeResponse): SerializedResponse | undefined {
-    const slot = this.#slots.get(answer)
-    if (slot?.value === undefined) return undefined
-    slot.used = true
-    return slot.value
-  }
-
-  #keep(answer: EdgeResponse, wire: SerializedResponse): void {
-    const slot = this.#cache.set(answer, wire, wire.bytes.length + 300)
-    if (slot) this.#slots.set(answer, slot)
-  }
-
-  #make(answer: EdgeResponse, body: Buffer | undefined, close: boolean): SerializedResponse {
-    const wire = this.#serialize(answer, body, close)
-    if (close) return wire
-    if (this.#seen.has(answer)) this.#keep(answer, wire)
-    else this.#seen.add(answer)
-    return wire
   }
 
   #serialize(
@@ -89,43 +50,28 @@ export class ResponseSerializer {
     body: Buffer | undefined,
     close: boolean,
   ): SerializedResponse {
+    const { second, date } = this.#cache
     const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nDate: `
-    const text = `${line}${this.#now()}\r\n${formatHeaders(headers, close)}`
+    const text = `${line}${date}\r\n${formatHeaders(headers, close)}`
     const short = isInlineable(body)
     const bytes = Buffer.allocUnsafeSlow(text.length + (short ? body.length : 0))
     bytes.write(text, 'latin1')
     if (short) body.copy(bytes, text.length)
     const isComplete = short || (own === undefined && content === undefined)
-    return {
-      bytes,
-      dateOffset: line.length,
-      headLength: text.length,
-      isComplete,
-      second: this.#second,
-      isInFlight: false,
-    }
+    const [dateOffset, headLength] = [line.length, text.length]
+    return { bytes, dateOffset, headLength, isComplete, second, isInFlight: false }
   }
 
-  #write(socket: Socket, wire: SerializedResponse, head: boolean): void {
-    const date = this.#now()
-    if (wire.second !== this.#second) {
-      if (wire.isInFlight) wire.bytes = Buffer.from(wire.bytes)
-      wire.isInFlight = false
-      wire.bytes.write(date, wire.dateOffset, 'latin1')
-      wire.second = this.#second
+  #write(socket: Socket, serialized: SerializedResponse, head: boolean): void {
+    if (this.#cache.isOutdated(serialized)) {
+      if (serialized.isInFlight) serialized.bytes = Buffer.from(serialized.bytes)
+      serialized.isInFlight = false
+      this.#cache.updateDate(serialized)
     }
-    const all = wire.headLength === wire.bytes.length || !head
-    socket.write(all ? wire.bytes : wire.bytes.subarray(0, wire.headLength))
-    if (socket.writableLength > 0) wire.isInFlight = true
-  }
-
-  #now(): string {
-    const second = Math.floor(this.#clock() / 1000)
-    if (second !== this.#second) {
-      this.#second = second
-      this.#date = new Date(second * 1000).toUTCString()
-    }
-    return this.#date
+    const { bytes, headLength } = serialized
+    const all = headLength === bytes.length || !head
+    socket.write(all ? bytes : bytes.subarray(0, headLength))
+    if (socket.writableLength > 0) serialized.isInFlight = true
   }
 }
 

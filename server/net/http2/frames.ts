@@ -70,7 +70,13 @@ export class FrameHandler {
     this.#onProgress = onProgress
     this.#onGoAway = options.onGoAway
     const floodGuard = new FloodGuard({ clock: server.clock, onExhausted: options.onFlood })
-    const streams = new Streams({ writeBuffer, floodGuard, tick: () => server.ticks, onProgress, onEmpty })
+    const streams = new Streams({
+      writeBuffer,
+      floodGuard,
+      tick: () => server.pool.ticks,
+      onProgress,
+      onEmpty,
+    })
     const responder = new Responder({ server, streams, writeBuffer, floodGuard, socket, onFault })
     this.#floodGuard = floodGuard
     this.#streams = streams
@@ -114,7 +120,7 @@ export class FrameHandler {
     this.#streams.goAway()
   }
 
-  /** Ends streams whose clients did not keep up the minimum rate for `period` looks. */
+  /** Ends streams whose clients did not keep up the minimum rate for `period` idle checks. */
   resetIdle(period: number): void {
     this.#streams.resetIdle(period)
   }

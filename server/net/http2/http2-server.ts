@@ -5,15 +5,11 @@ import { clientIp } from '../../lib/client-ip.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import { ConnectionPool } from '../connection-pool.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
-import { LOOK_SECONDS } from './progress.ts'
 import { FrameSerializer } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import { Http2Session } from './session.ts'
-
-/** Idle checks before the preface, and later without useful activity: 15 and 65 seconds. */
-const INITIAL_TICKS = 3
-const IDLE_TICKS = 13
 
 interface Http2ServerOptions {
   edge: Edge
@@ -44,10 +40,7 @@ export class Http2Server implements Http2ServerContext {
   readonly log: Log | undefined
   requests = 0
   relayed = 0
-  ticks = 0
-  #isClosing = false
-  readonly #sessions = new Set<Http2Session>()
-  readonly #timer: NodeJS.Timeout
+  readonly pool = new ConnectionPool<Http2Session>()
   readonly #trustedProxies: number
   #connections = 0
 
@@ -70,15 +63,13 @@ export class Http2Server implements Http2ServerContext {
     this.log = log
     this.clientMemory = clientMemory
     this.serializer = new FrameSerializer({ clock, budget })
-    this.#timer = setInterval(() => this.#tick(), LOOK_SECONDS * 1000).unref()
   }
 
   /** Takes a connection with ALPN h2 from which nothing has been read. */
   accept(socket: Duplex): void {
     const session = new Http2Session(socket as Socket, this)
-    this.#sessions.add(session)
-    socket.once('close', () => this.#onSessionClosed(session))
-    if (this.#isClosing) session.close()
+    this.pool.add(session, socket)
+    if (this.pool.isClosing) session.close()
   }
 
   /** The peer's; behind a proxy, which is the peer of all, each connection has a share of its own. */
@@ -91,28 +82,11 @@ export class Http2Server implements Http2ServerContext {
     return clientIp(this.#trustedProxies)({ socket, headers: { 'x-forwarded-for': forwardedFor } })
   }
 
-  /** Closes each connection as soon as nothing is in progress on it. */
   close(): void {
-    this.#isClosing = true
-    for (const session of this.#sessions) session.close()
-    if (this.#sessions.size === 0) clearInterval(this.#timer)
+    this.pool.close()
   }
 
-  /** Destroys all connections. */
   destroy(): void {
-    for (const session of this.#sessions) session.destroy()
-  }
-
-  #onSessionClosed(session: Http2Session): void {
-    this.#sessions.delete(session)
-    if (this.#isClosing && this.#sessions.size === 0) clearInterval(this.#timer)
-  }
-
-  #tick(): void {
-    this.ticks++
-    for (const session of this.#sessions) {
-      const asleep = session.checkIdle(IDLE_TICKS)
-      if (asleep > (session.isNew ? INITIAL_TICKS : IDLE_TICKS)) session.timeout()
-    }
+    this.pool.destroy()
   }
 }

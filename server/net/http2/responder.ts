@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { pipeChunks, type Sink } from '../../edge/body/pipe.ts'
 import { ClientTracker } from '../../edge/client-tracker.ts'
 import type { EdgeRequest } from '../../edge/request.ts'
 import { ERROR_HEADERS } from '../../edge/respond/pages/error-pages.ts'
@@ -7,6 +6,7 @@ import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { pipeBody, type Sink } from '../pipe-body.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, MAX_FRAME_BYTES } from './frame.ts'
@@ -207,12 +207,10 @@ export class Responder {
         return new Promise<void>((resolve) => stream.onRoom(resolve))
       }
       this.#sendHeaders(stream, response, { ended: false })
-      await pipeChunks(body, this.#sink(stream, siteRequest))
-        .then((whole) => whole && streams.sender.end(stream))
-        .catch((error: unknown) => {
-          edge.reportCorruptBlob(siteRequest, response.content!, error)
-          if (!stream.closed) streams.reset(stream, CODE.internal)
-        })
+      const isWhole = await pipeBody(body, this.#sink(stream, siteRequest), (error) =>
+        edge.reportCorruptBlob(siteRequest, response.content!, error),
+      )
+      if (isWhole) streams.sender.end(stream)
     })
   }
 
@@ -250,6 +248,7 @@ export class Responder {
       write: (bytes) => streams.sender.push(stream, bytes),
       drained: () => new Promise((resolve) => stream.onRoom(resolve)),
       account: () => void (stream.closed || memory.require(stream.bufferedBytes) || refuse()),
+      abort: () => stream.closed || streams.reset(stream, CODE.internal),
     }
   }
 

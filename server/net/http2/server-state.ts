@@ -14,8 +14,7 @@ export interface Http2ServerContext {
   readonly clock: () => number
   readonly log: Log | undefined
   readonly clientMemory: ClientMemory
-  /** How often the lane has looked for connections that fell asleep. */
-  readonly ticks: number
+  readonly pool: { readonly ticks: number }
   /** How sockets are read. */
   readonly read: typeof readIntoSharedBuffer
   /** Gives a connection to Node's parser. */

@@ -36,15 +36,15 @@ export class Http2Session {
   /** The idle check since which nothing was received or sent. */
   #lastActiveTick: number
   #lastBufferedBytes = 0
-  /** What was delivered since the client is waited for, and what was delivered up to the last look. */
+  /** Bytes delivered while the server waits for the client, and bytes delivered up to the last idle check. */
   readonly #progress: Progress
   #deliveredBytes = 0
 
   constructor(socket: Socket, server: Http2ServerContext) {
     this.#socket = socket
     this.#server = server
-    this.#lastActiveTick = server.ticks
-    this.#progress = new Progress(server.ticks)
+    this.#lastActiveTick = server.pool.ticks
+    this.#progress = new Progress(server.pool.ticks)
     const address = server.connectionAddress(socket)
     this.#writeBuffer = new WriteBuffer(
       socket,
@@ -100,12 +100,8 @@ export class Http2Session {
     return !this.#reader.hasPreface
   }
 
-  /**
-   * Performs an idle check; returns the number of checks since the last activity. `idle` is the limit for a
-   * stream.
-   */
-  checkIdle(idle: number): number {
-    const { ticks } = this.#server
+  checkIdle(limit: number): number {
+    const { ticks } = this.#server.pool
     if (this.#endedAtTick !== undefined) {
       if (ticks - this.#endedAtTick > CLOSING_TICKS) this.destroy()
       return 0
@@ -114,9 +110,9 @@ export class Http2Session {
     if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = ticks
     this.#lastBufferedBytes = waiting
     this.#writeBuffer.account()
-    if (this.#isTooSlow(idle)) return Number.POSITIVE_INFINITY
+    if (this.#isTooSlow(limit)) return Number.POSITIVE_INFINITY
     this.#writeBuffer.begin()
-    this.#frames.resetIdle(idle)
+    this.#frames.resetIdle(limit)
     this.#writeBuffer.end()
     return ticks - this.#lastActiveTick
   }
@@ -127,11 +123,11 @@ export class Http2Session {
     this.#progress.add(deliveredBytes - this.#deliveredBytes)
     this.#deliveredBytes = deliveredBytes
     const isWaiting = this.#lastBufferedBytes > 0 || this.#frames.isBlocked
-    return this.#progress.isTooSlow({ look: this.#server.ticks, period, isWaiting })
+    return this.#progress.isTooSlow({ tick: this.#server.pool.ticks, period, isWaiting })
   }
 
   readonly #onProgress = (): void => {
-    this.#lastActiveTick = this.#server.ticks
+    this.#lastActiveTick = this.#server.pool.ticks
   }
 
   readonly #onData = (buffer: Buffer, length: number): void => {
@@ -143,7 +139,7 @@ export class Http2Session {
 
   /** The socket has drained. */
   readonly #onDrain = (): void => {
-    this.#lastActiveTick = this.#server.ticks
+    this.#lastActiveTick = this.#server.pool.ticks
     this.#writeBuffer.release()
     this.#frames.pump()
     if (
@@ -195,7 +191,7 @@ export class Http2Session {
   /** Reads and drops input for a while: closing a connection with unread bytes would lose the last output. */
   #end(): void {
     if (this.#endedAtTick !== undefined) return
-    this.#endedAtTick = this.#server.ticks
+    this.#endedAtTick = this.#server.pool.ticks
     this.#unprocessed = EMPTY
     this.#frames.close()
     this.#writeBuffer.close()

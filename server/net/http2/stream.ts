@@ -37,9 +37,9 @@ export class Stream {
   hasExtraWindow = false
   /** Whether it is in the send queue. */
   isQueued = false
-  /** The look at which something came or went last. */
+  /** The idle check at which bytes of it were received or sent last. */
   lastActiveTick: number
-  /** What came and went since the client is waited for. */
+  /** Bytes received and sent while the server waits for the client. */
   readonly progress: Progress
   bridge: Http1Bridge | undefined
   /** Accounts for what a relayed request holds: its fixed cost, what of its body was not consumed, what was not sent. */

@@ -159,13 +159,13 @@ export class Streams {
     stream.bytesConsumed = 0
   }
 
-  /** Ends streams whose clients did not keep up the minimum rate for `period` looks although it was their turn. */
+  /** Ends streams whose clients did not keep up the minimum rate for `period` idle checks although it was their turn. */
   resetIdle(period: number): void {
-    const look = this.#options.tick()
+    const tick = this.#options.tick()
     for (const stream of [...this.#open.values()]) {
       const isWaiting = this.#isClientsTurn(stream)
-      if (stream.isAnswered && stream.lastActiveTick < look - LINGER_TICKS) this.reset(stream, CODE.noError)
-      else if (stream.progress.isTooSlow({ look, period, isWaiting })) this.reset(stream, CODE.cancel)
+      if (stream.isAnswered && stream.lastActiveTick < tick - LINGER_TICKS) this.reset(stream, CODE.noError)
+      else if (stream.progress.isTooSlow({ tick, period, isWaiting })) this.reset(stream, CODE.cancel)
     }
   }
 

@@ -1,0 +1,97 @@
+import type { Writable } from 'node:stream'
+import { CHUNK_BYTES, type ChunkReader, SMALL_READ } from '../edge/body/chunk-reader.ts'
+import type { SendQueue } from '../lib/send-queue.ts'
+
+/** Where the chunks of a body go. */
+export interface Sink {
+  /** Whether the client has disconnected. */
+  readonly destroyed: boolean
+  /** Whether the client has to read before more is written. */
+  readonly isFull: boolean
+  write(bytes: Buffer): void
+  /** Resolves when it is not full any more, or the client has disconnected. */
+  drained(): Promise<void>
+  /** Accounts for what was written and waits for the client. */
+  account(): void
+  /** Ends a response that cannot be completed. */
+  abort(): void
+}
+
+/** A client that reads nothing for this long is slow: nothing is read ahead for it, and little at a time. */
+const STALL_MS = 1000
+
+/** After a wait this short more is read at a time. */
+const PROMPT_MS = 100
+
+/**
+ * Sends a body as fast as the client reads it, and closes its reader however that ends. Resolves with whether everything was
+ * written; false when the client disconnected, or when the body could not be read: then `onError` is called and the response
+ * aborted. Clients that read too slowly are disconnected elsewhere.
+ */
+export async function pipeBody(
+  body: ChunkReader,
+  sink: Sink,
+  onError: (error: unknown) => void,
+): Promise<boolean> {
+  try {
+    return await writeChunks(body, sink)
+  } catch (error) {
+    onError(error)
+    sink.abort()
+    return false
+  } finally {
+    body.close()
+  }
+}
+
+/** A socket or a response as a sink, and the queue of its connection. */
+export function writableSink(writable: Writable, queue: SendQueue | undefined): Sink {
+  return {
+    get destroyed() {
+      return writable.destroyed
+    },
+    get isFull() {
+      return writable.writableNeedDrain
+    },
+    write: (bytes) => void writable.write(bytes),
+    drained: () => waitForDrain(writable),
+    account: () => queue?.update(),
+    abort: () => void writable.destroy(),
+  }
+}
+
+async function writeChunks(body: ChunkReader, sink: Sink): Promise<boolean> {
+  for (let limit = SMALL_READ; ; ) {
+    const next = body.next(limit)
+    const bytes = next instanceof Promise ? await next : next
+    if (sink.destroyed) return false
+    if (bytes === undefined) return true
+    sink.write(bytes)
+    const waitedMs = sink.isFull ? await waitForSink(sink, body) : 0
+    if (waitedMs < PROMPT_MS) limit = Math.min(2 * limit, CHUNK_BYTES)
+    else if (waitedMs >= STALL_MS) limit = SMALL_READ
+  }
+}
+
+/** Resolves with the time it took, in milliseconds. */
+async function waitForSink(sink: Sink, body: ChunkReader): Promise<number> {
+  const start = performance.now()
+  const stalled = setTimeout(() => body.close(), STALL_MS)
+  sink.account()
+  await sink.drained()
+  sink.account()
+  clearTimeout(stalled)
+  return performance.now() - start
+}
+
+function waitForDrain(writable: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      writable.off('drain', done)
+      writable.off('close', done)
+      resolve()
+    }
+    writable.on('drain', done)
+    writable.on('close', done)
+  })
+}

@@ -1,0 +1,78 @@
+import type { EdgeResponse } from '../edge/response.ts'
+import { type CacheEntry, type MemoryBudget, SecondChanceCache } from '../lib/lru-cache.ts'
+
+/** A response in the format of a protocol: its head and, when short, its body. */
+export interface Serialized {
+  bytes: Buffer
+  /** Offset of the `Date` value. */
+  readonly dateOffset: number
+  /** Offset of the body. */
+  readonly headLength: number
+  /** Whether the whole body is included. */
+  readonly isComplete: boolean
+  /** The second since 1970 of its `Date`. */
+  second: number
+}
+
+/** Memory of an entry beside its bytes and that of the cache: measured. */
+const ENTRY_BYTES = 300
+
+/**
+ * Responses that were serialized once, within a budget of bytes: later only the date changes. A response is cached when it
+ * is sent for the second time.
+ */
+export class SerializedCache<S extends Serialized> {
+  readonly #clock: () => number
+  readonly #cache: SecondChanceCache<S, EdgeResponse>
+  readonly #sentOnce = new WeakSet<EdgeResponse>()
+  /** A weak key lookup takes a fraction of a Map lookup by content, and frees entries with their response. */
+  readonly #entries = new WeakMap<EdgeResponse, CacheEntry<S>>()
+  #second = 0
+  #date = ''
+
+  constructor({ clock, budget }: { clock: () => number; budget: MemoryBudget }) {
+    this.#clock = clock
+    this.#cache = new SecondChanceCache(budget)
+  }
+
+  get(response: EdgeResponse): S | undefined {
+    const entry = this.#entries.get(response)
+    if (entry?.value === undefined) return undefined
+    entry.used = true
+    return entry.value
+  }
+
+  /** Caches the serialized form of a response that repeats. */
+  add(response: EdgeResponse, serialized: S): void {
+    if (!this.#sentOnce.has(response)) return void this.#sentOnce.add(response)
+    const entry = this.#cache.set(response, serialized, serialized.bytes.length + ENTRY_BYTES)
+    if (entry) this.#entries.set(response, entry)
+  }
+
+  /** Whether the date of a serialized response has passed. */
+  isOutdated({ second }: Serialized): boolean {
+    return second !== this.second
+  }
+
+  /** Replaces the date of a serialized response by the current one. */
+  updateDate(serialized: Serialized): void {
+    serialized.bytes.write(this.date, serialized.dateOffset, 'latin1')
+    serialized.second = this.#second
+  }
+
+  /** The current second since 1970. */
+  get second(): number {
+    const second = Math.floor(this.#clock() / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#date = new Date(second * 1000).toUTCString()
+    }
+    return second
+  }
+
+  /** The current value of `Date` (RFC 9110, 6.6.1). */
+  get date(): string {
+    void this.second
+    return this.#date
+  }
+}
