@@ -35,7 +35,7 @@ import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import { smtpMail } from './mail/smtp.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
-import { handleSiteRequest } from './net/http1/node-handler.ts'
+import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
 import { Listener } from './net/listener.ts'
 import { OnDemandTlsServer } from './net/on-demand-tls.ts'
@@ -194,12 +194,12 @@ export async function startService(config: Config, startOptions: StartOptions): 
     request: (request: IncomingMessage, response: ServerResponse) => {
       if (rejectAmbiguous(request, response)) return
       if (edge.servesHost(request.headers.host) || isChallenge(request.url ?? ''))
-        handleSiteRequest(edge, request, response)
+        handleNodeRequest(edge, request, response)
       else if (!https || !redirectToHttps(https, baseUrl, request, response)) api.routing(request, response)
     },
-    fastPath: config.fastLane === 'on' ? new Http1FastPath({ edge, clock, budget }) : undefined,
+    fastPath: config.fastLane === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
-  https?.serve({ edge, listener, budget, clientMemory })
+  https?.serve({ handler: edge, listener, budget, clientMemory })
   const onDemandTls = await openOnDemandTls(config.internalPort, {
     shared,
     isAllowed: (name) => edge.mayHaveCertificate(name),

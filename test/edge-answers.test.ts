@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { ask, buildTable, header, NOW, toStoredFile } from './edge-answers.ts'
 import { numbers } from './support/random.ts'
 

@@ -4,7 +4,7 @@ import { buildRouteTable, type RouteTable, type SiteInput } from '../server/edge
 import { ASSET_NOT_FOUND, PAGE_NOT_FOUND } from '../server/edge/respond/pages/error-pages.ts'
 import { respond } from '../server/edge/respond/respond.ts'
 import type { EdgeResponse } from '../server/edge/response.ts'
-import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { defaultType } from './edge-contents.ts'

@@ -14,7 +14,7 @@ import { Edge } from '../server/edge/edge.ts'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
 import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { newId } from '../server/lib/tokens.ts'
-import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
+import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { hashPassword } from '../server/sites/password.ts'
 import { deleteSite } from '../server/sites/site.ts'
@@ -112,7 +112,7 @@ export class EdgeFixture {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((request, response) => handleSiteRequest(this.edge, request, response))
+    const server = createServer((request, response) => handleNodeRequest(this.edge, request, response))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     this.port = (server.address() as AddressInfo).port

@@ -7,7 +7,7 @@ import {
   publicPolicy,
   toLastModified,
 } from '../server/edge/resolve/policy.ts'
-import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { ask, buildTable, header, LIVE } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { parseRange } from '../server/edge/respond/ranges.ts'
-import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { ask, buildTable, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { RequestHeaders } from '../server/edge/visit-headers.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { ask, buildTable, describeResponse, header } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 

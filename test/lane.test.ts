@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, mock, test } from 'node
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { Http1FastPath } from '../server/net/http1/fast-path.ts'
-import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
+import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { Listener, type RequestHandlers } from '../server/net/listener.ts'
 import { readFromStream, readIntoSharedBuffer } from '../server/net/shared-buffer-read.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
@@ -38,12 +38,12 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
     beforeEach(async () => {
       mock.timers.enable({ apis: ['setInterval'] })
       budget = new MemoryBudget(8 * MIB)
-      fastPath = new Http1FastPath({ edge: edge.edge, clock: () => edge.clock.now, budget, read })
+      fastPath = new Http1FastPath({ handler: edge.edge, clock: () => edge.clock.now, budget, read })
       listener = await Listener.open('127.0.0.1', 0)
       parsed = 0
       const request: RequestHandlers['request'] = (asked, response) => {
         parsed++
-        handleSiteRequest(edge.edge, asked, response)
+        handleNodeRequest(edge.edge, asked, response)
       }
       listener.serve({ request, fastPath })
     })

@@ -9,7 +9,7 @@ import { Connections } from '../server/lib/connections.ts'
 import { makeLog } from '../server/lib/log.ts'
 import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import { Http1FastPath } from '../server/net/http1/fast-path.ts'
-import { handleSiteRequest } from '../server/net/http1/node-handler.ts'
+import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { Listener } from '../server/net/listener.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
 import { selfSigned } from './http2/self-signed.ts'
@@ -58,9 +58,9 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       disposal.defer(() => listener.drain(0))
       const clock = () => edge.clock.now
       listener.serve({
-        request: (request, response) => handleSiteRequest(edge.edge, request, response),
+        request: (request, response) => handleNodeRequest(edge.edge, request, response),
         fastPath: lane
-          ? new Http1FastPath({ edge: edge.edge, clock, budget: new MemoryBudget(MIB) })
+          ? new Http1FastPath({ handler: edge.edge, clock, budget: new MemoryBudget(MIB) })
           : undefined,
       })
       path = join(edge.folder, `slow-${index}.sock`)

@@ -18,6 +18,9 @@ const ENGINES = [
   'server/certificates/acme/client.ts',
 ]
 
+/** The interface between the protocols and what they serve. */
+const HTTP_HANDLER = 'server/net/http-handler.ts'
+
 interface Import {
   from: string
   to: string
@@ -34,6 +37,12 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
       ['server/app.ts', 'server/main.ts'].includes(to) &&
       from.startsWith('server/') &&
       !['server/main.ts', 'server/workers.ts', 'server/bin/slipway-server.js'].includes(from),
+  },
+  {
+    sentence: 'net/ and edge/ know each other by server/net/http-handler.ts only',
+    isBroken: ({ from, to }) =>
+      (from.startsWith('server/net/') && to.startsWith('server/edge/')) ||
+      (from.startsWith('server/edge/') && to.startsWith('server/net/') && to !== HTTP_HANDLER),
   },
   {
     sentence: 'client/ and dashboard/ import nothing from server/',
@@ -90,6 +99,16 @@ test('an import that breaks a rule is reported', () => {
     ['server/sites/site.ts', '../store/sqlite.ts', 'only server/app.ts selects engines'],
     ['server/jobs/jobs.ts', '../blobs/disk.ts', 'only server/app.ts selects engines'],
     ['server/api/sites.ts', '../app.ts', 'only the start imports the composition'],
+    [
+      'server/net/http1/connection.ts',
+      '../../edge/response.ts',
+      'net/ and edge/ know each other by server/net/http-handler.ts only',
+    ],
+    [
+      'server/edge/edge.ts',
+      '../net/request-target.ts',
+      'net/ and edge/ know each other by server/net/http-handler.ts only',
+    ],
     [
       'client/sdk/slipway.ts',
       '../../server/sites/site.ts',

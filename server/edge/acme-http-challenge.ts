@@ -1,6 +1,6 @@
 import { hostName } from '../lib/host-name.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
 import type { Store } from '../store/store.ts'
-import type { EdgeRequest } from './request.ts'
 import { canonicalize } from './resolve/paths.ts'
 import type { EdgeResponse } from './response.ts'
 
@@ -27,7 +27,7 @@ export function isValidation(path: string): boolean {
 /** The response to the validation; undefined when no such challenge is pending for the name. */
 export async function respondToChallenge(
   { read }: Store,
-  { host, target }: EdgeRequest,
+  { host, target }: HttpRequest,
   now: number,
 ): Promise<EdgeResponse | undefined> {
   const token = target.path.slice(PREFIX.length)

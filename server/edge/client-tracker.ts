@@ -1,6 +1,6 @@
 import type { NamedCount, SiteStats } from '../analytics/stats-buffer.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
-import type { RequestHeaders } from './visit-headers.ts'
+import type { RequestHeaders } from '../net/http-handler.ts'
 
 /** Characters of the User-Agent that distinguish visitors. */
 const MAX_USER_AGENT_LENGTH = 300

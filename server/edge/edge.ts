@@ -6,24 +6,27 @@ import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { MemoryBudget } from '../lib/lru-cache.ts'
+import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
 import { isChallenge, isValidation, respondToChallenge } from './acme-http-challenge.ts'
 import { BodyCache } from './body/body-cache.ts'
-import type { ChunkReader } from './body/chunk-reader.ts'
-import type { ClientTracker } from './client-tracker.ts'
+import { ClientTracker } from './client-tracker.ts'
 import { PasswordGate } from './password/password-gate.ts'
-import type { EdgeRequest } from './request.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, Site } from './resolve/resolution.ts'
 import { type HttpsInfo, SiteResolver } from './resolve/site-resolver.ts'
-import type { RequestTarget } from './resolve/target.ts'
 import {
   BAD_REQUEST,
   INTERNAL_ERROR,
+  METHOD_NOT_ALLOWED,
+  MISDIRECTED,
   OPTIONS_RESPONSE,
   PAGE_NOT_FOUND,
+  PASSWORD_METHOD_NOT_ALLOWED,
+  PASSWORD_OPTIONS_RESPONSE,
+  PASSWORD_PATH,
   SITE_EXPIRED,
   SITE_NOT_FOUND,
   SITE_NOT_PUBLISHED,
@@ -31,7 +34,7 @@ import {
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
 import { respond } from './respond/respond.ts'
-import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
+import type { EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 interface EdgeOptions {
@@ -54,17 +57,13 @@ interface EdgeOptions {
   recorder?: VisitRecorder | undefined
 }
 
-/** A result with the body of its response, if it has one. */
-export interface ResultWithBody extends EdgeResult {
-  readonly body: Buffer | ChunkReader | undefined
-}
+const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
 
 /**
  * Serves visitors: host → site → version → path → bytes (contract, "Serving"). Cached data is served
- * synchronously, without the store; only cold requests wait. Nothing here throws or rejects: errors are
- * logged and have responses too. The protocol implementations write the responses.
+ * synchronously, without the store; only cold requests wait. The protocols write the responses.
  */
-export class Edge {
+export class Edge implements HttpHandler {
   readonly #store: Store
   readonly #clock: () => number
   readonly #log: Log
@@ -100,7 +99,6 @@ export class Edge {
     this.#visitCounter = recorder && new VisitCounter({ recorder, clientIp, siteDomain })
   }
 
-  /** Whether a Host header belongs to sites rather than to the API. */
   servesHost(host: string | undefined): boolean {
     return this.#hosts.read(host).kind !== 'service'
   }
@@ -123,79 +121,86 @@ export class Edge {
     this.#siteResolver.invalidate(names)
   }
 
-  /**
-   * The response to a GET or HEAD; a promise only when the store is needed, undefined when the host belongs
-   * to no site.
-   */
-  respond(request: EdgeRequest): EdgeResult | Promise<EdgeResult> | undefined {
+  respond(request: HttpRequest): EdgeResult | Promise<EdgeResult> | undefined {
     if (isChallenge(request.target.path)) return this.#acmeChallenge(request).then(uncounted)
     const host = this.#hosts.read(request.host)
     return host.kind === 'service' ? undefined : this.#serve(host, request)
   }
 
-  /** Counts a response that is sent to `client`, if it is to a visit of a site. */
-  count(request: EdgeRequest, result: EdgeResult, client: ClientTracker): void {
+  /** The response to a posted password, to OPTIONS, and to methods that are not allowed. */
+  respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
+    const { method } = message
+    const isForm = request.target.path === PASSWORD_PATH
+    if (isForm && method === 'POST') return this.#submitPassword(request, message)
+    if (isForm)
+      return Promise.resolve(method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED)
+    return method === 'OPTIONS' ? this.#options(request) : Promise.resolve(METHOD_NOT_ALLOWED)
+  }
+
+  errorResponse(status: keyof typeof ERROR_RESPONSES): EdgeResponse {
+    return ERROR_RESPONSES[status]
+  }
+
+  trackClient(socket: RequestLike['socket']): ClientTracker {
+    return new ClientTracker(socket)
+  }
+
+  count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
     this.#visitCounter?.count(request, result, client)
   }
 
-  /** The response to a posted password. */
-  async submitPassword(asked: EdgeRequest, request: IncomingMessage): Promise<EdgeResponse> {
-    try {
-      const place = await this.#siteResolver.resolve(this.#hosts.read(asked.host), asked.isSecure)
-      return (
-        this.#notServable(place, asked) ?? (await this.#gate.submit(request, place as Site, asked.isSecure))
-      )
-    } catch (error) {
-      // A client that disconnects before the form is complete is not an error.
-      if (request.destroyed && !request.complete) return BAD_REQUEST
-      return this.#failure(asked, error)
-    }
+  peekBody({ content, body }: EdgeResponse): Buffer | undefined {
+    return content ? this.#bodies.peek(content) : body
   }
 
-  /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
-  async options(asked: EdgeRequest): Promise<EdgeResponse> {
-    try {
-      const place = await this.#siteResolver.resolve(this.#hosts.read(asked.host), asked.isSecure)
-      const isOpen = place.kind === 'site' && !this.#isExpired(place) && place.passwordHash === null
-      return (isOpen && place.table?.headers?.apply(OPTIONS_RESPONSE, asked)) || OPTIONS_RESPONSE
-    } catch (error) {
-      return this.#failure(asked, error)
-    }
-  }
-
-  /** The bytes when they are cached. */
-  peek(content: BlobSlice): Buffer | undefined {
-    return this.#bodies.peek(content)
-  }
-
-  /**
-   * A result with its body, or another response when the body cannot be read. The caller has to close a reader, whose
-   * buffers are accounted in `memory`.
-   */
-  async withBody(
-    request: EdgeRequest,
+  async openBody(
+    request: HttpRequest,
     { response, visit }: EdgeResult,
     memory?: MemoryReservation,
   ): Promise<ResultWithBody> {
     const { content } = response
     if (!content) return { response, visit, body: response.body }
+    const reportCorruptBlob = (error: unknown) => {
+      const { path, hash, encoding } = content
+      this.#log.error('cannot read a published file', { host: request.host, path, hash, encoding, error })
+    }
     try {
-      const body = await this.#bodies.open(content, memory)
+      const body = await this.#bodies.open(content, memory, reportCorruptBlob)
       if (body !== undefined) return { response, visit, body }
     } catch (error) {
       return inline(this.#failure(request, error), visit)
     }
-    this.reportCorruptBlob(request, content, new Error('the blob is missing or has another length'))
+    reportCorruptBlob(new Error('the blob is missing or has another length'))
     if (!content.encoding) return inline(INTERNAL_ERROR, visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
   }
 
-  /** Logs that a published file could not be read to its end. */
-  reportCorruptBlob({ host }: EdgeRequest, { path, hash, encoding }: BlobSlice, error: unknown): void {
-    this.#log.error('cannot read a published file', { host, path, hash, encoding, error })
+  async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
+    try {
+      const place = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      return (
+        this.#notServable(place, request) ??
+        (await this.#gate.submit(message, place as Site, request.isSecure))
+      )
+    } catch (error) {
+      // A client that disconnects before the form is complete is not an error.
+      if (message.destroyed && !message.complete) return BAD_REQUEST
+      return this.#failure(request, error)
+    }
   }
 
-  #serve(host: Host, request: EdgeRequest): EdgeResult | Promise<EdgeResult> {
+  /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
+  async #options(request: HttpRequest): Promise<EdgeResponse> {
+    try {
+      const place = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      const isOpen = place.kind === 'site' && !this.#isExpired(place) && place.passwordHash === null
+      return (isOpen && place.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
+    } catch (error) {
+      return this.#failure(request, error)
+    }
+  }
+
+  #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     try {
       const place = this.#siteResolver.resolve(host, request.isSecure)
       if (!(place instanceof Promise)) return this.#respondFor(host, place, request)
@@ -211,7 +216,7 @@ export class Edge {
    * The response to an ACME validation (RFC 8555, 8.3) on any host; otherwise the site's own file, without
    * redirects.
    */
-  async #acmeChallenge(request: EdgeRequest): Promise<EdgeResponse> {
+  async #acmeChallenge(request: HttpRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(request.host)
     try {
       const response = await respondToChallenge(this.#store, request, this.#clock())
@@ -223,7 +228,7 @@ export class Edge {
     return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
-  #respondFor(host: Host, place: Resolution, request: EdgeRequest): EdgeResult {
+  #respondFor(host: Host, place: Resolution, request: HttpRequest): EdgeResult {
     const notServable = this.#notServable(place, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path)) return uncounted(PAGE_NOT_FOUND)
@@ -236,7 +241,7 @@ export class Edge {
     return { response: respond(site.table, request, now), visit }
   }
 
-  #notServable(place: Resolution, { target }: EdgeRequest): EdgeResponse | undefined {
+  #notServable(place: Resolution, { target }: HttpRequest): EdgeResponse | undefined {
     if (place.kind === 'nothing') return SITE_NOT_FOUND
     if (place.kind === 'elsewhere')
       return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(place, target)
@@ -249,15 +254,15 @@ export class Edge {
 
   /** Falls back to the file itself when an encoding is lost. */
   async #identityFallback(
-    { host, isSecure, target, headers }: EdgeRequest,
+    { host, isSecure, target, headers }: HttpRequest,
     memory?: MemoryReservation,
   ): Promise<ResultWithBody> {
     const identityRequest = { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
     const result = await this.respond(identityRequest)
-    return this.withBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND), memory)
+    return this.openBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND), memory)
   }
 
-  #failure({ host, target }: EdgeRequest, error: unknown): EdgeResponse {
+  #failure({ host, target }: HttpRequest, error: unknown): EdgeResponse {
     const away = error instanceof ApiError
     this.#log[away ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
     return away ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR

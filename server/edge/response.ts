@@ -1,4 +1,5 @@
 import type { Encoding } from '../blobs/encoding.ts'
+import type { HttpResponse, HttpResult } from '../net/http-handler.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
 
 /** Stored bytes of a response body. */
@@ -17,27 +18,16 @@ export interface BlobSlice {
   range?: { start: number; end: number }
 }
 
-/**
- * A response, without bytes that are still to be read. It never changes, and equal responses of a version are the same
- * object where that is possible: protocols and the visit counter cache by it.
- */
-export interface EdgeResponse {
-  readonly status: number
-  /** Header lines, name before value, with `Content-Length`; without connection headers and `Date`. */
-  readonly headers: readonly string[]
-  /** The body, when it is in memory anyway. */
-  readonly body?: Buffer
+/** A response with what the visit counter needs. */
+export interface EdgeResponse extends HttpResponse {
   /** The stored bytes of the body. */
   readonly content?: BlobSlice
   /** Whether it is a page with status 200, for which visitors are counted. */
   readonly isPage?: boolean
 }
 
-/** A response to one request. */
-export interface EdgeResult {
+export interface EdgeResult extends HttpResult {
   readonly response: EdgeResponse
-  /** The slug of the site that the request visits; undefined when it is not counted. */
-  readonly visit: string | undefined
 }
 
 /** A copy with other header lines. */

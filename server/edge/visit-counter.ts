@@ -10,8 +10,8 @@ import {
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import { hostName } from '../lib/host-name.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
 import type { ClientTracker } from './client-tracker.ts'
-import type { EdgeRequest } from './request.ts'
 import { canonicalize } from './resolve/paths.ts'
 import type { Site } from './resolve/resolution.ts'
 import type { EdgeResponse, EdgeResult } from './response.ts'
@@ -51,7 +51,7 @@ export class VisitCounter {
   }
 
   /** Counts a response to a visit. */
-  count(request: EdgeRequest, { response, visit }: EdgeResult, visitor: ClientTracker): void {
+  count(request: HttpRequest, { response, visit }: EdgeResult, visitor: ClientTracker): void {
     if (visit === undefined) return
     const counter = this.counterOf(response)
     if (
@@ -69,7 +69,7 @@ export class VisitCounter {
     }
   }
 
-  #countFirst(request: EdgeRequest, response: EdgeResponse, slug: string, visitor: ClientTracker): void {
+  #countFirst(request: HttpRequest, response: EdgeResponse, slug: string, visitor: ClientTracker): void {
     const site = this.#recorder.site(slug)
     if (!site) return
     const { isHead = false } = request
@@ -86,12 +86,12 @@ export class VisitCounter {
   }
 
   /** Counts a page view. */
-  #countPageView(request: EdgeRequest, visitor: ClientTracker): void {
+  #countPageView(request: HttpRequest, visitor: ClientTracker): void {
     if (!visitor.isCounted) this.#registerVisitor(request, visitor)
     if (visitor.referrer !== undefined) visitor.referrer.requests++
   }
 
-  #registerVisitor({ headers, host }: EdgeRequest, visitor: ClientTracker): void {
+  #registerVisitor({ headers, host }: HttpRequest, visitor: ClientTracker): void {
     const counts = visitor.site!
     visitor.isCounted = true
     counts.addVisitor(visitor.fingerprint(this.#clientIp))
@@ -125,7 +125,7 @@ export class VisitCounter {
 /**
  * Whether its path and query are short: a response that keeps its path may keep the query in memory with it.
  */
-function isShortRequest({ isHead, target: { path, query } }: EdgeRequest): boolean {
+function isShortRequest({ isHead, target: { path, query } }: HttpRequest): boolean {
   return isHead !== true && path.length + query.length <= BUFFER_LIMITS.name
 }
 

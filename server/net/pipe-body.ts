@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
-import { CHUNK_BYTES, type ChunkReader, SMALL_READ } from '../edge/body/chunk-reader.ts'
 import type { SendQueue } from '../lib/send-queue.ts'
+import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from './http-handler.ts'
 
 /** Where the chunks of a body go. */
 export interface Sink {
@@ -25,18 +25,13 @@ const PROMPT_MS = 100
 
 /**
  * Sends a body as fast as the client reads it, and closes its reader however that ends. Resolves with whether everything was
- * written; false when the client disconnected, or when the body could not be read: then `onError` is called and the response
- * aborted. Clients that read too slowly are disconnected elsewhere.
+ * written; false when the client disconnected, or when the body could not be read: then the response is aborted. Clients that
+ * read too slowly are disconnected elsewhere.
  */
-export async function pipeBody(
-  body: ChunkReader,
-  sink: Sink,
-  onError: (error: unknown) => void,
-): Promise<boolean> {
+export async function pipeBody(body: BodyReader, sink: Sink): Promise<boolean> {
   try {
     return await writeChunks(body, sink)
-  } catch (error) {
-    onError(error)
+  } catch {
     sink.abort()
     return false
   } finally {
@@ -60,21 +55,21 @@ export function writableSink(writable: Writable, queue: SendQueue | undefined): 
   }
 }
 
-async function writeChunks(body: ChunkReader, sink: Sink): Promise<boolean> {
-  for (let limit = SMALL_READ; ; ) {
+async function writeChunks(body: BodyReader, sink: Sink): Promise<boolean> {
+  for (let limit = SMALL_READ_BYTES; ; ) {
     const next = body.next(limit)
     const bytes = next instanceof Promise ? await next : next
     if (sink.destroyed) return false
     if (bytes === undefined) return true
     sink.write(bytes)
     const waitedMs = sink.isFull ? await waitForSink(sink, body) : 0
-    if (waitedMs < PROMPT_MS) limit = Math.min(2 * limit, CHUNK_BYTES)
-    else if (waitedMs >= STALL_MS) limit = SMALL_READ
+    if (waitedMs < PROMPT_MS) limit = Math.min(2 * limit, FULL_READ_BYTES)
+    else if (waitedMs >= STALL_MS) limit = SMALL_READ_BYTES
   }
 }
 
 /** Resolves with the time it took, in milliseconds. */
-async function waitForSink(sink: Sink, body: ChunkReader): Promise<number> {
+async function waitForSink(sink: Sink, body: BodyReader): Promise<number> {
   const start = performance.now()
   const stalled = setTimeout(() => body.close(), STALL_MS)
   sink.account()

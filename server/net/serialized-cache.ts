@@ -1,5 +1,5 @@
-import type { EdgeResponse } from '../edge/response.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from '../lib/lru-cache.ts'
+import type { HttpResponse } from './http-handler.ts'
 
 /** A response in the format of a protocol: its head and, when short, its body. */
 export interface Serialized {
@@ -23,10 +23,10 @@ const ENTRY_BYTES = 300
  */
 export class SerializedCache<S extends Serialized> {
   readonly #clock: () => number
-  readonly #cache: SecondChanceCache<S, EdgeResponse>
-  readonly #sentOnce = new WeakSet<EdgeResponse>()
+  readonly #cache: SecondChanceCache<S, HttpResponse>
+  readonly #sentOnce = new WeakSet<HttpResponse>()
   /** A weak key lookup takes a fraction of a Map lookup by content, and frees entries with their response. */
-  readonly #entries = new WeakMap<EdgeResponse, CacheEntry<S>>()
+  readonly #entries = new WeakMap<HttpResponse, CacheEntry<S>>()
   #second = 0
   #date = ''
 
@@ -35,7 +35,7 @@ export class SerializedCache<S extends Serialized> {
     this.#cache = new SecondChanceCache(budget)
   }
 
-  get(response: EdgeResponse): S | undefined {
+  get(response: HttpResponse): S | undefined {
     const entry = this.#entries.get(response)
     if (entry?.value === undefined) return undefined
     entry.used = true
@@ -43,7 +43,7 @@ export class SerializedCache<S extends Serialized> {
   }
 
   /** Caches the serialized form of a response that repeats. */
-  add(response: EdgeResponse, serialized: S): void {
+  add(response: HttpResponse, serialized: S): void {
     if (!this.#sentOnce.has(response)) return void this.#sentOnce.add(response)
     const entry = this.#cache.set(response, serialized, serialized.bytes.length + ENTRY_BYTES)
     if (entry) this.#entries.set(response, entry)

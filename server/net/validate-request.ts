@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readTarget } from '../edge/resolve/target.ts'
+import { HOST_PATTERN, readTarget } from './request-target.ts'
 import { isCovered } from './tls/covered-hosts.ts'
 
 /** Why a request is rejected: it is ambiguous, or of an unsupported protocol. */
@@ -7,9 +7,6 @@ interface Rejection {
   status: 400 | 421 | 501 | 505
   text: string
 }
-
-/** RFC 9112, 3.2: a name or an address, and a port. */
-const HOST = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
 
 /**
  * Rejects requests that Node's parser accepts although another server in front could read them differently
@@ -44,7 +41,7 @@ function findRejection(request: IncomingMessage): Rejection | undefined {
   if (headers.host === undefined && httpVersion === '1.1') {
     return { status: 400, text: 'A request of HTTP/1.1 must have a Host header' }
   }
-  const clear = headers.host === undefined || HOST.test(headers.host)
+  const clear = headers.host === undefined || HOST_PATTERN.test(headers.host)
   if (clear && readTarget(request)) {
     if (isCovered(request.socket, headers.host ?? '')) return undefined
     return { status: 421, text: "The certificate of this connection is not for the request's host" }

@@ -7,13 +7,13 @@ import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { sliceRange } from '../edge/body/body-cache.ts'
-import type { EdgeRequest } from '../edge/request.ts'
 import { publicPolicy, toLastModified } from '../edge/resolve/policy.ts'
 import { fileResponse } from '../edge/respond/respond.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import type { EdgeResponse } from '../edge/response.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml } from '../lib/html.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
 
 interface BuiltSiteOptions {
   settings: PageSettings
@@ -68,7 +68,7 @@ export class BuiltSite {
   /** The response to a GET or HEAD of a built file; undefined when there is none of this name. */
   async respond(
     name: string,
-    request: Pick<EdgeRequest, 'headers' | 'isHead'>,
+    request: Pick<HttpRequest, 'headers' | 'isHead'>,
   ): Promise<PageResponse | undefined> {
     const file = (await this.#load()).get(name)
     if (!file) return undefined

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { RequestHeaders } from '../edge/visit-headers.ts'
+import type { RequestHeaders } from '../net/http-handler.ts'
 import type { BuiltSite, PageResponse } from './built-site.ts'
 
 /** Every path of the dashboard; `dashboard/app/routes.tsx` maps them to pages. */

@@ -7,7 +7,7 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/lru-cache.ts'
-import { handleSiteRequest } from '../../server/net/http1/node-handler.ts'
+import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { Http2Server } from '../../server/net/http2/http2-server.ts'
 import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { EdgeFixture } from '../edge-fixture.ts'
@@ -52,10 +52,10 @@ export class Http2Fixture {
   ) {
     this.edge = edge
     this.clientMemory = clientMemory
-    this.server = createServer((request, response) => handleSiteRequest(edge.edge, request, response))
+    this.server = createServer((request, response) => handleNodeRequest(edge.edge, request, response))
     const log = makeLog({ level: 'debug', text: true, write: (line) => void this.logged.push(line) })
     this.lane = new Http2Server({
-      edge: edge.edge,
+      handler: edge.edge,
       clock: () => edge.clock.now,
       budget: this.budget,
       clientMemory,

@@ -42,13 +42,17 @@ export class BodyCache {
   }
 
   /**
-   * The bytes that are wanted or pieces of them, which the caller has to close; undefined when they are not there. What
-   * pieces read ahead counts against `memory`.
+   * The requested bytes, or a reader of them, which the caller has to close; undefined when they are missing. What a reader
+   * reads ahead is accounted in `memory`, and its errors go to `onError` as well.
    */
-  async open(content: BlobSlice, memory?: MemoryReservation): Promise<Buffer | ChunkReader | undefined> {
+  async open(
+    content: BlobSlice,
+    memory?: MemoryReservation,
+    onError?: (error: unknown) => void,
+  ): Promise<Buffer | ChunkReader | undefined> {
     const reading = this.#reads.get(cacheKey(content))
     if (content.size > MAX_BUFFERED_FILE_BYTES || (!reading && this.#reads.size >= MAX_CONCURRENT_READS))
-      return this.#openChunks(content, memory)
+      return this.#openChunks(content, memory, onError)
     const bytes = this.peek(content)
     if (bytes) return bytes
     const whole = await (reading ?? this.#read(content))
@@ -58,6 +62,7 @@ export class BodyCache {
   async #openChunks(
     content: BlobSlice,
     memory: MemoryReservation | undefined,
+    onError: ((error: unknown) => void) | undefined,
   ): Promise<ChunkReader | undefined> {
     const name = cacheKey(content)
     const keeps = this.#wasRequestedBefore(name) && content.size <= this.#budget.limit / 4
@@ -67,6 +72,7 @@ export class BodyCache {
         if (keeps) this.#cache.set(`${name}:${number}`, bytes, bytes.length + BUFFER_BYTES)
       },
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
+      onError,
     }
     const pieces = new ChunkReader(content, source, memory)
     let isThere = false

@@ -1,15 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
+import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 
-/** Bytes of a piece: what the cache keeps, and what is sent at once to a client that reads fast; see `pour`. */
-export const CHUNK_BYTES = 128 * 1024
-
-/** What is read at once for a client that reads slowly. */
-export const SMALL_READ = 32 * 1024
-
-/** What an open stream takes: the piece that is being used, and the one that is read ahead. */
-const STREAM_BYTES = 2 * CHUNK_BYTES
+/** Memory of an open stream: the chunk that is being used, and the one that is read ahead. */
+const STREAM_BYTES = 2 * FULL_READ_BYTES
 
 /** The source of a file's chunks, by number. */
 export interface ChunkSource {
@@ -19,6 +14,8 @@ export interface ChunkSource {
   onRead(number: number, bytes: Buffer): void
   /** The bytes from `start` to `end`, inclusive; undefined when they are absent. */
   read(start: number, end: number): Promise<Readable | undefined>
+  /** Bytes that follow the first ones are missing. */
+  onError?: ((error: unknown) => void) | undefined
 }
 
 /** Bytes of the file that were read, from `start` on. */
@@ -28,21 +25,20 @@ interface Part {
 }
 
 /**
- * The bytes of a large file, or a part of it, one after the other: from memory as far as they are there, the others
- * in one stream for as many as follow each other. Without memory for a stream, or for a client that does not want a whole
- * piece at once, just what is wanted is read.
+ * Reads a large file, or a range of it, in order: cached chunks from memory, adjacent other ones from one stream. Without
+ * memory for a stream, or for a client that reads slowly, only the requested bytes are read.
  */
-export class ChunkReader {
+export class ChunkReader implements BodyReader {
   readonly #source: ChunkSource
   readonly #content: BlobSlice
   readonly #memory: MemoryReservation | undefined
   #at: number
   readonly #end: number
   #stream: { body: Readable; chunks: AsyncIterator<Buffer>; at: number; rest: Buffer | undefined } | undefined
-  /** What was read and not handed out yet. */
+  /** Bytes that were read and not returned yet. */
   #rest: Part | undefined
 
-  /** `memory` is what the stream counts against. */
+  /** The stream is accounted in `memory`. */
   constructor(content: BlobSlice, source: ChunkSource, memory: MemoryReservation | undefined) {
     this.#content = content
     this.#source = source
@@ -53,30 +49,31 @@ export class ChunkReader {
 
   /** Ensures that the first bytes are available; false when they are absent. */
   async begin(): Promise<boolean> {
-    const number = Math.floor(this.#at / CHUNK_BYTES)
+    const number = Math.floor(this.#at / FULL_READ_BYTES)
     if (this.#source.peek(number) !== undefined) return true
-    if (this.#reserve()) return this.#open(number * CHUNK_BYTES)
-    this.#rest = await this.#readPart(SMALL_READ)
+    if (this.#reserve()) return this.#open(number * FULL_READ_BYTES)
+    this.#rest = await this.#readPart(SMALL_READ_BYTES)
     return this.#rest !== undefined
   }
 
-  /**
-   * The next bytes, at most `limit`; undefined after the last. A promise only when they have to be read; it rejects when they
-   * are not there.
-   */
-  next(limit = CHUNK_BYTES): Buffer | undefined | Promise<Buffer> {
+  next(limit = FULL_READ_BYTES): Buffer | undefined | Promise<Buffer> {
     if (this.#at >= this.#end) return undefined
     if (this.#rest) return this.#slice(this.#rest, limit)
-    const number = Math.floor(this.#at / CHUNK_BYTES)
+    const number = Math.floor(this.#at / FULL_READ_BYTES)
     const piece = this.#source.peek(number)
-    if (piece) return this.#slice({ start: number * CHUNK_BYTES, bytes: piece }, limit)
-    return this.#read(number, limit).then((part) => {
-      this.#rest = part
-      return this.#slice(part, limit)
-    })
+    if (piece) return this.#slice({ start: number * FULL_READ_BYTES, bytes: piece }, limit)
+    return this.#read(number, limit).then(
+      (part) => {
+        this.#rest = part
+        return this.#slice(part, limit)
+      },
+      (error: unknown) => {
+        this.#source.onError?.(error)
+        throw error
+      },
+    )
   }
 
-  /** Lets go of what is open and of what was read ahead. `next` may still be called, and reads again from where it was. */
   close(): void {
     this.#stream?.body.destroy()
     this.#stream = undefined
@@ -95,14 +92,14 @@ export class ChunkReader {
   }
 
   async #read(number: number, limit: number): Promise<Part> {
-    const start = number * CHUNK_BYTES
-    if (this.#stream?.at !== start && (limit < CHUNK_BYTES || !this.#reserve())) {
+    const start = number * FULL_READ_BYTES
+    if (this.#stream?.at !== start && (limit < FULL_READ_BYTES || !this.#reserve())) {
       const part = await this.#readPart(limit)
       if (!part) throw missing()
       return part
     }
     if (this.#stream?.at !== start && !(await this.#open(start))) throw missing()
-    const bytes = await this.#readBytes(Math.min(CHUNK_BYTES, this.#content.size - start))
+    const bytes = await this.#readBytes(Math.min(FULL_READ_BYTES, this.#content.size - start))
     this.#source.onRead(number, bytes)
     return { start, bytes }
   }
@@ -115,7 +112,7 @@ export class ChunkReader {
   async #open(start: number): Promise<boolean> {
     this.#stream?.body.destroy()
     this.#stream = undefined
-    const last = Math.min(this.#content.size, Math.ceil(this.#end / CHUNK_BYTES) * CHUNK_BYTES) - 1
+    const last = Math.min(this.#content.size, Math.ceil(this.#end / FULL_READ_BYTES) * FULL_READ_BYTES) - 1
     const body = await this.#source.read(start, last)
     if (!body) return false
     this.#stream = { body, chunks: body[Symbol.asyncIterator](), at: start, rest: undefined }

@@ -1,5 +1,5 @@
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
-import type { RequestHeaders } from '../visit-headers.ts'
+import type { RequestHeaders } from '../../net/http-handler.ts'
 
 const UNKNOWN = mediaType('file')
 

@@ -1,6 +1,6 @@
+import type { HttpRequest } from '../../net/http-handler.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
-import type { EdgeRequest } from '../request.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import type { RedirectResponse } from '../respond/redirect-response.ts'
 import type { ServedFile } from '../respond/served-file.ts'
@@ -30,7 +30,7 @@ const ASSET = /\.(?:[cm]?js|css)$/i
 /**
  * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
  */
-export function resolve(table: RouteTable, asked: EdgeRequest, now: number): Match {
+export function resolve(table: RouteTable, asked: HttpRequest, now: number): Match {
   const { path } = asked.target
   const entry = table.entries.get(path)
   if (entry && !table.redirects?.hasForced) return entry
@@ -49,7 +49,7 @@ function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | un
 /** The result for an unknown path. */
 function resolveMiss(
   table: RouteTable,
-  asked: EdgeRequest,
+  asked: HttpRequest,
   { spelling, now }: { spelling: string; now: number },
 ): Match {
   const { previousFiles, root, redirects, fallback } = table

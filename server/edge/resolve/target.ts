@@ -1,11 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import { hostName } from '../../lib/host-name.ts'
-
-/** A request target as received: percent-encoded, `query` with its question mark or empty. */
-export interface RequestTarget {
-  path: string
-  query: string
-}
+import type { RequestTarget } from '../../net/http-handler.ts'
 
 /** The parts of a request that the rules of a site match. */
 export interface RuleInput {
@@ -13,40 +6,7 @@ export interface RuleInput {
   target: RequestTarget
 }
 
-/**
- * The target of a request, or undefined when it is malformed or ambiguous about its host (contract,
- * "Serving", 8): two Host headers, or an absolute target of another host.
- */
-export function readTarget(request: IncomingMessage): RequestTarget | undefined {
-  const url = request.url ?? ''
-  if (countHostHeaders(request.rawHeaders) > 1) return undefined
-  if (url.startsWith('/')) return splitTarget(url)
-  if (url === '*' && request.method === 'OPTIONS') return { path: url, query: '' }
-  const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)/is.exec(url) ?? []
-  if (authority === undefined || rest === undefined) return undefined
-  if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined
-  // A copy: a kept path must not hold an authority of any length in memory.
-  const own = Buffer.from(rest, 'latin1').toString('latin1')
-  return splitTarget(own.startsWith('/') ? own : `/${own}`)
-}
-
 /** A path of this host, with its query. Anything that a browser could read as another host becomes `/`. */
 export function safeRedirectTarget(next: string | null | undefined): string {
   return next && /^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/'
-}
-
-/** A fragment is never sent (RFC 9112, 3.2), so a target with one is invalid. */
-function splitTarget(url: string): RequestTarget | undefined {
-  if (url.includes('#')) return undefined
-  const at = url.indexOf('?')
-  return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at) }
-}
-
-function countHostHeaders(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!
-    if (name.length === 4 && name.toLowerCase() === 'host') count++
-  }
-  return count
 }

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../visit-headers.ts'
+import type { RequestHeaders } from '../../net/http-handler.ts'
 import { readHttpDate } from './http-date.ts'
 
 /** Validators of a representation. */

@@ -1,9 +1,8 @@
-import type { EdgeRequest } from '../request.ts'
+import type { HttpRequest, RequestHeaders } from '../../net/http-handler.ts'
 import { NAVIGATION_HEADERS } from '../resolve/navigation.ts'
 import { type Match, resolve } from '../resolve/route.ts'
 import type { RouteTable } from '../resolve/route-table.ts'
 import { type EdgeResponse, withHeaders } from '../response.ts'
-import type { RequestHeaders } from '../visit-headers.ts'
 import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
 import { ASSET_NOT_FOUND, BAD_REQUEST, PAGE_NOT_FOUND, PRECONDITION_FAILED } from './pages/error-pages.ts'
 import type { GeneratedPage } from './pages/generated-page.ts'
@@ -11,7 +10,7 @@ import { parseRange } from './ranges.ts'
 import type { Representation } from './served-file.ts'
 
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
-export function respond(table: RouteTable, asked: EdgeRequest, now: number): EdgeResponse {
+export function respond(table: RouteTable, asked: HttpRequest, now: number): EdgeResponse {
   const outcome = resolve(table, asked, now)
   if (outcome.kind === 'malformed') return BAD_REQUEST
   const answer = baseResponse(table, outcome, asked)
@@ -23,7 +22,7 @@ export function respond(table: RouteTable, asked: EdgeRequest, now: number): Edg
 type Readable = Exclude<Match, { kind: 'malformed' }>
 
 /** The response before `_headers` rules are applied. */
-function baseResponse(table: RouteTable, outcome: Readable, asked: EdgeRequest): EdgeResponse {
+function baseResponse(table: RouteTable, outcome: Readable, asked: HttpRequest): EdgeResponse {
   const { target, headers } = asked
   switch (outcome.kind) {
     case 'file':
@@ -64,7 +63,7 @@ function varied(answer: EdgeResponse): EdgeResponse {
  */
 export function fileResponse(
   file: Representation,
-  { headers, isHead }: Pick<EdgeRequest, 'headers' | 'isHead'>,
+  { headers, isHead }: Pick<HttpRequest, 'headers' | 'isHead'>,
 ): EdgeResponse {
   const answer = conditionalResponse(file, headers)
   const { range } = headers

@@ -1,9 +1,7 @@
 import type { Socket } from 'node:net'
-import { ClientTracker } from '../../edge/client-tracker.ts'
-import type { Edge } from '../../edge/edge.ts'
-import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import { type SendQueue, sendQueueOf } from '../../lib/send-queue.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
+import type { HttpHandler, HttpResponse, HttpResult } from '../http-handler.ts'
 import { isTls } from '../is-tls.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
@@ -13,7 +11,7 @@ import type { ResponseSerializer } from './response-serializer.ts'
 
 /** State that the connections of a server share. */
 export interface FastPathContext {
-  readonly edge: Edge
+  readonly handler: HttpHandler
   readonly serializer: ResponseSerializer
   /** When it closes, each connection closes after its next response. */
   readonly pool: Pick<ConnectionPool<FastPathConnection>, 'ticks' | 'isClosing'>
@@ -33,7 +31,7 @@ export class FastPathConnection {
   readonly #socket: Socket
   readonly #fastPath: FastPathContext
   readonly #parser: RequestParser
-  readonly #tracker: ClientTracker
+  readonly #client: object
   readonly #onFallback: () => void
   readonly #stopReading: () => void
   readonly #queue: SendQueue | undefined
@@ -62,7 +60,7 @@ export class FastPathConnection {
     this.#onFallback = onFallback
     this.#fastPath = fastPath
     this.#parser = new RequestParser(isTls(socket))
-    this.#tracker = new ClientTracker(socket)
+    this.#client = fastPath.handler.trackClient(socket)
     this.#queue = sendQueueOf(socket)
     this.#lastActiveTick = fastPath.pool.ticks
     this.#stopReading = fastPath.read(socket, this.#onData)
@@ -131,7 +129,7 @@ export class FastPathConnection {
       }
       const request = this.#parser.parse(this.#chunk, this.#at, this.#end)
       const isHere = request && (request.host === this.#host || this.#isCovered(request.host))
-      const result = isHere && this.#fastPath.edge.respond(request)
+      const result = isHere && this.#fastPath.handler.respond(request)
       if (!request || !result) {
         this.#fallBackToNode()
         break
@@ -155,7 +153,7 @@ export class FastPathConnection {
   }
 
   /** False when the response is asynchronous; the connection then continues by itself. */
-  #reply(request: ParsedRequest, result: EdgeResult | Promise<EdgeResult>): boolean {
+  #reply(request: ParsedRequest, result: HttpResult | Promise<HttpResult>): boolean {
     this.isNew = false
     this.#isLast ||= request.isLast
     this.#fastPath.responses++
@@ -167,44 +165,41 @@ export class FastPathConnection {
   }
 
   /** Sends a response whose bytes are in memory; false when they are not. */
-  #send(request: ParsedRequest, result: EdgeResult): boolean {
-    const { edge, serializer } = this.#fastPath
+  #send(request: ParsedRequest, result: HttpResult): boolean {
+    const { handler, serializer } = this.#fastPath
     const { isHead } = request
     const { response } = result
     const closing = this.#isClosing
     if (!closing && serializer.sendCached(this.#socket, response, isHead)) {
-      edge.count(request, result, this.#tracker)
+      handler.count(request, result, this.#client)
       return true
     }
-    const { content } = response
-    const body = content ? edge.peek(content) : response.body
-    if (content && !body && !isHead) return false
-    edge.count(request, result, this.#tracker)
+    const body = handler.peekBody(response)
+    if (response.content && !body && !isHead) return false
+    handler.count(request, result, this.#client)
     this.#write(response, body, isHead)
     if (closing) this.#socket.destroySoon()
     return true
   }
 
-  async #awaitResponse(request: ParsedRequest, result: EdgeResult | Promise<EdgeResult>): Promise<void> {
+  async #awaitResponse(request: ParsedRequest, result: HttpResult | Promise<HttpResult>): Promise<void> {
     const found = await result
     if (!this.#socket.destroyed && !this.#send(request, found)) await this.#streamBody(request, found)
     this.#busy = false
     this.#continue()
   }
 
-  async #streamBody(request: ParsedRequest, wanted: EdgeResult): Promise<void> {
-    const { edge } = this.#fastPath
-    const result = await edge.withBody(request, wanted, this.#queue?.reserve())
+  async #streamBody(request: ParsedRequest, wanted: HttpResult): Promise<void> {
+    const { handler } = this.#fastPath
+    const result = await handler.openBody(request, wanted, this.#queue?.reserve())
     const { response, body } = result
-    if (!this.#socket.destroyed) edge.count(request, result, this.#tracker)
+    if (!this.#socket.destroyed) handler.count(request, result, this.#client)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(response, body, false)
     this.#write(response, undefined, true)
-    await pipeBody(body, writableSink(this.#socket, this.#queue), (error) =>
-      edge.reportCorruptBlob(request, response.content!, error),
-    )
+    await pipeBody(body, writableSink(this.#socket, this.#queue))
   }
 
-  #write(response: EdgeResponse, body: Buffer | undefined, head: boolean): void {
+  #write(response: HttpResponse, body: Buffer | undefined, head: boolean): void {
     if (this.#socket.destroyed) return
     const close = this.#isClosing
     this.#fastPath.serializer.send(this.#socket, response, { body, head, close })

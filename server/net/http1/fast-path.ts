@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
-import type { Edge } from '../../edge/edge.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import { ConnectionPool } from '../connection-pool.ts'
+import type { HttpHandler } from '../http-handler.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import { FastPathConnection, type FastPathContext } from './connection.ts'
 import { ResponseSerializer } from './response-serializer.ts'
 
 interface Http1FastPathOptions {
-  edge: Edge
+  handler: HttpHandler
   /** Milliseconds since 1970. */
   clock: () => number
   budget: MemoryBudget
@@ -17,10 +17,10 @@ interface Http1FastPathOptions {
 /**
  * Serves visitors directly from the socket (design.md, "The fast lane"): complete plain requests are answered
  * with prebuilt bytes; a connection that sends anything else goes to Node's parser for good. Both give the
- * same responses, because both call the same `Edge`.
+ * same responses, because both call the same `HttpHandler`.
  */
 export class Http1FastPath implements FastPathContext {
-  readonly edge: Edge
+  readonly handler: HttpHandler
   readonly serializer: ResponseSerializer
   readonly read: typeof readIntoSharedBuffer
   readonly pool = new ConnectionPool<FastPathConnection>()
@@ -28,8 +28,8 @@ export class Http1FastPath implements FastPathContext {
   /** Connections passed to Node's parser. */
   fallbacks = 0
 
-  constructor({ edge, clock, budget, read = readIntoSharedBuffer }: Http1FastPathOptions) {
-    this.edge = edge
+  constructor({ handler, clock, budget, read = readIntoSharedBuffer }: Http1FastPathOptions) {
+    this.handler = handler
     this.read = read
     this.serializer = new ResponseSerializer({ clock, budget })
   }

@@ -1,8 +1,7 @@
-import type { EdgeRequest } from '../../edge/request.ts'
-import { RELEVANT_HEADERS, type RequestHeaders } from '../../edge/visit-headers.ts'
+import { type HttpRequest, RELEVANT_HEADERS, type RequestHeaders } from '../http-handler.ts'
 
 /** A complete plain request in a chunk. */
-export interface ParsedRequest extends EdgeRequest {
+export interface ParsedRequest extends HttpRequest {
   /** HEAD rather than GET. */
   isHead: boolean
   /** Whether the client requests that the connection closes after the response (RFC 9112, 9.6). */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { EdgeResponse } from '../../edge/response.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { HttpResponse } from '../http-handler.ts'
 import { type Serialized, SerializedCache } from '../serialized-cache.ts'
 
 interface SerializedResponse extends Serialized {
@@ -21,7 +21,7 @@ export class ResponseSerializer {
   }
 
   /** Sends a response when its serialized form is cached. */
-  sendCached(socket: Socket, response: EdgeResponse, head: boolean): boolean {
+  sendCached(socket: Socket, response: HttpResponse, head: boolean): boolean {
     const cached = this.#cache.get(response)
     if (!cached || !(cached.isComplete || head)) return false
     this.#write(socket, cached, head)
@@ -31,7 +31,7 @@ export class ResponseSerializer {
   /** Sends a response, with `body` unless it answers a HEAD; `close` closes the connection after it. */
   send(
     socket: Socket,
-    response: EdgeResponse,
+    response: HttpResponse,
     { body, head, close }: { body: Buffer | undefined; head: boolean; close: boolean },
   ): void {
     const cached = close ? undefined : this.#cache.get(response)
@@ -46,7 +46,7 @@ export class ResponseSerializer {
   }
 
   #serialize(
-    { status, headers, body: own, content }: EdgeResponse,
+    { status, headers, body: own, content }: HttpResponse,
     body: Buffer | undefined,
     close: boolean,
   ): SerializedResponse {

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Edge } from '../../edge/edge.ts'
 import { clientIp } from '../../lib/client-ip.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import { ConnectionPool } from '../connection-pool.ts'
+import type { HttpHandler } from '../http-handler.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import { FrameSerializer } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import { Http2Session } from './session.ts'
 
 interface Http2ServerOptions {
-  edge: Edge
+  handler: HttpHandler
   /** Milliseconds since 1970. */
   clock: () => number
   budget: MemoryBudget
@@ -28,10 +28,10 @@ interface Http2ServerOptions {
 /**
  * Serves visitors over HTTP/2 (RFC 9113). Plain requests for sites are answered with prebuilt frames; every
  * other request goes through Node's parser by itself, so that it is interpreted in one place. Responses equal
- * those of HTTP/1.1, because all protocols call the same `Edge`. See docs/decisions/007-http2.md.
+ * those of HTTP/1.1, because all protocols call the same `HttpHandler`. See docs/decisions/007-http2.md.
  */
 export class Http2Server implements Http2ServerContext {
-  readonly edge: Edge
+  readonly handler: HttpHandler
   readonly clock: () => number
   readonly serializer: FrameSerializer
   readonly clientMemory: ClientMemory
@@ -46,7 +46,7 @@ export class Http2Server implements Http2ServerContext {
 
   constructor(options: Http2ServerOptions) {
     const {
-      edge,
+      handler,
       clock,
       budget,
       clientMemory,
@@ -56,7 +56,7 @@ export class Http2Server implements Http2ServerContext {
       trustedProxies = 0,
     } = options
     this.#trustedProxies = trustedProxies
-    this.edge = edge
+    this.handler = handler
     this.clock = clock
     this.read = read
     this.parse = parse

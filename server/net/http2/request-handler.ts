@@ -1,33 +1,32 @@
-import { BAD_REQUEST, MISDIRECTED } from '../../edge/respond/pages/error-pages.ts'
-import type { EdgeResponse } from '../../edge/response.ts'
+import type { HttpRequest, HttpResponse } from '../http-handler.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, ConnectionError } from './frame.ts'
 import type { HeaderBlockAssembler, PayloadRange } from './header-block.ts'
 import { type FieldList, HpackDecoder } from './hpack/decoder.ts'
 import type { HeaderFieldLike } from './hpack/static-table.ts'
-import { isConnectionSpecific, readRequestHead, type StaticRequest, toStaticRequest } from './request-head.ts'
+import { isConnectionSpecific, readRequestHead, toPlainRequest } from './request-head.ts'
 import type { Responder } from './responder.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import type { Stream } from './stream.ts'
 import { MAX_CONCURRENT_STREAMS, type Streams } from './streams.ts'
 
 /** CONNECT is not supported (RFC 9110, 9.3.6). */
-const NO_TUNNEL: EdgeResponse = {
+const NO_TUNNEL: HttpResponse = {
   status: 405,
   headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
 }
 
-const HEADERS_TOO_LARGE: EdgeResponse = { status: 431, headers: ['Content-Length', '0'] }
+const HEADERS_TOO_LARGE: HttpResponse = { status: 431, headers: ['Content-Length', '0'] }
 
 /** Longer blocks are not cached. */
 const MAX_CACHED_BLOCK_BYTES = 1024
 
-/** A visit and its header block. */
+/** A plain request and its header block. */
 interface CachedRequest {
   bytes: Buffer
   /** Version of the decoder's table for which the block decodes to it. */
   version: number
-  visit: StaticRequest
+  request: HttpRequest
 }
 
 interface RequestReaderOptions {
@@ -74,7 +73,7 @@ export class RequestReader {
     const isRefused = this.#isGoingAway || patience.refusesRequests
     if (!isRefused) this.lastAcceptedStreamId = id
     const mayBegin = !isRefused && streams.size < MAX_CONCURRENT_STREAMS && !block.dependsOnItself
-    if (mayBegin && ended && this.#isCached(bytes, part) && responder.respond(id, this.#cached!.visit)) {
+    if (mayBegin && ended && this.#isCached(bytes, part) && responder.respond(id, this.#cached!.request)) {
       server.requests++
       return
     }
@@ -87,8 +86,8 @@ export class RequestReader {
     else if (!mayBegin) streams.streamErrorById(id, CODE.refused)
     else {
       server.requests++
-      const visit = this.#answer(block, list)
-      if (visit && version === this.#decoder.version) this.#remember(visit, bytes, part)
+      const request = this.#respond(block, list)
+      if (request && version === this.#decoder.version) this.#cache(request, bytes, part)
     }
   }
 
@@ -103,25 +102,31 @@ export class RequestReader {
     return false
   }
 
-  /** Answers a request, and returns the visit if it was one. */
-  #answer(
+  /** Responds to a request, and returns it if it was a plain one. */
+  #respond(
     { stream: id, ended }: Pick<HeaderBlockAssembler, 'stream' | 'ended'>,
     { fields, tooLong }: FieldList,
-  ): StaticRequest | undefined {
+  ): HttpRequest | undefined {
     const { server, streams, responder } = this.#options
     if (tooLong) return void responder.respondShort(id, HEADERS_TOO_LARGE, { ended, head: false })
     const head = readRequestHead(fields)
     if (head === 'malformed') return void streams.streamErrorById(id, CODE.protocol)
     if (head === 'unclear')
-      return void responder.respondShort(id, BAD_REQUEST, { ended, head: isHead(fields) })
+      return void responder.respondShort(id, server.handler.errorResponse(400), {
+        ended,
+        head: isHead(fields),
+      })
     if (!responder.covers(head.authority))
-      return void responder.respondShort(id, MISDIRECTED, { ended, head: head.method === 'HEAD' })
+      return void responder.respondShort(id, server.handler.errorResponse(421), {
+        ended,
+        head: head.method === 'HEAD',
+      })
     if (ended && head.length) return void streams.streamErrorById(id, CODE.protocol)
     if (head.method === 'CONNECT') return void responder.respondShort(id, NO_TUNNEL, { ended, head: false })
-    const visit = ended && server.edge.servesHost(head.authority) ? toStaticRequest(head) : undefined
-    if (visit && responder.respond(id, visit)) return visit
+    const request = ended && server.handler.servesHost(head.authority) ? toPlainRequest(head) : undefined
+    if (request && responder.respond(id, request)) return request
     if (!responder.relay(id, head, ended))
-      responder.respondShort(id, BAD_REQUEST, { ended, head: head.method === 'HEAD' })
+      responder.respondShort(id, server.handler.errorResponse(400), { ended, head: head.method === 'HEAD' })
     return undefined
   }
 
@@ -132,9 +137,9 @@ export class RequestReader {
     return list
   }
 
-  #remember(visit: StaticRequest, bytes: Buffer, { from, to }: PayloadRange): void {
+  #cache(request: HttpRequest, bytes: Buffer, { from, to }: PayloadRange): void {
     if (to - from > MAX_CACHED_BLOCK_BYTES) return
-    this.#cached = { bytes: Buffer.from(bytes.subarray(from, to)), version: this.#decoder.version, visit }
+    this.#cached = { bytes: Buffer.from(bytes.subarray(from, to)), version: this.#decoder.version, request }
   }
 
   #isCached(bytes: Buffer, { from, to }: PayloadRange): boolean {

@@ -1,6 +1,6 @@
-import type { EdgeRequest } from '../../edge/request.ts'
-import { RELEVANT_HEADERS } from '../../edge/visit-headers.ts'
 import { hostName } from '../../lib/host-name.ts'
+import { type HttpRequest, RELEVANT_HEADERS } from '../http-handler.ts'
+import { HOST_PATTERN, splitTarget } from '../request-target.ts'
 import type { HeaderFieldLike } from './hpack/static-table.ts'
 
 /** The head of an HTTP/2 request. */
@@ -13,12 +13,6 @@ export interface RequestHead {
   cookie: string | undefined
   /** The declared Content-Length. */
   length: number | undefined
-}
-
-/** A GET or HEAD without ambiguity. */
-export interface StaticRequest {
-  siteRequest: EdgeRequest
-  head: boolean
 }
 
 type Pseudo = Partial<Record<':method' | ':scheme' | ':authority' | ':path', string>>
@@ -36,16 +30,13 @@ const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
 
 const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/
 
-/** RFC 9112, 3.2: a name or an address, and a port. */
-const HOST = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
-
 const SCHEME = /^https?$/i
 
 /** What the HTTP/1.1 request parser accepts as a plain target and a plain host: see there. */
 const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@/%?-]*$/
 const PLAIN_HOST = /^[\w.-]+(?::\d{0,5})?$/
 
-const VISIT: ReadonlySet<string> = new Set(RELEVANT_HEADERS)
+const RELEVANT: ReadonlySet<string> = new Set(RELEVANT_HEADERS)
 
 /**
  * Validates the fields of a request (RFC 9113, 8.3.1). `malformed` is no valid request, `unclear` has several
@@ -85,7 +76,7 @@ export function readRequestHead(fields: readonly HeaderFieldLike[]): RequestHead
   else if (!SCHEME.test(scheme)) isUnclear = true
   // Node would convert it to upper case, which is another method (RFC 9110, 9.1).
   if (method !== method.toUpperCase()) isUnclear = true
-  if (isUnclear || authority === undefined || !HOST.test(authority)) return 'unclear'
+  if (isUnclear || authority === undefined || !HOST_PATTERN.test(authority)) return 'unclear'
   if (host !== undefined && hostName(host) !== hostName(authority)) return 'unclear'
   return { method, authority, path: path ?? '', lines, cookie, length }
 }
@@ -95,32 +86,28 @@ export function isConnectionSpecific({ name, value }: HeaderFieldLike): boolean 
   return CONNECTION_SPECIFIC.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers')
 }
 
-/** The request as a visit, if it can be answered from tables. Its body must have ended. */
-export function toStaticRequest({
+/** A GET or HEAD without ambiguity, as an `HttpRequest`. Its body must have ended. */
+export function toPlainRequest({
   method,
   authority,
   path,
   lines,
   cookie,
   length,
-}: RequestHead): StaticRequest | undefined {
+}: RequestHead): HttpRequest | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   if (length || !PLAIN_TARGET.test(path) || !PLAIN_HOST.test(authority)) return undefined
+  const target = splitTarget(path)
+  if (!target) return undefined
   const headers: Record<string, string> = {}
   if (cookie !== undefined) headers.cookie = cookie
   for (const { name, value } of lines) {
     if (name === 'expect') return undefined
-    if (!VISIT.has(name)) continue
+    if (!RELEVANT.has(name)) continue
     if (headers[name] !== undefined) return undefined
     headers[name] = value
   }
-  const at = path.indexOf('?')
-  const target = at < 0 ? { path, query: '' } : { path: path.slice(0, at), query: path.slice(at) }
-  const isHead = method === 'HEAD'
-  return {
-    siteRequest: { host: authority, target, headers, isSecure: true, isHead },
-    head: isHead,
-  }
+  return { host: authority, target, headers, isSecure: true, isHead: method === 'HEAD' }
 }
 
 /** False for an unknown, repeated or empty pseudo-header. */

@@ -1,17 +1,14 @@
 import type { Socket } from 'node:net'
-import { ClientTracker } from '../../edge/client-tracker.ts'
-import type { EdgeRequest } from '../../edge/request.ts'
-import { ERROR_HEADERS } from '../../edge/respond/pages/error-pages.ts'
-import type { EdgeResponse, EdgeResult } from '../../edge/response.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import type { HttpRequest, HttpResponse, HttpResult } from '../http-handler.ts'
 import { pipeBody, type Sink } from '../pipe-body.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, MAX_FRAME_BYTES } from './frame.ts'
 import { Http1Bridge } from './http1-bridge.ts'
-import type { RequestHead, StaticRequest } from './request-head.ts'
+import type { RequestHead } from './request-head.ts'
 import type { SerializedFrames } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import type { Stream } from './stream.ts'
@@ -22,9 +19,18 @@ import type { WriteBuffer } from './write-buffer.ts'
 const RELAY_BYTES = 32 * 1024
 
 /** What a client gets whose share of the memory is used up. */
-const BUSY: EdgeResponse = {
+const BUSY: HttpResponse = {
   status: 503,
-  headers: [...ERROR_HEADERS, 'Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
+  headers: [
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Retry-After',
+    '5',
+  ],
   body: Buffer.from(
     JSON.stringify({
       error: 'Too many requests from your network are in progress; try again shortly',
@@ -50,20 +56,20 @@ interface ResponderOptions {
 /** Answers the requests of one connection: plain ones from tables, others through Node's parser. */
 export class Responder {
   readonly #options: ResponderOptions
-  readonly #tracker: ClientTracker
+  readonly #client: object
   #openBodies: Semaphore | undefined
   /** Precedes the next header block. */
   pendingPrefix: Buffer | undefined
 
   constructor(options: ResponderOptions) {
     this.#options = options
-    this.#tracker = new ClientTracker(options.socket)
+    this.#client = options.server.handler.trackClient(options.socket)
   }
 
   /** Answers a complete plain request; false when the host belongs to no site. */
-  respond(id: number, request: StaticRequest): boolean {
+  respond(id: number, request: HttpRequest): boolean {
     const { server, onFault, floodGuard, streams } = this.#options
-    const result = server.edge.respond(request.siteRequest)
+    const result = server.handler.respond(request)
     if (result === undefined) return false
     if (!(result instanceof Promise) && this.#sendImmediately(id, streams.initialWindow, request, result)) {
       floodGuard.onStreamDone()
@@ -83,7 +89,7 @@ export class Responder {
   }
 
   /** Sends a response with a short body. */
-  respondShort(id: number, answer: EdgeResponse, { ended, head }: { ended: boolean; head: boolean }): void {
+  respondShort(id: number, answer: HttpResponse, { ended, head }: { ended: boolean; head: boolean }): void {
     this.#send(this.#options.streams.open(id, ended), answer, head ? undefined : answer.body)
   }
 
@@ -139,40 +145,35 @@ export class Responder {
   }
 
   /** Sends a cached response that fits into the windows. */
-  #sendImmediately(
-    id: number,
-    window: number,
-    { siteRequest, head }: StaticRequest,
-    result: EdgeResult,
-  ): boolean {
+  #sendImmediately(id: number, window: number, request: HttpRequest, result: HttpResult): boolean {
     const { server, writeBuffer, streams } = this.#options
+    const { isHead: head = false } = request
     const { sender } = streams
     const packed = this.pendingPrefix ? undefined : this.#getFrames(result.response, head)
     if (!packed) return false
     const body = head ? 0 : packed.bodyLength
     if (body > sender.window || body > window) return false
     sender.window -= body
-    server.edge.count(siteRequest, result, this.#tracker)
+    server.handler.count(request, result, this.#client)
     const at = writeBuffer.reserve(head ? packed.headLength : packed.bytes.length)
     server.serializer.write(packed, writeBuffer.target, at, { stream: id, head })
     return true
   }
 
   /** The response as frames, when they are complete. */
-  #getFrames(answer: EdgeResponse, head: boolean): SerializedFrames | undefined {
-    const { serializer, edge } = this.#options.server
-    const known = serializer.getCached(answer)
-    if (known && (known.isComplete || head)) return known
-    const { content } = answer
-    const body = content ? edge.peek(content) : answer.body
-    if (!head && (body ? body.length > MAX_FRAME_BYTES : content)) return undefined
-    return serializer.serialize(answer, body)
+  #getFrames(response: HttpResponse, head: boolean): SerializedFrames | undefined {
+    const { serializer, handler } = this.#options.server
+    const cached = serializer.getCached(response)
+    if (cached && (cached.isComplete || head)) return cached
+    const body = handler.peekBody(response)
+    if (!head && (body ? body.length > MAX_FRAME_BYTES : response.content)) return undefined
+    return serializer.serialize(response, body)
   }
 
   async #awaitResponse(
     stream: Stream,
-    request: StaticRequest,
-    result: EdgeResult | Promise<EdgeResult>,
+    request: HttpRequest,
+    result: HttpResult | Promise<HttpResult>,
   ): Promise<void> {
     const { server, writeBuffer, streams } = this.#options
     const found = await result
@@ -182,39 +183,34 @@ export class Responder {
     if (isSent) streams.onAnswered(stream)
     writeBuffer.end()
     if (isSent) return
-    const { siteRequest, head } = request
     const { response } = found
-    const { content } = response
-    const body = content ? server.edge.peek(content) : response.body
-    if (body || !content || head) {
-      server.edge.count(siteRequest, found, this.#tracker)
-      this.#send(stream, response, head ? undefined : body, siteRequest)
-    } else await this.#streamBody(stream, siteRequest, found)
+    const body = request.isHead ? undefined : server.handler.peekBody(response)
+    if (body || !response.content || request.isHead) {
+      server.handler.count(request, found, this.#client)
+      this.#send(stream, response, body, request)
+    } else await this.#streamBody(stream, request, found)
   }
 
   /** Holds its slot until the body is sent, so that waiting streams hold no memory. */
-  async #streamBody(stream: Stream, siteRequest: EdgeRequest, wanted: EdgeResult): Promise<void> {
-    const { streams } = this.#options
-    const { edge } = this.#options.server
+  async #streamBody(stream: Stream, request: HttpRequest, wanted: HttpResult): Promise<void> {
+    const { server, streams } = this.#options
+    const { handler } = server
     this.#openBodies ??= new Semaphore(OPEN_BODIES)
     await this.#openBodies.run(async () => {
       if (stream.closed) return
-      const result = await edge.withBody(siteRequest, wanted, this.#reserve(siteRequest))
+      const result = await handler.openBody(request, wanted, this.#reserve(request))
       const { response, body } = result
-      if (!stream.closed) edge.count(siteRequest, result, this.#tracker)
+      if (!stream.closed) handler.count(request, result, this.#client)
       if (body === undefined || Buffer.isBuffer(body)) {
-        this.#send(stream, response, body, siteRequest)
+        this.#send(stream, response, body, request)
         return new Promise<void>((resolve) => stream.onRoom(resolve))
       }
       this.#sendHeaders(stream, response, { ended: false })
-      const isWhole = await pipeBody(body, this.#sink(stream, siteRequest), (error) =>
-        edge.reportCorruptBlob(siteRequest, response.content!, error),
-      )
-      if (isWhole) streams.sender.end(stream)
+      if (await pipeBody(body, this.#sink(stream, request))) streams.sender.end(stream)
     })
   }
 
-  #send(stream: Stream, answer: EdgeResponse, body: Buffer | undefined, request?: EdgeRequest): void {
+  #send(stream: Stream, answer: HttpResponse, body: Buffer | undefined, request?: HttpRequest): void {
     const { writeBuffer, streams } = this.#options
     if (stream.closed) return
     writeBuffer.begin()
@@ -229,7 +225,7 @@ export class Responder {
   }
 
   /** Accounts for the bytes that wait on a stream until it is closed. */
-  #sink(stream: Stream, request?: EdgeRequest): Sink {
+  #sink(stream: Stream, request?: HttpRequest): Sink {
     const { streams } = this.#options
     const refuse = () => stream.closed || streams.reset(stream, CODE.enhanceYourCalm)
     const memory = this.#reserve(request, refuse)
@@ -252,7 +248,7 @@ export class Responder {
     }
   }
 
-  #reserve(request?: EdgeRequest, evict?: () => void): MemoryReservation {
+  #reserve(request?: HttpRequest, evict?: () => void): MemoryReservation {
     const { server, socket } = this.#options
     const address = server.callerAddress(socket, request?.headers['x-forwarded-for'])
     return server.clientMemory.reserve(address, evict)
@@ -260,7 +256,7 @@ export class Responder {
 
   #sendHeaders(
     stream: Stream,
-    answer: Pick<EdgeResponse, 'status' | 'headers'>,
+    answer: Pick<HttpResponse, 'status' | 'headers'>,
     { ended, dated: withDate = true }: { ended: boolean; dated?: boolean },
   ): void {
     const { id, closed } = stream

@@ -1,5 +1,5 @@
-import type { EdgeResponse } from '../../edge/response.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { HttpResponse } from '../http-handler.ts'
 import { type Serialized, SerializedCache } from '../serialized-cache.ts'
 import { FLAG, FRAME_HEADER_BYTES, headerFrames, MAX_FRAME_BYTES, TYPE, writeFrameHead } from './frame.ts'
 import { encodeHeaders, findDateOffset } from './hpack/encoder.ts'
@@ -31,7 +31,7 @@ export class FrameSerializer {
   }
 
   /** The cached frames of a response. */
-  getCached(response: EdgeResponse): SerializedFrames | undefined {
+  getCached(response: HttpResponse): SerializedFrames | undefined {
     return this.#cache.get(response)
   }
 
@@ -39,7 +39,7 @@ export class FrameSerializer {
    * Serializes a response with its body, and caches it when it repeats; undefined when its headers exceed a
    * frame.
    */
-  serialize(response: EdgeResponse, body: Buffer | undefined): SerializedFrames | undefined {
+  serialize(response: HttpResponse, body: Buffer | undefined): SerializedFrames | undefined {
     const frames = this.#toFrames(response, body)
     if (frames) this.#cache.add(response, frames)
     return frames
@@ -63,14 +63,14 @@ export class FrameSerializer {
   }
 
   /** The header frames of an uncached response; `prefix` precedes its block. */
-  headers({ status, headers }: Pick<EdgeResponse, 'status' | 'headers'>, more: HeaderFrameOptions): Buffer {
+  headers({ status, headers }: Pick<HttpResponse, 'status' | 'headers'>, more: HeaderFrameOptions): Buffer {
     const { stream, ended, withDate = true, prefix } = more
     const block = encodeHeaders(status, withDate ? this.#cache.date : undefined, headers)
     return headerFrames(stream, prefix ? Buffer.concat([prefix, block]) : block, ended)
   }
 
   #toFrames(
-    { status, headers, body: own, content }: EdgeResponse,
+    { status, headers, body: own, content }: HttpResponse,
     body: Buffer | undefined,
   ): SerializedFrames | undefined {
     const { second, date } = this.#cache

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Edge } from '../../edge/edge.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Log } from '../../lib/log.ts'
+import type { HttpHandler } from '../http-handler.ts'
 import type { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import type { FrameSerializer } from './serialized-frames.ts'
 
 /** State that the connections of a server share. */
 export interface Http2ServerContext {
-  readonly edge: Edge
+  readonly handler: HttpHandler
   readonly serializer: FrameSerializer
   /** Milliseconds since 1970. */
   readonly clock: () => number

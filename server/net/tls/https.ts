@@ -1,13 +1,13 @@
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Config, ConfigError } from '../../config/settings.ts'
-import type { Edge } from '../../edge/edge.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Connections } from '../../lib/connections.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Store } from '../../store/store.ts'
+import type { HttpHandler } from '../http-handler.ts'
 import { Http2Server } from '../http2/http2-server.ts'
 import type { Listener } from '../listener.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
@@ -30,7 +30,7 @@ export interface HttpsOptions {
 }
 
 interface ServeOptions {
-  edge: Edge
+  handler: HttpHandler
   listener: Listener
   budget: MemoryBudget
   clientMemory: ClientMemory
@@ -102,10 +102,10 @@ export class Https implements AsyncDisposable {
   }
 
   /** Starts to accept connections; HTTP/1.1 is handled like without TLS. */
-  serve({ edge, listener, budget, clientMemory }: ServeOptions): void {
+  serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
     const { config, clock, log } = this.#options
     const http2 = new Http2Server({
-      edge,
+      handler,
       clock,
       budget,
       clientMemory,

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http'
+import type { RequestLike } from '../lib/client-ip.ts'
+import type { MemoryReservation } from '../lib/client-memory.ts'
+
+// The only interface between the protocols and what they serve: `server/edge/edge.ts` implements it, and nothing else of
+// either side is known to the other.
+
+/** Request headers that affect a response or the visit statistics, in lower case. */
+export const RELEVANT_HEADERS = [
+  'accept',
+  'accept-encoding',
+  'cookie',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+  'referer',
+  'sec-fetch-mode',
+  'user-agent',
+  'x-forwarded-for',
+] as const
+
+export type RequestHeaders = { readonly [K in (typeof RELEVANT_HEADERS)[number]]?: string | undefined }
+
+/** A request target as received: percent-encoded, `query` with its question mark or empty. */
+export interface RequestTarget {
+  path: string
+  query: string
+}
+
+/** The parts of a request that determine its response, whatever the protocol. */
+export interface HttpRequest {
+  host: string
+  /** Whether it arrived over TLS that this process terminates. */
+  isSecure: boolean
+  target: RequestTarget
+  headers: RequestHeaders
+  /** Whether it is a HEAD. */
+  isHead?: boolean
+}
+
+/**
+ * A response without connection headers and `Date`. It never changes, and equal responses are the same object where that is
+ * possible: a protocol caches its serialized form by it.
+ */
+export interface HttpResponse {
+  readonly status: number
+  /** Header lines, name before value, with `Content-Length`. */
+  readonly headers: readonly string[]
+  /** The body, when it is in memory anyway. */
+  readonly body?: Buffer
+  /** Present when the body is stored: see `peekBody` and `openBody`. */
+  readonly content?: object
+}
+
+/** A response to one request. */
+export interface HttpResult {
+  readonly response: HttpResponse
+  /** The slug of the site that the request visits; undefined when it is not counted. */
+  readonly visit: string | undefined
+}
+
+/** A result with the body of its response, if it has one. */
+export interface ResultWithBody extends HttpResult {
+  readonly body: Buffer | BodyReader | undefined
+}
+
+/** What is read at once for a client that reads fast, and for one that reads slowly. */
+export const FULL_READ_BYTES = 128 * 1024
+export const SMALL_READ_BYTES = 32 * 1024
+
+/** Reads a long body in order. */
+export interface BodyReader {
+  /**
+   * The next bytes, at most `limit`; undefined after the last. A promise only when they have to be read; it rejects when
+   * they are missing, which is logged. With `FULL_READ_BYTES` more may be read ahead.
+   */
+  next(limit: number): Buffer | undefined | Promise<Buffer>
+  /** Releases what is open and what was read ahead. `next` may still be called, and continues from there. */
+  close(): void
+}
+
+/** Serves requests of any protocol. Nothing throws or rejects: errors are logged and have responses too. */
+export interface HttpHandler {
+  /** Whether a Host header is of the hosts that this handler serves. */
+  servesHost(host: string | undefined): boolean
+  /** The response to a GET or HEAD; a promise only when it has to wait, undefined when the host is not served. */
+  respond(request: HttpRequest): HttpResult | Promise<HttpResult> | undefined
+  /** The response to any other method; `message` has the method and the body. */
+  respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<HttpResponse>
+  /** The response to a request that a protocol rejects. */
+  errorResponse(status: 400 | 404 | 421): HttpResponse
+  /** The body of a response when it is in memory. */
+  peekBody(response: HttpResponse): Buffer | undefined
+  /**
+   * A result with its body, or another response when the body cannot be read. The caller has to close a reader, whose
+   * buffers are accounted in `memory`.
+   */
+  openBody(request: HttpRequest, result: HttpResult, memory?: MemoryReservation): Promise<ResultWithBody>
+  /** State of a client's connection, for `count`. */
+  trackClient(socket: RequestLike['socket']): object
+  /** Counts a response that is sent to a client, if it is to a visit. */
+  count(request: HttpRequest, result: HttpResult, client: object): void
+}
