@@ -431,8 +431,22 @@ async function openCertificates(
   return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl) })
 }
 
-async function openHttps(config: Config, parts: Omit<HttpsOptions, 'config'>): Promise<Https | undefined> {
+async function openHttps(
+  config: Config,
+  parts: Omit<HttpsOptions, 'config' | 'createHttp2'>,
+): Promise<Https | undefined> {
   if (config.httpsPort === undefined) return undefined
   const { Https } = await import('./net/tls/https.ts')
-  return Https.open({ ...parts, config }, config.httpsPort)
+  return Https.open({ ...parts, config, createHttp2: await loadHttp2(config) }, config.httpsPort)
+}
+
+/** Loads the implementation of HTTP/2 that the settings select. */
+async function loadHttp2({ http2 }: Config): Promise<HttpsOptions['createHttp2']> {
+  if (http2 === 'off') return undefined
+  if (http2 === 'node') {
+    const { NodeHttp2Server } = await import('./net/http2-node.ts')
+    return (options) => new NodeHttp2Server(options)
+  }
+  const { Http2Server } = await import('./net/http2/http2-server.ts')
+  return (options) => new Http2Server(options)
 }

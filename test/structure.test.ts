@@ -16,6 +16,8 @@ const ENGINES = [
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',
   'server/certificates/acme/client.ts',
+  'server/net/http2/http2-server.ts',
+  'server/net/http2-node.ts',
 ]
 
 /** The interface between the protocols and what they serve. */

@@ -175,6 +175,12 @@ const settings = {
     ['on', 'off'],
     "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
   ),
+  http2: oneOf(
+    'SLIPWAY_HTTP2',
+    'own',
+    ['own', 'node', 'off'],
+    "The implementation of HTTP/2: `own`; `node`, Node's, slower and with fewer limits; `off` for HTTP/1.1 only.",
+  ),
   visits: oneOf(
     'SLIPWAY_VISITS',
     'on',

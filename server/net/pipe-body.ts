@@ -39,8 +39,8 @@ export async function pipeBody(body: BodyReader, sink: Sink): Promise<boolean> {
   }
 }
 
-/** A socket or a response as a sink, and the queue of its connection. */
-export function writableSink(writable: Writable, queue: SendQueue | undefined): Sink {
+/** A socket, a stream or a response as a sink, and what accounts for its queue. */
+export function writableSink(writable: Writable, queue: Pick<SendQueue, 'update'> | undefined): Sink {
   return {
     get destroyed() {
       return writable.destroyed

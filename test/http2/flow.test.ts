@@ -5,349 +5,371 @@ import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { ask, Http2Fixture } from './http2-fixture.ts'
+import { ask, ENGINE_NAMES, Http2Fixture } from './http2-fixture.ts'
 import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
 
 const BIG = noise(2_000_000)
 
-let fixture: Http2Fixture
-let host: string
-/** What the API would do. */
-let serve: (request: IncomingMessage, response: ServerResponse) => void
-before(async () => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  fixture = await Http2Fixture.start()
-  const slug = await fixture.edge.publish({
-    'index.html': 'home',
-    'big.bin': BIG,
-    'other.bin': noise(2_000_000),
-  })
-  host = fixture.edge.host(slug)
-  await fixture.edge.get(slug)
-  fixture.server.removeAllListeners('request')
-  fixture.server.on('request', (request, response) => serve(request, response))
-})
-after(async () => {
-  await fixture[Symbol.asyncDispose]()
-  mock.timers.reset()
-})
-beforeEach(() => {
-  serve = (_request, response) => void response.end('served')
-})
+for (const engine of ENGINE_NAMES)
+  describe(`with the engine ${engine}`, () => {
+    /** Tests promises that only the own engine makes: see docs/security.md. */
+    const testOwn = (title: string, work: () => Promise<void>) => engine === 'own' && test(title, work)
 
-const API = { ':authority': 'api.test', ':path': '/anything' }
+    let fixture: Http2Fixture
+    let host: string
+    /** What the API would do. */
+    let serve: (request: IncomingMessage, response: ServerResponse) => void
+    before(async () => {
+      mock.timers.enable({ apis: ['setInterval'] })
+      fixture = await Http2Fixture.start({ engine })
+      const slug = await fixture.edge.publish({
+        'index.html': 'home',
+        'big.bin': BIG,
+        'other.bin': noise(2_000_000),
+      })
+      host = fixture.edge.host(slug)
+      await fixture.edge.get(slug)
+      fixture.server.removeAllListeners('request')
+      fixture.server.on('request', (request, response) => serve(request, response))
+    })
+    after(async () => {
+      await fixture[Symbol.asyncDispose]()
+      mock.timers.reset()
+    })
+    beforeEach(() => {
+      serve = (_request, response) => void response.end('served')
+    })
 
-async function greeted(...frames: Buffer[]): Promise<RawClient> {
-  const client = await fixture.raw()
-  client.send(HELLO, ...frames)
-  await client.answered('greeted!')
-  return client
-}
+    const API = { ':authority': 'api.test', ':path': '/anything' }
 
-const upload = (stream: number, more: Record<string, string> = {}) =>
-  frame(TYPE.headers, 4, stream, block({ ...get('api.test', '/up'), ':method': 'PUT', ...more }))
+    async function greeted(...frames: Buffer[]): Promise<RawClient> {
+      const client = await fixture.raw()
+      client.send(HELLO, ...frames)
+      await client.answered('greeted!')
+      return client
+    }
 
-test('streams with large bodies take turns, a frame each', async () => {
-  const slug = await fixture.edge.publish({ 'one.bin': noise(250_000), 'two.bin': noise(250_000) })
-  const authority = fixture.edge.host(slug)
-  for (const path of ['/one.bin', '/two.bin']) await fixture.edge.get(slug, path)
-  const client = await greeted(settingsFrame([[4, 2 ** 30]]), getFrame(1, authority, '/one.bin'))
-  await waitFor(() => client.bodies.get(1) === 65_535)
-  client.send(getFrame(3, authority, '/two.bin'))
-  await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
-  const before = client.came.length
-  client.send(frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)))
-  await Promise.all([client.ended(1), client.ended(3)])
-  const order = client.came.slice(before, before + 20).map(({ stream }) => stream)
-  assert.deepEqual(
-    order,
-    order.map((_, index) => (index % 2 === 0 ? order[0] : 4 - order[0]!)),
-  )
-  assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [250_000, 250_000])
-})
+    const upload = (stream: number, more: Record<string, string> = {}) =>
+      frame(TYPE.headers, 4, stream, block({ ...get('api.test', '/up'), ':method': 'PUT', ...more }))
 
-test('what is asked at once is answered in full, whatever else has to be said in between', async () => {
-  const bytes = noise(7777)
-  const slug = await fixture.edge.publish({ 'a.bin': bytes })
-  const authority = fixture.edge.host(slug)
-  await fixture.edge.get(slug, '/a.bin')
-  const client = await greeted(frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)))
-  const asked: Buffer[] = []
-  for (let count = 0; count < 100; count++) {
-    asked.push(getFrame(2 * count + 1, authority, '/a.bin'))
-    asked.push(frame(TYPE.ping, 0, 0, `${count}`.padEnd(8)))
-  }
-  client.send(...asked)
-  await client.ended(199)
-  await client.answered('all told')
-  const pings = client.came.filter(({ type, payload }) => type === TYPE.ping && /^\d+ +$/.test(`${payload}`))
-  assert.deepEqual(
-    pings.map(({ payload }) => Number(payload.toString())),
-    Array.from({ length: 100 }, (_, count) => count),
-  )
-  for (let count = 0; count < 100; count++) {
-    const pieces = client.came.filter(({ type, stream }) => type === TYPE.data && stream === 2 * count + 1)
-    assert.ok(Buffer.concat(pieces.map(({ payload }) => payload)).equals(bytes), `answer ${count}`)
-  }
-})
+    testOwn('streams with large bodies take turns, a frame each', async () => {
+      const slug = await fixture.edge.publish({ 'one.bin': noise(250_000), 'two.bin': noise(250_000) })
+      const authority = fixture.edge.host(slug)
+      for (const path of ['/one.bin', '/two.bin']) await fixture.edge.get(slug, path)
+      const client = await greeted(settingsFrame([[4, 2 ** 30]]), getFrame(1, authority, '/one.bin'))
+      await waitFor(() => client.bodies.get(1) === 65_535)
+      client.send(getFrame(3, authority, '/two.bin'))
+      await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
+      const before = client.came.length
+      client.send(frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)))
+      await Promise.all([client.ended(1), client.ended(3)])
+      const order = client.came.slice(before, before + 20).map(({ stream }) => stream)
+      assert.deepEqual(
+        order,
+        order.map((_, index) => (index % 2 === 0 ? order[0] : 4 - order[0]!)),
+      )
+      assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [250_000, 250_000])
+    })
 
-test('a body goes out byte by byte to a client that wants it so', async () => {
-  const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
-  for (let sent = 1; sent <= 4; sent++) {
-    await waitFor(() => client.bodies.get(1) === sent)
-    if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, four(1)))
-  }
-  await client.ended(1)
-})
-
-test('a small answer is not held up by large ones whose clients do not take them', async () => {
-  const client = await greeted(
-    frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)),
-    ...[1, 3, 5, 7].map((stream) => getFrame(stream, host, '/big.bin')),
-  )
-  await waitFor(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
-  client.send(getFrame(9, host))
-  await client.ended(9)
-})
-
-test('an answer waits until its connection has a window again', async () => {
-  const client = await greeted(getFrame(1, host, '/big.bin'))
-  await waitFor(() => client.bodies.get(1) === 65_535)
-  client.send(getFrame(3, host))
-  await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
-  assert.equal(client.bodies.get(3), undefined)
-  client.send(frame(TYPE.windowUpdate, 0, 0, four(4)))
-  await client.ended(3)
-  assert.equal(client.bodies.get(1), 65_535)
-})
-
-test('a body that nobody takes in does not gather in memory', async () => {
-  const held = Promise.withResolvers<IncomingMessage>()
-  serve = (request) => held.resolve(request)
-  const session = fixture.client()
-  const stream = session.request({ ...API, ':method': 'PUT' }, { endStream: false })
-  const bytes = noise(8_000_000)
-  stream.end(bytes)
-  const request = await held.promise
-  for (let round = 0; round < 300; round++) await new Promise(setImmediate)
-  assert.ok(request.readableLength < 200_000)
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  assert.equal(sha256(Buffer.concat(chunks)), sha256(bytes))
-  stream.close()
-})
-
-test('a client may send a window and no more before its body is wanted', async () => {
-  const held = Promise.withResolvers<IncomingMessage>()
-  serve = (request) => held.resolve(request)
-  const client = await greeted(upload(1))
-  const request = await held.promise
-  let allowed = 65_535
-  for (const { type, stream, payload } of client.came) {
-    if (type === TYPE.windowUpdate && stream === 1) allowed += payload.readUInt32BE(0)
-  }
-  const piece = Buffer.alloc(16_384)
-  for (let sent = 0; sent + piece.length <= allowed; sent += piece.length) client.send(frame(0, 0, 1, piece))
-  await client.answered('all sent')
-  const more = client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
-  const given = more.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535)
-  assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
-  const told = more.length
-  request.resume()
-  await waitFor(
-    () => client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length > told,
-  )
-})
-
-test('an answer that nobody reads does not gather in memory', async () => {
-  let written = 0
-  const piece = Buffer.alloc(100_000)
-  serve = (_request, response) => {
-    const more = () => {
-      while (written < 20_000_000) {
-        written += piece.length
-        if (!response.write(piece)) return void response.once('drain', more)
+    test('what is asked at once is answered in full, whatever else has to be said in between', async () => {
+      const bytes = noise(7777)
+      const slug = await fixture.edge.publish({ 'a.bin': bytes })
+      const authority = fixture.edge.host(slug)
+      await fixture.edge.get(slug, '/a.bin')
+      const client = await greeted(frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)))
+      const asked: Buffer[] = []
+      for (let count = 0; count < 100; count++) {
+        asked.push(getFrame(2 * count + 1, authority, '/a.bin'))
+        asked.push(frame(TYPE.ping, 0, 0, `${count}`.padEnd(8)))
       }
-      response.end()
-    }
-    more()
-  }
-  const client = await greeted(settingsFrame([[4, 0]]), frame(TYPE.headers, 5, 1, block(get('api.test'))))
-  await client.frame(({ type, stream }) => type === TYPE.headers && stream === 1)
-  for (let round = 0; round < 300; round++) await new Promise(setImmediate)
-  assert.ok(written < 2_000_000, `${written} bytes were made`)
-  client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
-  await client.ended(1)
-  assert.equal(client.bodies.get(1), 20_000_000)
-})
+      client.send(...asked)
+      await client.ended(199)
+      await client.answered('all told')
+      const pings = client.came.filter(
+        ({ type, payload }) => type === TYPE.ping && /^\d+ +$/.test(`${payload}`),
+      )
+      assert.deepEqual(
+        pings.map(({ payload }) => Number(payload.toString())),
+        Array.from({ length: 100 }, (_, count) => count),
+      )
+      for (let count = 0; count < 100; count++) {
+        const pieces = client.came.filter(
+          ({ type, stream }) => type === TYPE.data && stream === 2 * count + 1,
+        )
+        assert.ok(Buffer.concat(pieces.map(({ payload }) => payload)).equals(bytes), `answer ${count}`)
+      }
+    })
 
-test('who takes a request back ends it behind the lane too', async () => {
-  const gone = Promise.withResolvers<void>()
-  const came = Promise.withResolvers<void>()
-  serve = (request) => {
-    came.resolve()
-    request.on('close', () => gone.resolve())
-    request.on('error', () => undefined)
-  }
-  const client = await greeted(upload(1))
-  await came.promise
-  client.send(frame(TYPE.reset, 0, 1, four(CODE.cancel)))
-  await gone.promise
-})
+    test('a body goes out byte by byte to a client that wants it so', async () => {
+      const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
+      for (let sent = 1; sent <= 4; sent++) {
+        await waitFor(() => client.bodies.get(1) === sent)
+        if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, four(1)))
+      }
+      await client.ended(1)
+    })
 
-test('a failure behind the lane ends the stream and not the connection', async () => {
-  serve = (request) => void request.socket.destroy()
-  const client = await greeted(frame(TYPE.headers, 5, 1, block(get('api.test'))))
-  assert.equal(await client.reset(1), CODE.internal)
-  serve = (_request, response) => {
-    response.writeHead(200, { 'Content-Length': 100 })
-    response.write('half')
-    setImmediate(() => response.destroy())
-  }
-  client.send(frame(TYPE.headers, 5, 3, block(get('api.test'))))
-  assert.equal(await client.reset(3), CODE.internal)
-})
+    test('a small answer is not held up by large ones whose clients do not take them', async () => {
+      const client = await greeted(
+        frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)),
+        ...[1, 3, 5, 7].map((stream) => getFrame(stream, host, '/big.bin')),
+      )
+      await waitFor(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
+      client.send(getFrame(9, host))
+      await client.ended(9)
+    })
 
-test('a client that asks whether its body is wanted is told', async () => {
-  const chunks: Buffer[] = []
-  serve = (request, response) => {
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => response.end('thanks'))
-  }
-  const session = fixture.client()
-  const stream = session.request({ ...API, ':method': 'POST', expect: '100-continue' }, { endStream: false })
-  await once(stream, 'continue')
-  stream.end('the body')
-  const [headers] = await once(stream, 'response')
-  assert.equal(headers[':status'], 200)
-  stream.resume()
-  await once(stream, 'end')
-  assert.equal(Buffer.concat(chunks).toString(), 'the body')
-})
+    test('an answer waits until its connection has a window again', async () => {
+      const client = await greeted(getFrame(1, host, '/big.bin'))
+      await waitFor(() => client.bodies.get(1) === 65_535)
+      client.send(getFrame(3, host))
+      await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
+      assert.equal(client.bodies.get(3), undefined)
+      client.send(frame(TYPE.windowUpdate, 0, 0, four(4)))
+      await client.ended(3)
+      assert.equal(client.bodies.get(1), 65_535)
+    })
 
-test('a client that announces trailers is answered as over HTTP/1.1', async () => {
-  const bodies: string[] = []
-  serve = async (request, response) => {
-    const chunks = await request.toArray()
-    bodies.push(Buffer.concat(chunks).toString())
-    response.end('served')
-  }
-  const client = await greeted(
-    frame(TYPE.headers, 5, 1, block(get('api.test', '/health', { trailer: 'x-sum' }))),
-    upload(3, { trailer: 'x-sum' }),
-    frame(TYPE.data, 0, 3, 'the body'),
-    frame(TYPE.headers, 5, 3, block({ 'x-sum': '1' })),
-  )
-  assert.equal(await client.status(1), 200)
-  assert.equal(await client.status(3), 200)
-  assert.deepEqual(bodies.toSorted(), ['', 'the body'])
-})
+    test('a body that nobody takes in does not gather in memory', async () => {
+      const held = Promise.withResolvers<IncomingMessage>()
+      serve = (request) => held.resolve(request)
+      const session = fixture.client()
+      const stream = session.request({ ...API, ':method': 'PUT' }, { endStream: false })
+      const bytes = noise(8_000_000)
+      stream.end(bytes)
+      const request = await held.promise
+      for (let round = 0; round < 300; round++) await new Promise(setImmediate)
+      assert.ok(request.readableLength < 200_000)
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      assert.equal(sha256(Buffer.concat(chunks)), sha256(bytes))
+      stream.close()
+    })
 
-test('what stands behind the lane hears of the caller as of any other', async () => {
-  const seen = Promise.withResolvers<unknown[]>()
-  serve = (request, response) => {
-    const { remoteAddress, encrypted } = request.socket as unknown as Record<string, unknown>
-    seen.resolve([remoteAddress, encrypted, request.headers.host, request.url, request.headers.cookie])
-    response.setHeader('Trailer', 'x-sum')
-    response.write('served')
-    response.addTrailers({ 'x-sum': 'none' })
-    response.end()
-  }
-  const { body, headers } = await ask(fixture.client(), { ...API, ':path': '/a?b=c', cookie: ['a=1', 'b=2'] })
-  assert.deepEqual(await seen.promise, ['127.0.0.1', true, 'api.test', '/a?b=c', 'a=1; b=2'])
-  assert.equal(body.toString(), 'served')
-  assert.ok(!('connection' in headers) && !('transfer-encoding' in headers) && !('keep-alive' in headers))
-})
-
-describe('a connection on which nothing moves', () => {
-  const isOver = (client: RawClient) => client.socket.destroyed
-
-  test('ends after 20 seconds when its client does not say hello', async () => {
-    const client = await fixture.raw()
-    client.send(HELLO.subarray(0, 10))
-    await client.frame(({ type }) => type === TYPE.settings)
-    mock.timers.tick(10_000)
-    assert.ok(!fixture.sockets.at(-1)!.destroyed)
-    mock.timers.tick(10_000)
-    assert.ok(fixture.sockets.at(-1)!.destroyed)
-    await client.closed
-  })
-
-  test('ends after a minute, with a farewell, whatever pings come', async () => {
-    const client = await greeted(getFrame(1, host))
-    await client.ended(1)
-    for (let seconds = 0; seconds < 60; seconds += 5) {
-      assert.ok(!isOver(client))
-      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
-      mock.timers.tick(5000)
-    }
-    mock.timers.tick(10_000)
-    assert.equal(await client.goAway(), CODE.noError)
-    await client.closed
-  })
-
-  test('ends requests whose bodies come a byte at a time, whatever share of the body is there', async () => {
-    serve = () => undefined
-    const client = await greeted(upload(1, { 'content-length': '200' }), upload(3))
-    for (let seconds = 0; seconds < 75; seconds += 5) {
-      client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
-      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
-      mock.timers.tick(5000)
-    }
-    assert.equal(await client.reset(1), CODE.cancel)
-    assert.equal(await client.reset(3), CODE.cancel)
-  })
-
-  test('goes on for an upload that keeps up a rate of a few KiB per second', async () => {
-    const done = Promise.withResolvers<void>()
-    serve = (request, response) => {
+    testOwn('a client may send a window and no more before its body is wanted', async () => {
+      const held = Promise.withResolvers<IncomingMessage>()
+      serve = (request) => held.resolve(request)
+      const client = await greeted(upload(1))
+      const request = await held.promise
+      let allowed = 65_535
+      for (const { type, stream, payload } of client.came) {
+        if (type === TYPE.windowUpdate && stream === 1) allowed += payload.readUInt32BE(0)
+      }
+      const piece = Buffer.alloc(16_384)
+      for (let sent = 0; sent + piece.length <= allowed; sent += piece.length)
+        client.send(frame(0, 0, 1, piece))
+      await client.answered('all sent')
+      const more = client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
+      const given = more.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535)
+      assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
+      const told = more.length
       request.resume()
-      request.on('end', () => response.end(() => done.resolve()))
-    }
-    const client = await greeted(upload(1))
-    for (let seconds = 0; seconds < 150; seconds += 5) {
-      client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000)))
-      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
-      mock.timers.tick(5000)
-    }
-    client.send(frame(TYPE.data, 1, 1))
-    await done.promise
-    await client.ended(1)
-  })
+      await waitFor(
+        () =>
+          client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length > told,
+      )
+    })
 
-  test('ends when its client makes room for a byte now and then', async () => {
-    const client = await greeted(
-      settingsFrame([[4, 2 ** 20]]),
-      getFrame(1, host, '/big.bin'),
-      getFrame(3, host, '/other.bin'),
-    )
-    const ours = fixture.sockets.at(-1)!
-    await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
-    for (let seconds = 0; seconds < 150 && !ours.destroyed; seconds += 5) {
-      client.send(frame(TYPE.windowUpdate, 0, 0, four(1)))
-      await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
-      mock.timers.tick(5000)
-    }
-    assert.ok(ours.destroyed)
-  })
+    test('an answer that nobody reads does not gather in memory', async () => {
+      let written = 0
+      const piece = Buffer.alloc(100_000)
+      serve = (_request, response) => {
+        const more = () => {
+          while (written < 20_000_000) {
+            written += piece.length
+            if (!response.write(piece)) return void response.once('drain', more)
+          }
+          response.end()
+        }
+        more()
+      }
+      const client = await greeted(settingsFrame([[4, 0]]), frame(TYPE.headers, 5, 1, block(get('api.test'))))
+      await client.frame(({ type, stream }) => type === TYPE.headers && stream === 1)
+      for (let round = 0; round < 300; round++) await new Promise(setImmediate)
+      assert.ok(written < 2_000_000, `${written} bytes were made`)
+      client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
+      await client.ended(1)
+      assert.equal(client.bodies.get(1), 20_000_000)
+    })
 
-  test('ends streams that wait for their clients, while others go on', async () => {
-    serve = () => undefined
-    const client = await greeted(getFrame(1, host, '/big.bin'), upload(3))
-    await waitFor(() => client.bodies.get(1) === 65_535)
-    for (let seconds = 0; seconds < 75; seconds += 5) {
-      client.send(frame(TYPE.windowUpdate, 0, 0, four(100)), getFrame(11 + 2 * seconds, host))
-      await client.ended(11 + 2 * seconds)
-      mock.timers.tick(5000)
-    }
-    assert.equal(await client.reset(1), CODE.cancel)
-    assert.equal(await client.reset(3), CODE.cancel)
-    assert.ok(!isOver(client))
-  })
-})
+    test('who takes a request back ends it behind the lane too', async () => {
+      const gone = Promise.withResolvers<void>()
+      const came = Promise.withResolvers<void>()
+      serve = (request) => {
+        came.resolve()
+        request.on('close', () => gone.resolve())
+        request.on('error', () => undefined)
+      }
+      const client = await greeted(upload(1))
+      await came.promise
+      client.send(frame(TYPE.reset, 0, 1, four(CODE.cancel)))
+      await gone.promise
+    })
 
-test('nothing of all this is a failure of the service, and nothing is left of it', async () => {
-  for (const socket of fixture.sockets) socket.destroy()
-  await waitFor(() => fixture.lane.relayed === 0)
-  assert.deepEqual(fixture.logged, [])
-})
+    test('a failure behind the lane ends the stream and not the connection', async () => {
+      serve = (request) => void request.socket.destroy()
+      const client = await greeted(frame(TYPE.headers, 5, 1, block(get('api.test'))))
+      assert.equal(await client.reset(1), CODE.internal)
+      serve = (_request, response) => {
+        response.writeHead(200, { 'Content-Length': 100 })
+        response.write('half')
+        setImmediate(() => response.destroy())
+      }
+      client.send(frame(TYPE.headers, 5, 3, block(get('api.test'))))
+      assert.equal(await client.reset(3), CODE.internal)
+    })
+
+    test('a client that asks whether its body is wanted is told', async () => {
+      const chunks: Buffer[] = []
+      serve = (request, response) => {
+        request.on('data', (chunk: Buffer) => chunks.push(chunk))
+        request.on('end', () => response.end('thanks'))
+      }
+      const session = fixture.client()
+      const stream = session.request(
+        { ...API, ':method': 'POST', expect: '100-continue' },
+        { endStream: false },
+      )
+      await once(stream, 'continue')
+      stream.end('the body')
+      const [headers] = await once(stream, 'response')
+      assert.equal(headers[':status'], 200)
+      stream.resume()
+      await once(stream, 'end')
+      assert.equal(Buffer.concat(chunks).toString(), 'the body')
+    })
+
+    test('a client that announces trailers is answered as over HTTP/1.1', async () => {
+      const bodies: string[] = []
+      serve = async (request, response) => {
+        const chunks = await request.toArray()
+        bodies.push(Buffer.concat(chunks).toString())
+        response.end('served')
+      }
+      const client = await greeted(
+        frame(TYPE.headers, 5, 1, block(get('api.test', '/health', { trailer: 'x-sum' }))),
+        upload(3, { trailer: 'x-sum' }),
+        frame(TYPE.data, 0, 3, 'the body'),
+        frame(TYPE.headers, 5, 3, block({ 'x-sum': '1' })),
+      )
+      assert.equal(await client.status(1), 200)
+      assert.equal(await client.status(3), 200)
+      assert.deepEqual(bodies.toSorted(), ['', 'the body'])
+    })
+
+    test('what stands behind the lane hears of the caller as of any other', async () => {
+      const seen = Promise.withResolvers<unknown[]>()
+      serve = (request, response) => {
+        const { remoteAddress, encrypted } = request.socket as unknown as Record<string, unknown>
+        seen.resolve([remoteAddress, encrypted, request.headers.host, request.url, request.headers.cookie])
+        response.setHeader('Trailer', 'x-sum')
+        response.write('served')
+        response.addTrailers({ 'x-sum': 'none' })
+        response.end()
+      }
+      const { body, headers } = await ask(fixture.client(), {
+        ...API,
+        ':path': '/a?b=c',
+        cookie: ['a=1', 'b=2'],
+      })
+      assert.deepEqual(await seen.promise, ['127.0.0.1', true, 'api.test', '/a?b=c', 'a=1; b=2'])
+      assert.equal(body.toString(), 'served')
+      assert.ok(!('connection' in headers) && !('transfer-encoding' in headers) && !('keep-alive' in headers))
+    })
+
+    describe('a connection on which nothing moves', () => {
+      const isOver = (client: RawClient) => client.socket.destroyed
+
+      test('ends after 20 seconds when its client does not say hello', async () => {
+        const client = await fixture.raw()
+        client.send(HELLO.subarray(0, 10))
+        await client.frame(({ type }) => type === TYPE.settings)
+        mock.timers.tick(10_000)
+        assert.ok(!fixture.sockets.at(-1)!.destroyed)
+        mock.timers.tick(10_000)
+        assert.ok(fixture.sockets.at(-1)!.destroyed)
+        await client.closed
+      })
+
+      test('ends after a minute, with a farewell, whatever pings come', async () => {
+        const client = await greeted(getFrame(1, host))
+        await client.ended(1)
+        for (let seconds = 0; seconds < 60; seconds += 5) {
+          assert.ok(!isOver(client))
+          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          mock.timers.tick(5000)
+        }
+        mock.timers.tick(10_000)
+        assert.equal(await client.goAway(), CODE.noError)
+        await client.closed
+      })
+
+      testOwn(
+        'ends requests whose bodies come a byte at a time, whatever share of the body is there',
+        async () => {
+          serve = () => undefined
+          const client = await greeted(upload(1, { 'content-length': '200' }), upload(3))
+          for (let seconds = 0; seconds < 75; seconds += 5) {
+            client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
+            await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+            mock.timers.tick(5000)
+          }
+          assert.equal(await client.reset(1), CODE.cancel)
+          assert.equal(await client.reset(3), CODE.cancel)
+        },
+      )
+
+      test('goes on for an upload that keeps up a rate of a few KiB per second', async () => {
+        const done = Promise.withResolvers<void>()
+        serve = (request, response) => {
+          request.resume()
+          request.on('end', () => response.end(() => done.resolve()))
+        }
+        const client = await greeted(upload(1))
+        for (let seconds = 0; seconds < 150; seconds += 5) {
+          client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000)))
+          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          mock.timers.tick(5000)
+        }
+        client.send(frame(TYPE.data, 1, 1))
+        await done.promise
+        await client.ended(1)
+      })
+
+      testOwn('ends when its client makes room for a byte now and then', async () => {
+        const client = await greeted(
+          settingsFrame([[4, 2 ** 20]]),
+          getFrame(1, host, '/big.bin'),
+          getFrame(3, host, '/other.bin'),
+        )
+        const ours = fixture.sockets.at(-1)!
+        await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
+        for (let seconds = 0; seconds < 150 && !ours.destroyed; seconds += 5) {
+          client.send(frame(TYPE.windowUpdate, 0, 0, four(1)))
+          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          mock.timers.tick(5000)
+        }
+        assert.ok(ours.destroyed)
+      })
+
+      testOwn('ends streams that wait for their clients, while others go on', async () => {
+        serve = () => undefined
+        const client = await greeted(getFrame(1, host, '/big.bin'), upload(3))
+        await waitFor(() => client.bodies.get(1) === 65_535)
+        for (let seconds = 0; seconds < 75; seconds += 5) {
+          client.send(frame(TYPE.windowUpdate, 0, 0, four(100)), getFrame(11 + 2 * seconds, host))
+          await client.ended(11 + 2 * seconds)
+          mock.timers.tick(5000)
+        }
+        assert.equal(await client.reset(1), CODE.cancel)
+        assert.equal(await client.reset(3), CODE.cancel)
+        assert.ok(!isOver(client))
+      })
+    })
+
+    test('nothing of all this is a failure of the service, and nothing is left of it', async () => {
+      for (const socket of fixture.sockets) socket.destroy()
+      if (engine === 'own') await waitFor(() => fixture.lane.relayed === 0)
+      assert.deepEqual(fixture.logged, [])
+    })
+  })

@@ -9,6 +9,8 @@ import { makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/lru-cache.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { Http2Server } from '../../server/net/http2/http2-server.ts'
+import type { Http2Engine } from '../../server/net/http2-engine.ts'
+import { NodeHttp2Server } from '../../server/net/http2-node.ts'
 import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { EdgeFixture } from '../edge-fixture.ts'
 import { RawClient } from './raw-client.ts'
@@ -20,7 +22,15 @@ export interface H2Response {
   body: Buffer
 }
 
+/** Both implementations of HTTP/2. */
+const ENGINES = { own: Http2Server, node: NodeHttp2Server } as const
+
+export type EngineName = keyof typeof ENGINES
+
+export const ENGINE_NAMES: readonly EngineName[] = ['own', 'node']
+
 interface FixtureOptions {
+  engine?: EngineName
   read?: typeof readIntoSharedBuffer
   /** Who answers what the lane does not; else the edge does. */
   parse?: (socket: Duplex) => void
@@ -30,10 +40,10 @@ interface FixtureOptions {
 
 const certificate = await selfSigned('sites.test')
 
-/** A lane of HTTP/2 behind TLS on a port of its own, over a real edge. */
+/** An implementation of HTTP/2 behind TLS on a port of its own, over a real edge. */
 export class Http2Fixture {
   readonly edge: EdgeFixture
-  readonly lane: Http2Server
+  readonly engine: Http2Engine
   readonly budget = new MemoryBudget(2 ** 21)
   readonly clientMemory: ClientMemory
   /** What the log says of connections that failed. */
@@ -48,13 +58,13 @@ export class Http2Fixture {
 
   private constructor(
     edge: EdgeFixture,
-    { read, parse, clientMemory = roomyMemory(), trustedProxies = 0 }: FixtureOptions,
+    { engine = 'own', read, parse, clientMemory = roomyMemory(), trustedProxies = 0 }: FixtureOptions,
   ) {
     this.edge = edge
     this.clientMemory = clientMemory
     this.server = createServer((request, response) => handleNodeRequest(edge.edge, request, response))
     const log = makeLog({ level: 'debug', text: true, write: (line) => void this.logged.push(line) })
-    this.lane = new Http2Server({
+    this.engine = new ENGINES[engine]({
       handler: edge.edge,
       clock: () => edge.clock.now,
       budget: this.budget,
@@ -64,6 +74,11 @@ export class Http2Fixture {
       log,
       ...(read && { read }),
     })
+  }
+
+  /** The own implementation, with its counters. */
+  get lane(): Http2Server {
+    return this.engine as Http2Server
   }
 
   static async start(options: FixtureOptions = {}): Promise<Http2Fixture> {
@@ -77,15 +92,15 @@ export class Http2Fixture {
     const server = this.#tls
     server.on('secureConnection', (socket) => {
       this.sockets.push(socket)
-      this.lane.accept(socket)
+      this.engine.accept(socket)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     this.port = (server.address() as AddressInfo).port
     this.#stack.defer(() => {
       server.close()
-      this.lane.close()
-      this.lane.destroy()
+      this.engine.close()
+      this.engine.destroy()
     })
   }
 

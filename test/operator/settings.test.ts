@@ -96,6 +96,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   CLIENT_MEMORY_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
   FAST_LANE: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
+  HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }

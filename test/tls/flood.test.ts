@@ -81,6 +81,7 @@ describe('while the store is away', () => {
       seal,
       clock: () => clock.now,
       tickets: new TicketKeys({ store: store.watched, seal, clock: () => clock.now, log }),
+      protocols: ['http/1.1'],
       trustsProxies: false,
       siteDomain: 'sites.test',
       baseHost: 'slipway.test',

@@ -49,6 +49,15 @@ describe('what is spoken:', () => {
   }
 })
 
+test('a client gets HTTP/1.1 when HTTP/2 is off', async () => {
+  await using without = await SecureService.start({ HTTP2: 'off' })
+  const { slug } = await without.publish({ 'index.html': 'home' })
+  await without.addSecureDomain(NAME, slug)
+  const socket = await without.shake(NAME, { ALPNProtocols: ['h2', 'http/1.1'] })
+  assert.equal(socket.alpnProtocol, 'http/1.1')
+  socket.destroy()
+})
+
 describe('ciphers of TLS 1.2:', () => {
   const ours = [
     'ECDHE-ECDSA-AES128-GCM-SHA256',

@@ -1,20 +1,13 @@
 import type { HttpRequest, HttpResponse } from '../http-handler.ts'
+import { interpretRequest, isConnectionSpecific, type RequestField } from '../http2-request.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, ConnectionError } from './frame.ts'
 import type { HeaderBlockAssembler, PayloadRange } from './header-block.ts'
 import { type FieldList, HpackDecoder } from './hpack/decoder.ts'
-import type { HeaderFieldLike } from './hpack/static-table.ts'
-import { isConnectionSpecific, readRequestHead, toPlainRequest } from './request-head.ts'
 import type { Responder } from './responder.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import type { Stream } from './stream.ts'
 import { MAX_CONCURRENT_STREAMS, type Streams } from './streams.ts'
-
-/** CONNECT is not supported (RFC 9110, 9.3.6). */
-const NO_TUNNEL: HttpResponse = {
-  status: 405,
-  headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
-}
 
 const HEADERS_TOO_LARGE: HttpResponse = { status: 431, headers: ['Content-Length', '0'] }
 
@@ -109,22 +102,13 @@ export class RequestReader {
   ): HttpRequest | undefined {
     const { server, streams, responder } = this.#options
     if (tooLong) return void responder.respondShort(id, HEADERS_TOO_LARGE, { ended, head: false })
-    const head = readRequestHead(fields)
-    if (head === 'malformed') return void streams.streamErrorById(id, CODE.protocol)
-    if (head === 'unclear')
-      return void responder.respondShort(id, server.handler.errorResponse(400), {
-        ended,
-        head: isHead(fields),
-      })
-    if (!responder.covers(head.authority))
-      return void responder.respondShort(id, server.handler.errorResponse(421), {
-        ended,
-        head: head.method === 'HEAD',
-      })
-    if (ended && head.length) return void streams.streamErrorById(id, CODE.protocol)
-    if (head.method === 'CONNECT') return void responder.respondShort(id, NO_TUNNEL, { ended, head: false })
-    const request = ended && server.handler.servesHost(head.authority) ? toPlainRequest(head) : undefined
-    if (request && responder.respond(id, request)) return request
+    const { socket } = responder
+    const found = interpretRequest({ fields, ended, socket, handler: server.handler })
+    if (found.kind === 'malformed') return void streams.streamErrorById(id, CODE.protocol)
+    if (found.kind === 'rejected')
+      return void responder.respondShort(id, found.response, { ended, head: found.isHead })
+    const { head, plain } = found
+    if (plain && responder.respond(id, plain)) return plain
     if (!responder.relay(id, head, ended))
       responder.respondShort(id, server.handler.errorResponse(400), { ended, head: head.method === 'HEAD' })
     return undefined
@@ -155,10 +139,6 @@ export class RequestReader {
 }
 
 /** RFC 9113, 8.1 and 8.2.2. */
-function isTrailer(field: HeaderFieldLike): boolean {
+function isTrailer(field: RequestField): boolean {
   return field.isWellFormed && field.name[0] !== ':' && !isConnectionSpecific(field)
-}
-
-function isHead(fields: FieldList['fields']): boolean {
-  return fields.some(({ name, value }) => name === ':method' && value === 'HEAD')
 }

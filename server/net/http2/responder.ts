@@ -3,45 +3,16 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HttpRequest, HttpResponse, HttpResult } from '../http-handler.ts'
+import { Http1Bridge, RELAY_BYTES } from '../http1-bridge.ts'
+import { BUSY, forwardedFor, OPEN_BODIES, type RequestHead } from '../http2-request.ts'
 import { pipeBody, type Sink } from '../pipe-body.ts'
-import { isCovered } from '../tls/covered-hosts.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, MAX_FRAME_BYTES } from './frame.ts'
-import { Http1Bridge } from './http1-bridge.ts'
-import type { RequestHead } from './request-head.ts'
 import type { SerializedFrames } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import type { Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 import type { WriteBuffer } from './write-buffer.ts'
-
-/** Memory that a relayed request takes by itself, without its bodies: measured, see docs/decisions/007-http2.md. */
-const RELAY_BYTES = 32 * 1024
-
-/** What a client gets whose share of the memory is used up. */
-const BUSY: HttpResponse = {
-  status: 503,
-  headers: [
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Retry-After',
-    '5',
-  ],
-  body: Buffer.from(
-    JSON.stringify({
-      error: 'Too many requests from your network are in progress; try again shortly',
-      code: 'UNAVAILABLE',
-      status: 503,
-    }),
-  ),
-}
-
-/** Bodies of one connection that are open at once; each holds some hundred KiB. */
-const OPEN_BODIES = { running: 32, waiting: 100 }
 
 interface ResponderOptions {
   server: Http2ServerContext
@@ -83,9 +54,8 @@ export class Responder {
     return true
   }
 
-  /** Whether the connection's certificate is for this host. */
-  covers(host: string): boolean {
-    return isCovered(this.#options.socket, host)
+  get socket(): Socket {
+    return this.#options.socket
   }
 
   /** Sends a response with a short body. */
@@ -268,10 +238,4 @@ export class Responder {
     )
     this.pendingPrefix = undefined
   }
-}
-
-/** The values of `X-Forwarded-For` in their order. */
-function forwardedFor({ lines }: RequestHead): string {
-  const found = lines.filter(({ name }) => name === 'x-forwarded-for')
-  return found.map(({ value }) => value).join(',')
 }

@@ -1,5 +1,5 @@
 import type { MemoryReservation } from '../../lib/client-memory.ts'
-import type { Http1Bridge } from './http1-bridge.ts'
+import type { Http1Bridge } from '../http1-bridge.ts'
 import { Progress } from './progress.ts'
 
 /** Bytes of a relayed body that may wait in the buffers of Node's parser and of the connection to it. */

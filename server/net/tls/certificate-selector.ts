@@ -31,6 +31,8 @@ interface CertificateSelectorOptions {
   /** Certificate names of the service's own hosts; `*.{site_domain}` also covers that domain. */
   own: readonly string[]
   files: CertificateFiles | undefined
+  /** ALPN protocols in order of preference. */
+  protocols: readonly string[]
   /** Whether clients are proxies of the operator. */
   trustsProxies: boolean
   log: Log
@@ -47,9 +49,6 @@ interface CachedContext {
 interface WithTicketKeys {
   setTicketKeys(keys: Buffer): void
 }
-
-/** ALPN protocols in order of preference. */
-const ALPN_PROTOCOLS = ['h2', 'http/1.1']
 
 /** RFC 8737, 6.2. */
 const ACME_PROTOCOL = 'acme-tls/1'
@@ -231,7 +230,7 @@ export class CertificateSelector {
 
   /** Reuses the cached certificate and replaces only its ticket keys. */
   #select(made: CachedContext, key: string): SelectedCertificate | undefined {
-    const { tickets, trustsProxies } = this.#options
+    const { protocols, tickets, trustsProxies } = this.#options
     const { context } = made
     if (context === undefined) return undefined
     const current = tickets.current
@@ -240,8 +239,8 @@ export class CertificateSelector {
       made.generation = current.generation
     }
     // A proxy may send requests for any host over one connection (RFC 9110, 7.4).
-    if (trustsProxies) return { context, protocols: ALPN_PROTOCOLS }
-    return { context, protocols: ALPN_PROTOCOLS, covers: (host) => this.#cacheKey(host) === key }
+    if (trustsProxies) return { context, protocols }
+    return { context, protocols, covers: (host) => this.#cacheKey(host) === key }
   }
 }
 

@@ -8,7 +8,7 @@ import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Store } from '../../store/store.ts'
 import type { HttpHandler } from '../http-handler.ts'
-import { Http2Server } from '../http2/http2-server.ts'
+import type { Http2Engine, Http2Options } from '../http2-engine.ts'
 import type { Listener } from '../listener.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import { CertificateFiles } from './certificate-files.ts'
@@ -22,6 +22,8 @@ export interface HttpsOptions {
   /** Whether several processes of this machine share the port. */
   shared: boolean
   connections: Connections
+  /** Undefined when HTTP/2 is off. */
+  createHttp2: ((options: Http2Options) => Http2Engine) | undefined
   baseUrl: string
   store: Store
   secretBox: SecretBox
@@ -44,7 +46,7 @@ export class Https implements AsyncDisposable {
   readonly #files: CertificateFiles | undefined
   readonly #options: HttpsOptions
   readonly #base: URL
-  #http2: Http2Server | undefined
+  #http2: Http2Engine | undefined
 
   /** Listens, and holds connections back until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {
@@ -75,6 +77,7 @@ export class Https implements AsyncDisposable {
       baseHost: this.#base.hostname,
       own: getOwnNames(config, baseUrl),
       files: this.#files,
+      protocols: options.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
       trustsProxies: config.trustedProxies > 0,
       log,
     })
@@ -104,7 +107,7 @@ export class Https implements AsyncDisposable {
   /** Starts to accept connections; HTTP/1.1 is handled like without TLS. */
   serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
     const { config, clock, log } = this.#options
-    const http2 = new Http2Server({
+    const http2 = this.#options.createHttp2?.({
       handler,
       clock,
       budget,
@@ -114,13 +117,13 @@ export class Https implements AsyncDisposable {
       log,
     })
     this.#http2 = http2
-    const doors = {
+    const handlers = {
       select: (hello: ClientHello) => this.#selector.choose(hello),
       http1: (socket: TLSSocket) => listener.accept(socket),
-      http2: (socket: TLSSocket) => http2.accept(socket),
+      http2: (socket: TLSSocket) => http2?.accept(socket),
       read: readIntoSharedBuffer,
     }
-    this.#listener.serve(doors, log)
+    this.#listener.serve(handlers, log)
   }
 
   /** Invalidates the certificates of these names; without names, all of them. */

@@ -1,19 +1,8 @@
+import { HTTP1_ONLY_HEADERS } from '../../http2-request.ts'
 import { STATIC_TABLE } from './static-table.ts'
 
 /** Length of a `Date` value (RFC 9110, 5.6.7). */
 const DATE_LENGTH = 29
-
-/** Connection-specific headers of HTTP/1.1 (RFC 9113, 8.2.2). */
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 /** The first index of each name. */
 const INDEXES = new Map<string, number>()
@@ -42,7 +31,7 @@ export function encodeHeaders(status: number, date: string | undefined, lines: r
   if (date !== undefined) pieces.push(encodeField('date', date))
   for (let at = 0; at < lines.length; at += 2) {
     const name = lines[at]!.toLowerCase()
-    if (!CONNECTION_HEADERS.has(name)) pieces.push(encodeField(name, lines[at + 1]!))
+    if (!HTTP1_ONLY_HEADERS.has(name)) pieces.push(encodeField(name, lines[at + 1]!))
   }
   return Buffer.concat(pieces)
 }

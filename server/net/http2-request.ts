@@ -1,7 +1,16 @@
-import { hostName } from '../../lib/host-name.ts'
-import { type HttpRequest, RELEVANT_HEADERS } from '../http-handler.ts'
-import { HOST_PATTERN, splitTarget } from '../request-target.ts'
-import type { HeaderFieldLike } from './hpack/static-table.ts'
+import type { Duplex } from 'node:stream'
+import { hostName } from '../lib/host-name.ts'
+import { type HttpHandler, type HttpRequest, type HttpResponse, RELEVANT_HEADERS } from './http-handler.ts'
+import { HOST_PATTERN, splitTarget } from './request-target.ts'
+import { isCovered } from './tls/covered-hosts.ts'
+
+/** A field of a header block. */
+export interface RequestField {
+  readonly name: string
+  readonly value: string
+  /** Whether it is valid in a message. */
+  readonly isWellFormed: boolean
+}
 
 /** The head of an HTTP/2 request. */
 export interface RequestHead {
@@ -9,7 +18,7 @@ export interface RequestHead {
   authority: string
   path: string
   /** All fields but pseudo-headers, Host and Cookie. */
-  lines: HeaderFieldLike[]
+  lines: RequestField[]
   cookie: string | undefined
   /** The declared Content-Length. */
   length: number | undefined
@@ -28,6 +37,14 @@ const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+/** Headers of HTTP/1.1 that a response over HTTP/2 does not have. */
+export const HTTP1_ONLY_HEADERS: ReadonlySet<string> = new Set([
+  ...CONNECTION_SPECIFIC,
+  'http2-settings',
+  'te',
+  'trailer',
+])
+
 const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/
 
 const SCHEME = /^https?$/i
@@ -38,13 +55,72 @@ const PLAIN_HOST = /^[\w.-]+(?::\d{0,5})?$/
 
 const RELEVANT: ReadonlySet<string> = new Set(RELEVANT_HEADERS)
 
+/** How a request is answered. */
+type Interpretation =
+  | { kind: 'malformed' }
+  | { kind: 'rejected'; response: HttpResponse; isHead: boolean }
+  /** `plain` is the same request, when the handler may have its response. */
+  | { kind: 'accepted'; head: RequestHead; plain: HttpRequest | undefined }
+
+interface ReceivedRequest {
+  fields: readonly RequestField[]
+  /** Whether it has no body. */
+  ended: boolean
+  socket: Duplex
+  handler: HttpHandler
+}
+
+/** CONNECT is not supported (RFC 9110, 9.3.6). */
+const NO_TUNNEL: HttpResponse = {
+  status: 405,
+  headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
+}
+
+/** The response when a client's share of the memory is used up. */
+export const BUSY: HttpResponse = {
+  status: 503,
+  headers: [
+    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
+    ...['Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
+  ],
+  body: Buffer.from(
+    JSON.stringify({
+      error: 'Too many requests from your network are in progress; try again shortly',
+      code: 'UNAVAILABLE',
+      status: 503,
+    }),
+  ),
+}
+
+/** Bodies of one connection that are open at once; each holds some hundred KiB. */
+export const OPEN_BODIES = { running: 32, waiting: 100 }
+
+export function interpretRequest({ fields, ended, socket, handler }: ReceivedRequest): Interpretation {
+  const head = readRequestHead(fields)
+  if (head === 'malformed') return { kind: 'malformed' }
+  const isHead = fields.some(({ name, value }) => name === ':method' && value === 'HEAD')
+  if (head === 'unclear') return { kind: 'rejected', response: handler.errorResponse(400), isHead }
+  if (!isCovered(socket, head.authority))
+    return { kind: 'rejected', response: handler.errorResponse(421), isHead }
+  if (ended && head.length) return { kind: 'malformed' }
+  if (head.method === 'CONNECT') return { kind: 'rejected', response: NO_TUNNEL, isHead: false }
+  const plain = ended && handler.servesHost(head.authority) ? toPlainRequest(head) : undefined
+  return { kind: 'accepted', head, plain }
+}
+
+/** The values of `X-Forwarded-For` in their order. */
+export function forwardedFor({ lines }: RequestHead): string {
+  const found = lines.filter(({ name }) => name === 'x-forwarded-for')
+  return found.map(({ value }) => value).join(',')
+}
+
 /**
  * Validates the fields of a request (RFC 9113, 8.3.1). `malformed` is no valid request, `unclear` has several
  * hosts or none (contract, "Serving", 8).
  */
-export function readRequestHead(fields: readonly HeaderFieldLike[]): RequestHead | 'malformed' | 'unclear' {
+function readRequestHead(fields: readonly RequestField[]): RequestHead | 'malformed' | 'unclear' {
   const pseudo: Pseudo = {}
-  const lines: HeaderFieldLike[] = []
+  const lines: RequestField[] = []
   let host: string | undefined
   let cookie: string | undefined
   let length: number | undefined
@@ -82,12 +158,12 @@ export function readRequestHead(fields: readonly HeaderFieldLike[]): RequestHead
 }
 
 /** Whether a field describes a connection of HTTP/1.1: it makes a request malformed, and trailers too (RFC 9113, 8.2.2). */
-export function isConnectionSpecific({ name, value }: HeaderFieldLike): boolean {
+export function isConnectionSpecific({ name, value }: RequestField): boolean {
   return CONNECTION_SPECIFIC.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers')
 }
 
 /** A GET or HEAD without ambiguity, as an `HttpRequest`. Its body must have ended. */
-export function toPlainRequest({
+function toPlainRequest({
   method,
   authority,
   path,
@@ -111,7 +187,7 @@ export function toPlainRequest({
 }
 
 /** False for an unknown, repeated or empty pseudo-header. */
-function readPseudo(pseudo: Pseudo, { name, value }: HeaderFieldLike): boolean {
+function readPseudo(pseudo: Pseudo, { name, value }: RequestField): boolean {
   if (!PSEUDO_HEADERS.has(name) || pseudo[name as keyof Pseudo] !== undefined) return false
   pseudo[name as keyof Pseudo] = value
   return true

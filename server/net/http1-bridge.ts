@@ -1,8 +1,8 @@
 import { request as ask, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
-import type { RequestHead } from './request-head.ts'
+import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import type { RequestHead } from './http2-request.ts'
 
 /** Receives the response of a relayed request. */
 export interface BridgeSink {
@@ -20,6 +20,9 @@ export interface BridgeSink {
   /** Bytes of the request's body were consumed. */
   consumed(bytes: number): void
 }
+
+/** Memory that a relayed request takes without its bodies: measured, see docs/decisions/007-http2.md. */
+export const RELAY_BYTES = 32 * 1024
 
 interface Http1BridgeOptions {
   head: RequestHead

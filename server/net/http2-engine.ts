@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { clientIp } from '../lib/client-ip.ts'
+import type { ClientMemory } from '../lib/client-memory.ts'
+import type { Log } from '../lib/log.ts'
+import type { MemoryBudget } from '../lib/lru-cache.ts'
+import type { HttpHandler } from './http-handler.ts'
+import type { readIntoSharedBuffer } from './shared-buffer-read.ts'
+
+/**
+ * An implementation of HTTP/2 (RFC 9113). Plain requests are answered by the handler; every other request goes through
+ * Node's parser of HTTP/1.1 by itself, so that it is interpreted in one place.
+ */
+export interface Http2Engine {
+  /** Takes a connection with ALPN h2 from which nothing has been read. */
+  accept(socket: Duplex): void
+  /** Closes each connection as soon as nothing is in progress on it. */
+  close(): void
+  /** Destroys all connections. */
+  destroy(): void
+}
+
+export interface Http2Options {
+  handler: HttpHandler
+  /** Milliseconds since 1970. */
+  clock: () => number
+  /** Memory for serialized responses. */
+  budget: MemoryBudget
+  clientMemory: ClientMemory
+  /** Proxies in front that append to X-Forwarded-For. */
+  trustedProxies?: number
+  read?: typeof readIntoSharedBuffer
+  /** Passes a connection to Node's HTTP/1.1 parser. */
+  parse: (socket: Duplex) => void
+  log?: Log
+}
+
+/** The address whose share of the memory a request uses, by the values of `X-Forwarded-For`. */
+export function callerAddress(
+  trustedProxies: number,
+  socket: Socket,
+  forwardedFor: string | undefined,
+): string {
+  return clientIp(trustedProxies)({ socket, headers: { 'x-forwarded-for': forwardedFor } })
+}
