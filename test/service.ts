@@ -29,8 +29,14 @@ export interface Clock {
   now: number
 }
 
-/** Starts a service; `settings` are environment variables without `SLIPWAY_`. Limits on requests are wide unless set. */
-export async function startTestService(settings: Record<string, string> = {}): Promise<RunningService> {
+/**
+ * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its first time. Limits on requests are
+ * wide unless set.
+ */
+export async function startTestService(
+  settings: Record<string, string> = {},
+  now = Date.now(),
+): Promise<RunningService> {
   const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
   const usual = {
     RATE_ANONYMOUS: '1000000',
@@ -45,7 +51,7 @@ export async function startTestService(settings: Record<string, string> = {}): P
   const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...usual, ...settings, DATA: data }
   const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const log: Record<string, unknown>[] = []
-  const clock = { now: Date.now() }
+  const clock = { now }
   const config = readConfig(Object.fromEntries(environment))
   const service = await startService(config, {
     log: makeLog({ level: config.log, text: false, write: (line) => void log.push(JSON.parse(line)) }),
