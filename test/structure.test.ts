@@ -81,7 +81,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/store/queries/blob-names.ts blobReferenceQueries': 'the queries of one table group; each is short',
   'server/store/queries/certificates.ts certificateQueries': 'the queries of one table group; each is short',
   'server/store/queries/domains.ts domainQueries': 'the queries of one table group; each is short',
-  'server/store/queries/sign-ins.ts signInQueries': 'the queries of one table group; each is short',
   'server/store/queries/sites.ts siteQueries': 'the queries of one table group; each is short',
   'server/store/queries/versions.ts versionQueries': 'the queries of one table group; each is short',
   'server/store/queries/visits.ts visitQueries': 'the queries of one table group; each is short',

@@ -20,7 +20,7 @@ import {
   Signer,
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
-import type { AccountRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
@@ -126,12 +126,12 @@ export class Accounts {
   }
 
   /** The account of a key, or undefined. */
-  findByKey(key: string): Promise<AccountRow | undefined> {
+  findByKey(key: string): Promise<Account | undefined> {
     return this.#store.read.accounts.byKeyHash(hashToken(key))
   }
 
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
-  async renewKey(account: AccountRow): Promise<NewKeyResponse> {
+  async renewKey(account: Account): Promise<NewKeyResponse> {
     const apiKey = newApiKey()
     await this.#store.write('durable', async (tx) => {
       await assertNotBeingDeleted(tx, account)
@@ -141,7 +141,7 @@ export class Accounts {
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
-  async usage(account: AccountRow): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
+  async usage(account: Account): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
     const { read } = this.#store
     const [sites, domains] = await Promise.all([read.sites.usage(account.id), read.domains.count(account.id)])
     return { ...sites, domains }
@@ -164,7 +164,7 @@ export class Accounts {
       issueCode(
         tx,
         {
-          code: { email, code_hash: this.#hashCode(email, code), attempt_hash: hashToken(attempt) },
+          code: { email, codeHash: this.#hashCode(email, code), attemptHash: hashToken(attempt) },
           caller: this.#callerOf(client),
         },
         this.#clock(),
@@ -191,18 +191,18 @@ export class Accounts {
   async #redeem(
     { email: typed, code: typedCode, attempt }: SignIn,
     client: SignInClient,
-    onSuccess: (tx: WriteTransaction, account: AccountRow) => Promise<void>,
-  ): Promise<{ account: AccountRow; isNewUser: boolean }> {
+    onSuccess: (tx: WriteTransaction, account: Account) => Promise<void>,
+  ): Promise<{ account: Account; isNewUser: boolean }> {
     const email = readEmail(typed)
-    const code_hash = this.#hashCode(email, parseCode(typedCode) ?? '')
-    const attempt_hash = attempt === undefined ? undefined : hashToken(attempt)
+    const codeHash = this.#hashCode(email, parseCode(typedCode) ?? '')
+    const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#callerOf(client)
     const outcome = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
-      const redeemed = await redeemCode(tx, { given: { email, code_hash, attempt_hash }, caller }, now)
+      const redeemed = await redeemCode(tx, { given: { email, codeHash, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed
       const known = await tx.accounts.byEmail(email)
-      if (known && known.leaving_since !== null) throw deletionInProgress()
+      if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
       if (!known) await tx.accounts.insert(account)
       await onSuccess(tx, account)
@@ -232,8 +232,8 @@ export class Accounts {
   }
 }
 
-function newAccount(email: string, now: number): AccountRow {
-  return { id: randomUUID(), email, plan: 'free', key_hash: null, created_at: now, leaving_since: null }
+function newAccount(email: string, now: number): Account {
+  return { id: randomUUID(), email, plan: 'free', keyHash: null, createdAt: now, deletionStartedAt: null }
 }
 
 function deletionInProgress(): ApiError {

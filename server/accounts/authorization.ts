@@ -1,21 +1,22 @@
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
-import type { AccountRow, SiteRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { SiteRow } from '../store/schema.ts'
 import type { Queries } from '../store/store.ts'
 
 /**
  * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
  */
 export interface Caller {
-  account: AccountRow | undefined
+  account: Account | undefined
   address: string
   /** The credential, or that there is none. */
   signedInWith: PublishedWith
 }
 
 /** The site when it exists and belongs to the account; NOT_FOUND otherwise, SITE_EXPIRED after its expiry. */
-export function requireOwner(site: SiteRow | undefined, account: AccountRow, now: number): SiteRow {
+export function requireOwner(site: SiteRow | undefined, account: Account, now: number): SiteRow {
   if (!site || site.owner_id !== account.id || site.gone_reason === 'deleted') throw siteNotFound()
   return requireNotExpired(site, now)
 }
@@ -46,14 +47,14 @@ export function requireNotExpired(site: SiteRow, now: number): SiteRow {
  * Within a write that gives an account something new: UNAUTHORIZED when the account was deleted since the
  * call began.
  */
-export async function assertNotBeingDeleted(tx: Queries, account: AccountRow): Promise<void> {
+export async function assertNotBeingDeleted(tx: Queries, account: Account): Promise<void> {
   const current = await tx.accounts.byId(account.id)
-  if (current?.leaving_since === null) return
+  if (current?.deletionStartedAt === null) return
   throw new ApiError('UNAUTHORIZED', 'This account was deleted')
 }
 
 /** The account of a call that requires one; UNAUTHORIZED without. */
-export function requireAccount(caller: Caller): AccountRow {
+export function requireAccount(caller: Caller): Account {
   if (caller.account) return caller.account
   throw new ApiError('UNAUTHORIZED', 'This needs an API key: Authorization: Bearer sl_live_...')
 }

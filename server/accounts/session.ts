@@ -2,7 +2,7 @@ import type { SessionList, SessionsEndedResponse } from '../../protocol/api/acco
 import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
-import type { AccountRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
 /** Lifetime of a browser session. */
@@ -31,36 +31,36 @@ export class Sessions {
   /** Called in the transaction that signs a browser in. Beyond the limit the oldest session ends. */
   async open(
     tx: WriteTransaction,
-    account: AccountRow,
+    account: Account,
     { token, browser }: { token: string; browser: string | null },
   ): Promise<void> {
     const now = this.#clock()
     await tx.signIns.trimSessions(account.id, MAX_SESSIONS - 1)
     await tx.signIns.addSession({
-      token_hash: hashToken(token),
-      account_id: account.id,
-      created_at: now,
-      expires_at: now + SESSION_TTL_SECONDS * 1000,
+      tokenHash: hashToken(token),
+      accountId: account.id,
+      createdAt: now,
+      expiresAt: now + SESSION_TTL_SECONDS * 1000,
       browser,
     })
   }
 
   /** The account of a session's token, or undefined. */
-  account(token: string): Promise<AccountRow | undefined> {
+  account(token: string): Promise<Account | undefined> {
     return this.#store.read.signIns.session(hashToken(token), this.#clock())
   }
 
   /** Newest first; `token` marks the caller's own session. */
-  async list(account: AccountRow, token: string | undefined): Promise<SessionList> {
+  async list(account: Account, token: string | undefined): Promise<SessionList> {
     const rows = await this.#store.read.signIns.sessionsOf(account.id, this.#clock())
     const asking = token === undefined ? undefined : sessionId(token)
     return {
       sessions: rows.map((row) => ({
-        id: row.token_hash.slice(0, SESSION_ID_LENGTH),
-        current: row.token_hash.slice(0, SESSION_ID_LENGTH) === asking,
+        id: row.tokenHash.slice(0, SESSION_ID_LENGTH),
+        current: row.tokenHash.slice(0, SESSION_ID_LENGTH) === asking,
         browser: row.browser,
-        createdAt: toIso(row.created_at),
-        expiresAt: toIso(row.expires_at),
+        createdAt: toIso(row.createdAt),
+        expiresAt: toIso(row.expiresAt),
       })),
     }
   }
@@ -70,12 +70,12 @@ export class Sessions {
   }
 
   /** Ends one session of the account. NOT_FOUND when it has no such session. */
-  async end(account: AccountRow, id: string): Promise<SessionsEndedResponse> {
+  async end(account: Account, id: string): Promise<SessionsEndedResponse> {
     const now = this.#clock()
     const ended = await this.#store.write('durable', async (tx) => {
       const rows = await tx.signIns.sessionsOf(account.id, now)
-      const found = rows.filter((row) => row.token_hash.slice(0, SESSION_ID_LENGTH) === id)
-      for (const row of found) await tx.signIns.deleteSession(row.token_hash)
+      const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
+      for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
       return found.length
     })
     if (ended === 0) throw new ApiError('NOT_FOUND', 'There is no such session; it may have ended by itself')
@@ -83,7 +83,7 @@ export class Sessions {
   }
 
   /** Ends all sessions except the one with this token; without a token, all. */
-  async endOthers(account: AccountRow, token: string | undefined): Promise<SessionsEndedResponse> {
+  async endOthers(account: Account, token: string | undefined): Promise<SessionsEndedResponse> {
     const now = this.#clock()
     const besides = token === undefined ? undefined : hashToken(token)
     const ended = await this.#store.write('durable', (tx) =>

@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors.ts'
 import { formatUtc } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
-import type { SignInCodeRow } from '../store/schema.ts'
+import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { mailboxOf } from './email-address.ts'
 
@@ -44,13 +44,13 @@ export interface SignInCaller {
 /** A code to be mailed. */
 export interface NewCode {
   email: string
-  attempt_hash: string
-  code_hash: string
+  attemptHash: string
+  codeHash: string
 }
 
 /** A code that was issued, and the counter that it was charged to. */
 export interface IssuedCode {
-  attempt_hash: string
+  attemptHash: string
   counter: string
   window: number
 }
@@ -58,8 +58,8 @@ export interface IssuedCode {
 /** A try to sign in. */
 export interface CodeTry {
   email: string
-  code_hash: string
-  attempt_hash: string | undefined
+  codeHash: string
+  attemptHash: string | undefined
 }
 
 /** `lock`: this wrong try locked sign-in, and the owner is to be notified: for the caller only, or for all strangers. */
@@ -77,18 +77,18 @@ export async function issueCode(
   const counter = isKnown ? `codes:${mailbox}:${source}` : `codes:${mailbox}`
   if ((await tx.counters.add(counter, window)) > MAX_CODES_AN_HOUR) throw tooManyCodes(window + HOUR_MS, now)
   if (isLocked) return undefined
-  const row = { ...code, network: caller.network, attempt_tries: 0, open_tries: 0 }
-  await tx.signIns.addCode({ ...row, expires_at: now + CODE_SECONDS * 1000 })
-  return { attempt_hash: code.attempt_hash, counter, window }
+  const row = { ...code, network: caller.network, attemptTries: 0, openTries: 0 }
+  await tx.signIns.addCode({ ...row, expiresAt: now + CODE_SECONDS * 1000 })
+  return { attemptHash: code.attemptHash, counter, window }
 }
 
 /** Undoes an issue whose mail could not be sent. */
 export async function takeBackCode(
   tx: WriteTransaction,
-  { attempt_hash, counter, window }: IssuedCode,
+  { attemptHash, counter, window }: IssuedCode,
 ): Promise<void> {
   await tx.counters.decrement(counter, window)
-  await tx.signIns.deleteCode(attempt_hash)
+  await tx.signIns.deleteCode(attemptHash)
 }
 
 /**
@@ -101,19 +101,19 @@ export async function redeemCode(
   { given, caller }: { given: CodeTry; caller: SignInCaller },
   now: number,
 ): Promise<Redeemed> {
-  const { email, code_hash, attempt_hash } = given
-  const unexpired = (await tx.signIns.codes(email)).filter((row) => row.expires_at > now)
+  const { email, codeHash, attemptHash } = given
+  const unexpired = (await tx.signIns.codes(email)).filter((row) => row.expiresAt > now)
   const standing = await standingOf(tx, email, caller, now)
-  const tryable = unexpired.filter((row) => row.attempt_tries < MAX_TRIES_A_CODE)
-  const named = tryable.find((row) => row.attempt_hash === attempt_hash)
-  const open = standing.isLocked ? [] : tryable.filter((row) => row.open_tries < MAX_TRIES_A_CODE)
-  const right = findCode(named ? [named, ...open] : open, code_hash)
+  const tryable = unexpired.filter((row) => row.attemptTries < MAX_TRIES_A_CODE)
+  const named = tryable.find((row) => row.attemptHash === attemptHash)
+  const open = standing.isLocked ? [] : tryable.filter((row) => row.openTries < MAX_TRIES_A_CODE)
+  const right = findCode(named ? [named, ...open] : open, codeHash)
   if (right) {
-    await tx.signIns.deleteCode(right.attempt_hash)
+    await tx.signIns.deleteCode(right.attemptHash)
     await knowCaller(tx, email, caller)
     return { isRight: true }
   }
-  if (named) await tx.signIns.countAttemptTry(named.attempt_hash)
+  if (named) await tx.signIns.countAttemptTry(named.attemptHash)
   else await tx.signIns.countOpenTry(email, caller.network)
   // Without a code there is nothing to guess, and an address that never requested one cannot be locked.
   if (unexpired.length === 0 || standing.isLocked) return { isRight: false }
@@ -146,8 +146,8 @@ async function standingOf(
   now: number,
 ): Promise<Standing> {
   const rows = await tx.signIns.sources(email, [STRANGERS, network, ...browsers])
-  const known = new Set(rows.filter((row) => row.signed_in_at !== null).map((row) => row.source))
-  const locked = new Set(rows.filter((row) => (row.locked_until ?? 0) > now).map((row) => row.source))
+  const known = new Set(rows.filter((row) => row.signedInAt !== null).map((row) => row.source))
+  const locked = new Set(rows.filter((row) => (row.lockedUntil ?? 0) > now).map((row) => row.source))
   const source = browsers.find((browser) => known.has(browser)) ?? network
   const isKnown = known.has(source)
   const strangersLocked = locked.has(STRANGERS)
@@ -155,8 +155,8 @@ async function standingOf(
 }
 
 /** Compares all of them, in a time that does not depend on which one it is. */
-function findCode(rows: readonly SignInCodeRow[], codeHash: string): SignInCodeRow | undefined {
-  return rows.filter((row) => constantTimeEqual(codeHash, row.code_hash))[0]
+function findCode(rows: readonly SignInCode[], codeHash: string): SignInCode | undefined {
+  return rows.filter((row) => constantTimeEqual(codeHash, row.codeHash))[0]
 }
 
 async function countFailure(

@@ -1,8 +1,8 @@
 import type { VisitNumbers, VisitRange, Visits as Wire } from '../../protocol/api/visits.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import { toIso } from '../lib/time.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { VisitCounts } from '../store/queries/visits.ts'
-import type { AccountRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { DAY_MS, HOUR_MS } from './stats-buffer.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
@@ -39,7 +39,7 @@ export class VisitReports {
   }
 
   /** The visits up to now, including those written by other processes. NOT_FOUND for another owner's site. */
-  async report(account: AccountRow, slug: string, range: VisitRange): Promise<Wire> {
+  async report(account: Account, slug: string, range: VisitRange): Promise<Wire> {
     const { read } = this.#store
     requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     await this.#recorder?.flush()

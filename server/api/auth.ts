@@ -5,7 +5,7 @@ import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { AccountRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -82,7 +82,7 @@ export async function charge(
 }
 
 /** The account of a route that requires one. */
-export function requireCallerAccount(request: FastifyRequest): AccountRow {
+export function requireCallerAccount(request: FastifyRequest): Account {
   return requireAccount(request.caller)
 }
 

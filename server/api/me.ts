@@ -21,8 +21,8 @@ export function show({
     return {
       email: account.email,
       plan: account.plan,
-      createdAt: toIso(account.created_at),
-      hasKey: account.key_hash !== null,
+      createdAt: toIso(account.createdAt),
+      hasKey: account.keyHash !== null,
       limits: {
         requestsPerHour: limit,
         domains: MAX_DOMAINS[account.plan],

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { AccountRow, DomainRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { DomainRow } from '../store/schema.ts'
 import type { Queries } from '../store/store.ts'
 import { parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
 import { toDomainRecord } from './record.ts'
@@ -46,13 +47,13 @@ export class DomainService implements Disposable {
     this.#own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
   }
 
-  async list(account: AccountRow): Promise<DomainList> {
+  async list(account: Account): Promise<DomainList> {
     const rows = await this.#options.store.read.domains.byAccount(account.id)
     return { domains: await this.#records(rows, rows) }
   }
 
   /** Checks the records before it returns, unless they were checked a moment ago. */
-  async check(account: AccountRow, typed: string): Promise<DomainRecord> {
+  async check(account: Account, typed: string): Promise<DomainRecord> {
     const { read } = this.#options.store
     const row = await read.domains.find(account.id, parseHostName(typed))
     if (!row) throw domainNotFound()
@@ -63,7 +64,7 @@ export class DomainService implements Disposable {
   }
 
   /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere or already added. */
-  async add(account: AccountRow, typed: string, slug: string): Promise<DomainRecord> {
+  async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
     const { store, clock } = this.#options
     const domain = await parseDomain(typed, this.#own)
     requireOwner(await store.read.sites.bySlug(slug), account, clock())
@@ -94,7 +95,7 @@ export class DomainService implements Disposable {
   /**
    * An active name is reserved for the account for a week, so that it can be added again with the same state.
    */
-  async remove(account: AccountRow, typed: string): Promise<DeleteDomainResponse> {
+  async remove(account: Account, typed: string): Promise<DeleteDomainResponse> {
     const { store, clock, certificates } = this.#options
     const domain = parseHostName(typed)
     await store.write('durable', async (tx) => {
@@ -134,7 +135,7 @@ export class DomainService implements Disposable {
    * The row of another account that has the name but has lost its TXT record: the next account that proves it
    * can take it.
    */
-  async #findOwnerWithoutProof(account: AccountRow, domain: string): Promise<DomainRow | undefined> {
+  async #findOwnerWithoutProof(account: Account, domain: string): Promise<DomainRow | undefined> {
     const active = await this.#options.store.read.domains.active(domain)
     if (!active || active.account_id === account.id) return undefined
     return (await this.#verifier.hasLostProof(active, account.id)) ? active : undefined
@@ -161,14 +162,14 @@ export class DomainService implements Disposable {
   }
 }
 
-async function assertDomainLimit(tx: Queries, account: AccountRow): Promise<void> {
+async function assertDomainLimit(tx: Queries, account: Account): Promise<void> {
   const allowed = MAX_DOMAINS[account.plan]
   if ((await tx.domains.count(account.id)) < allowed) return
   const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
 }
 
-async function assertReservationLimit(tx: Queries, account: AccountRow, now: number): Promise<void> {
+async function assertReservationLimit(tx: Queries, account: Account, now: number): Promise<void> {
   const most = RESERVATIONS_PER_DOMAIN * MAX_DOMAINS[account.plan]
   if ((await tx.domains.countReservations(account.id, now)) < most) return
   const sentence = `${most} removed domains are kept for you for 7 days each: until then, only these can be added again`

@@ -4,13 +4,14 @@ import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { isWithin } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
-import type { AccountRow, DomainRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { DomainRow } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { nextWatchedCheck } from './schedule.ts'
 
 /** The credential of a watcher: the session of a browser, or the account's key. */
 export interface WatchedBy {
-  account: AccountRow
+  account: Account
   sessionToken: string | undefined
   /** The caller's address. */
   address: string
@@ -41,7 +42,7 @@ export interface DomainWatchersOptions {
 }
 
 interface DomainWatcher {
-  account: AccountRow
+  account: Account
   /** See `network`. */
   network: string
   sessionHash: string | undefined
@@ -129,7 +130,7 @@ export class DomainWatchers {
     await Promise.all([this.#current, ...this.#checks.values()])
   }
 
-  #admit(account: AccountRow, callerNetwork: string): void {
+  #admit(account: Account, callerNetwork: string): void {
     const own = [...this.#watchers].filter((watcher) => watcher.account.id === account.id)
     if (own.length >= MAX_WATCHERS_PER_ACCOUNT) {
       const sentence = `An account can follow ${MAX_WATCHERS_PER_ACCOUNT} domains at a time; close one of the others`
@@ -190,8 +191,8 @@ export class DomainWatchers {
     const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
     return ({ account, sessionHash }) => {
       const now = accounts.get(account.id)
-      if (!now || now.leaving_since !== null) return false
-      return sessionHash === undefined ? now.key_hash === account.key_hash : sessions.has(sessionHash)
+      if (!now || now.deletionStartedAt !== null) return false
+      return sessionHash === undefined ? now.keyHash === account.keyHash : sessions.has(sessionHash)
     }
   }
 

@@ -5,7 +5,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { deleteSite } from '../sites/site.ts'
-import type { AccountRow } from '../store/schema.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
 /** Sites per write, so that none holds the store for long. */
@@ -36,7 +36,7 @@ export class AccountDeletion {
    * Deletes everything of an account; returns when all is deleted. VALIDATION_ERROR unless `typed` is its
    * address.
    */
-  async deleteAccount(account: AccountRow, typed: string): Promise<DeleteAccountResponse> {
+  async deleteAccount(account: Account, typed: string): Promise<DeleteAccountResponse> {
     const { store, clock } = this.#options
     if (readEmail(typed) !== account.email)
       throw validationError([
@@ -68,21 +68,21 @@ export class AccountDeletion {
     return left.length
   }
 
-  async #deleteInSteps(account: AccountRow): Promise<void> {
+  async #deleteInSteps(account: Account): Promise<void> {
     while (!(await this.#deleteNext(account)));
   }
 
   /**
    * Deletes some of the sites, or the account when it has none left; returns whether the account is deleted.
    */
-  async #deleteNext({ id }: AccountRow): Promise<boolean> {
+  async #deleteNext({ id }: Account): Promise<boolean> {
     const { store, blobs } = this.#options
     const { batches, gone: isDone } = await store.write('durable', async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
-      if (!account || account.leaving_since === null) return { batches: [], gone: true }
+      if (!account || account.deletionStartedAt === null) return { batches: [], gone: true }
       const batches = await this.#deleteSites(tx, account)
-      if (batches === undefined) await deleteAccountRow(tx, account)
+      if (batches === undefined) await deleteEmptyAccount(tx, account)
       return { batches: batches ?? [], gone: batches === undefined }
     })
     for (const batch of batches) await blobs.discard(batch)
@@ -90,7 +90,7 @@ export class AccountDeletion {
   }
 
   /** The upload batches to discard after the commit; undefined when there was no site. */
-  async #deleteSites(tx: WriteTransaction, account: AccountRow): Promise<string[] | undefined> {
+  async #deleteSites(tx: WriteTransaction, account: Account): Promise<string[] | undefined> {
     const { clock, certificates } = this.#options
     const sites = await tx.sites.byOwner(account.id, SITES_PER_BATCH)
     if (sites.length === 0) return undefined
@@ -105,7 +105,7 @@ export class AccountDeletion {
   }
 }
 
-async function deleteAccountRow(tx: WriteTransaction, account: AccountRow): Promise<void> {
+async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promise<void> {
   // Reservations protect a returning owner; this one does not return.
   await tx.domains.releaseReservations(account.id)
   await tx.counters.delete(accountKey(account.id))

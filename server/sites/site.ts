@@ -23,9 +23,10 @@ import { type DomainCertificates, removeDomainsOf } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { SiteCursor } from '../store/queries/sites.ts'
 import type { VersionSummaryRow } from '../store/queries/versions.ts'
-import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
 import { hashPassword } from './password.ts'
@@ -62,7 +63,7 @@ export class Sites {
   }
 
   /** Spec 4.7. NOT_FOUND for another owner's site. */
-  async details(account: AccountRow, slug: string): Promise<SiteDetails> {
+  async details(account: Account, slug: string): Promise<SiteDetails> {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const pending = await read.versions.newestPending(slug)
@@ -87,10 +88,7 @@ export class Sites {
   }
 
   /** A page of an account's sites, newest first; `nextCursor` is null on the last one. */
-  async list(
-    account: AccountRow,
-    options: { limit: number; cursor?: string | undefined },
-  ): Promise<SiteList> {
+  async list(account: Account, options: { limit: number; cursor?: string | undefined }): Promise<SiteList> {
     const after = options.cursor === undefined ? undefined : decodeCursor(options.cursor)
     const rows = await this.#store.read.sites.byOwner(account.id, options.limit + 1, after)
     const page = rows.slice(0, options.limit)
@@ -102,7 +100,7 @@ export class Sites {
   }
 
   /** Updates metadata. Absent fields stay, `null` clears; visible to visitors at once. */
-  async updateMetadata(account: AccountRow, slug: string, change: MetadataRequest): Promise<SiteDetails> {
+  async updateMetadata(account: Account, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
     const changesHead = [change.title, change.description, change.ogImagePath].some(
@@ -150,7 +148,7 @@ export class Sites {
   }
 
   /** Spec 4.9: deletes a site for visitors at once and for good. */
-  async remove(account: AccountRow, slug: string): Promise<DeleteResponse> {
+  async remove(account: Account, slug: string): Promise<DeleteResponse> {
     const now = this.#clock()
     const batches = await this.#store.write('durable', async (tx) => {
       requireOwner(await tx.sites.bySlug(slug), account, now)
@@ -161,7 +159,7 @@ export class Sites {
   }
 
   /** Contract, "Sites": an anonymous site becomes the account's and no longer expires. */
-  async claim(account: AccountRow, slug: string, claimToken: string): Promise<ClaimResponse> {
+  async claim(account: Account, slug: string, claimToken: string): Promise<ClaimResponse> {
     const answer = { success: true, slug, siteUrl: this.#addresses.site(slug), expiresAt: null } as const
     return this.#store.write('durable', async (tx) => {
       const now = this.#clock()

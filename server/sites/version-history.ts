@@ -13,8 +13,9 @@ import { requireOwner } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { VersionSummaryRow } from '../store/queries/versions.ts'
-import type { AccountRow, SiteRow, VersionRow } from '../store/schema.ts'
+import type { SiteRow, VersionRow } from '../store/schema.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
@@ -50,7 +51,7 @@ export class Versions {
   }
 
   /** The kept finalized versions, drafts included, newest first. */
-  async list(account: AccountRow, slug: string): Promise<VersionList> {
+  async list(account: Account, slug: string): Promise<VersionList> {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
@@ -69,7 +70,7 @@ export class Versions {
   }
 
   /** A finalized version with its files, and the differences from the previous kept one. */
-  async details(account: AccountRow, slug: string, versionId: string): Promise<VersionDetails> {
+  async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
@@ -87,7 +88,7 @@ export class Versions {
   }
 
   #summary(
-    { site, account, version }: { site: SiteRow; account: AccountRow; version: VersionSummaryRow },
+    { site, account, version }: { site: SiteRow; account: Account; version: VersionSummaryRow },
     differs: ManifestDiff | undefined,
   ): VersionSummary {
     return {
@@ -111,7 +112,7 @@ export class Versions {
   }
 
   /** Makes a kept version live again, at once and without uploading. */
-  async restore(account: AccountRow, slug: string, versionId: string): Promise<FinalizeResponse> {
+  async restore(account: Account, slug: string, versionId: string): Promise<FinalizeResponse> {
     const { site, version } = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const found = await requireRestorable(tx, account, { slug, versionId }, now)
@@ -129,7 +130,7 @@ export class Versions {
   }
 
   /** Deletes a version for good; VERSION_LIVE for the live one. */
-  async remove(account: AccountRow, slug: string, versionId: string): Promise<DeleteVersionResponse> {
+  async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
@@ -148,7 +149,7 @@ export class Versions {
    * it.
    */
   async file(
-    account: AccountRow,
+    account: Account,
     slug: string,
     path: string,
     versionId?: string,
@@ -160,7 +161,7 @@ export class Versions {
   }
 
   /** The live version, or another kept one, as a tar stream (POSIX.1-2001), which the caller must destroy. */
-  async tar(account: AccountRow, slug: string, versionId?: string): Promise<Readable> {
+  async tar(account: Account, slug: string, versionId?: string): Promise<Readable> {
     const files = await this.#files(account, slug, versionId)
     const { pack } = await import('tar-stream')
     const archive = pack()
@@ -193,7 +194,7 @@ export class Versions {
     })
   }
 
-  async #files(account: AccountRow, slug: string, versionId: string | undefined): Promise<StoredFile[]> {
+  async #files(account: Account, slug: string, versionId: string | undefined): Promise<StoredFile[]> {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const wanted = versionId ?? site.live_version_id
@@ -213,7 +214,7 @@ export class Versions {
 /** A site of the account and a version of it that can become live. */
 async function requireRestorable(
   queries: Queries,
-  account: AccountRow,
+  account: Account,
   { slug, versionId }: { slug: string; versionId: string },
   now: number,
 ): Promise<{ site: SiteRow; version: VersionRow }> {

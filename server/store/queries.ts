@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { accountQueries } from './queries/accounts.ts'
+import { SqlAccountQueries } from './queries/accounts.ts'
 import { acmeQueries } from './queries/authorities.ts'
 import { blobReferenceQueries } from './queries/blob-names.ts'
 import { certificateQueries } from './queries/certificates.ts'
@@ -7,7 +7,7 @@ import { counterQueries } from './queries/counters.ts'
 import { domainQueries } from './queries/domains.ts'
 import { encodingQueries } from './queries/encodings.ts'
 import { leaseQueries } from './queries/leases.ts'
-import { signInQueries } from './queries/sign-ins.ts'
+import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { siteQueries } from './queries/sites.ts'
 import { ticketKeysOver } from './queries/ticket-keys.ts'
 import { versionQueries } from './queries/versions.ts'
@@ -18,8 +18,8 @@ import type { Queries } from './store.ts'
 /** The queries for every SQL engine, over a connection or a transaction. */
 export function createQueries(db: Kysely<Schema>): Queries {
   return {
-    accounts: accountQueries(db),
-    signIns: signInQueries(db),
+    accounts: new SqlAccountQueries(db),
+    signIns: new SqlSignInQueries(db),
     sites: siteQueries(db),
     versions: versionQueries(db),
     blobReferences: blobReferenceQueries(db),

@@ -179,7 +179,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     await using secure = await SecureService.start({ DRAIN_SECONDS: '600' })
     await secure.certify(BASE)
     const key = newApiKey()
-    const account = accountRow('owner', { key_hash: hashToken(key) })
+    const account = accountRow('owner', { keyHash: hashToken(key) })
     await secure.store.write('durable', async (tx) => {
       await tx.accounts.insert(account)
       await tx.domains.insert(domainRow('www.second.example.com', { account_id: 'owner' }))

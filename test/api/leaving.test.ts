@@ -8,7 +8,7 @@ import { AccountDeletion } from '../../server/jobs/account-deletion.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Sites } from '../../server/sites/site.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
-import type { AccountRow } from '../../server/store/schema.ts'
+import type { Account as StoredAccount } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow, siteRow, versionRow } from '../store/rows.ts'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-const rowOf = async ({ email }: Pick<Account, 'email'>): Promise<AccountRow | undefined> =>
+const rowOf = async ({ email }: Pick<Account, 'email'>): Promise<StoredAccount | undefined> =>
   (await api.inside()).store.read.accounts.byEmail(email)
 
 /** Gives an account so many live sites of one file, as the store has them. */
@@ -228,7 +228,7 @@ describe('leaving that a power cut interrupts', () => {
     const slugs = await giveSites(account, 60, 'cut')
     await interrupted(account)
     assert.equal(await goneAmong(slugs), 25)
-    assert.ok((await rowOf(account))!.leaving_since)
+    assert.ok((await rowOf(account))!.deletionStartedAt)
     await expectFailure(account.client.me(), 'UNAUTHORIZED')
     assert.equal((await api.ask('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
 

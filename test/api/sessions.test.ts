@@ -92,10 +92,10 @@ describe('the browsers that are signed in', () => {
       for (let number = 0; number < 48; number++) {
         api.pass()
         await tx.signIns.addSession({
-          token_hash: `f${number}`,
-          account_id: id,
-          created_at: api.clock.now,
-          expires_at: api.clock.now + DAY_MS,
+          tokenHash: `f${number}`,
+          accountId: id,
+          createdAt: api.clock.now,
+          expiresAt: api.clock.now + DAY_MS,
           browser: null,
         })
       }

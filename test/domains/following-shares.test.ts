@@ -4,7 +4,8 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { DomainWatchers } from '../../server/domains/watch.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import type { AccountRow, DomainRow } from '../../server/store/schema.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
+import type { DomainRow } from '../../server/store/schema.ts'
 import type { Store } from '../../server/store/store.ts'
 
 const silent = { record() {}, heartbeat() {}, removed() {}, end() {} }
@@ -20,7 +21,7 @@ test('one network with many accounts cannot take every place of those who follow
   const row = { status: 'active', checked_at: 0, next_check_at: 0, created_at: 0 } as unknown as DomainRow
   let accounts = 0
   const follow = (address: string) => {
-    const account = { id: `account${accounts++}` } as AccountRow
+    const account = { id: `account${accounts++}` } as Account
     return following.watch({ account, sessionToken: undefined, address }, row, silent)
   }
   const leave = await follow('2001:db8::1')

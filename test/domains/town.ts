@@ -11,7 +11,7 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { ApiError, type FailureCode } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import type { AccountRow } from '../../server/store/schema.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
@@ -48,7 +48,7 @@ export async function showProxy(zone: Knot): Promise<void> {
 
 /** Somebody with an account and a site. */
 export interface TestUser {
-  account: AccountRow
+  account: Account
   slug: string
 }
 
@@ -107,7 +107,7 @@ export class DomainFixture implements AsyncDisposable {
     return { account, slug: await this.site(account) }
   }
 
-  async site(account: AccountRow, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
+  async site(account: Account, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
     const slug = `site-${++this.#people}`
     const row = siteRow(slug, { owner_id: account.id, ...change })
     await this.store.write('durable', (tx) => tx.sites.insert(row))

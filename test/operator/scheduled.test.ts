@@ -48,8 +48,8 @@ test('each sweep does its work by the schedule', async () => {
     await tx.versions.insert(
       versionRow('p', 'crowded', { state: 'pending', created_at: town.now - 2 * DAY_MS }),
     )
-    const counts = { attempt_tries: 0, open_tries: 0, expires_at: town.now - 1 }
-    const code = { attempt_hash: 'x', email: 'a@b.test', network: '', code_hash: 'x', ...counts }
+    const counts = { attemptTries: 0, openTries: 0, expiresAt: town.now - 1 }
+    const code = { attemptHash: 'x', email: 'a@b.test', network: '', codeHash: 'x', ...counts }
     await tx.signIns.addCode(code)
     await tx.counters.add('old', town.now - 3 * HOUR_MS)
   })

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
-import type { SessionRow } from '../../server/store/schema.ts'
+import type { Session } from '../../server/store/contract/sign-ins.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, plain, siteRow, versionRow } from './rows.ts'
 
-const sessionRow = (token_hash: string, change: Partial<SessionRow> = {}): SessionRow => ({
-  token_hash,
-  account_id: 'ann',
-  created_at: 0,
-  expires_at: 1000,
+const sessionRow = (tokenHash: string, change: Partial<Session> = {}): Session => ({
+  tokenHash,
+  accountId: 'ann',
+  createdAt: 0,
+  expiresAt: 1000,
   browser: null,
   ...change,
 })
 
-const names = (rows: readonly SessionRow[]) => rows.map((row) => row.token_hash)
+const names = (rows: readonly Session[]) => rows.map((row) => row.tokenHash)
 
 /** What a store promises of browsers that are signed in, and of accounts that are deleted. */
 export function storeAccounts(promises: Promises): void {
   promises('the sessions of an account come newest first, without those that are over', async (open) => {
     const { read, write } = await open()
     const rows = [
-      sessionRow('old', { created_at: 1, browser: 'Firefox' }),
-      sessionRow('new', { created_at: 3 }),
-      sessionRow('over', { created_at: 2, expires_at: 500 }),
-      sessionRow('of another', { account_id: 'bob' }),
+      sessionRow('old', { createdAt: 1, browser: 'Firefox' }),
+      sessionRow('new', { createdAt: 3 }),
+      sessionRow('over', { createdAt: 2, expiresAt: 500 }),
+      sessionRow('of another', { accountId: 'bob' }),
     ]
     await write('durable', async (tx) => {
       for (const row of rows) await tx.signIns.addSession(row)
@@ -35,9 +35,9 @@ export function storeAccounts(promises: Promises): void {
   promises('of an account’s sessions so many of the newest are kept', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
-      for (const created_at of [3, 1, 4, 2])
-        await tx.signIns.addSession(sessionRow(`${created_at}`, { created_at }))
-      await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
+      for (const createdAt of [3, 1, 4, 2])
+        await tx.signIns.addSession(sessionRow(`${createdAt}`, { createdAt }))
+      await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
       await tx.signIns.trimSessions('ann', 4)
       assert.equal((await tx.signIns.sessionsOf('ann', 0)).length, 4)
       await tx.signIns.trimSessions('ann', 2)
@@ -50,8 +50,8 @@ export function storeAccounts(promises: Promises): void {
     const { read, write } = await open()
     const told = await write('durable', async (tx) => {
       for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
-      await tx.signIns.addSession(sessionRow('over', { expires_at: 500 }))
-      await tx.signIns.addSession(sessionRow('of another', { account_id: 'bob' }))
+      await tx.signIns.addSession(sessionRow('over', { expiresAt: 500 }))
+      await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
       return tx.signIns.deleteSessionsOf('ann', { now: 500, besides: 'two' })
     })
     assert.equal(told, 2)
@@ -63,7 +63,7 @@ export function storeAccounts(promises: Promises): void {
   promises('an account that leaves has no key, keeps the time when it began and is found', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
-      for (const name of ['ann', 'bob', 'eve']) await tx.accounts.insert(accountRow(name, { key_hash: name }))
+      for (const name of ['ann', 'bob', 'eve']) await tx.accounts.insert(accountRow(name, { keyHash: name }))
       await tx.accounts.markBeingDeleted('bob', 2000)
       await tx.accounts.markBeingDeleted('ann', 1000)
       await tx.accounts.markBeingDeleted('bob', 3000)
@@ -71,8 +71,8 @@ export function storeAccounts(promises: Promises): void {
     })
     const leaving = (limit: number) => read.accounts.beingDeleted(limit)
     assert.deepEqual(plain(await leaving(10)), [
-      accountRow('ann', { leaving_since: 1000 }),
-      accountRow('bob', { leaving_since: 2000 }),
+      accountRow('ann', { deletionStartedAt: 1000 }),
+      accountRow('bob', { deletionStartedAt: 2000 }),
     ])
     assert.equal((await leaving(1)).length, 1)
     assert.equal(await read.accounts.byKeyHash('bob'), undefined)

@@ -178,7 +178,7 @@ const done = { status: 'fulfilled', kept: true }
 /** Each may be done once; `time` tells what may differ from what must not repeat. */
 const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) => Promise<void>> = {
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
-  'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { key_hash: 'a hash' })),
+  'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { keyHash: 'a hash' })),
   'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),
   'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
   'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),

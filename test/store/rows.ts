@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { AccountRow, CertificateRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
+import type { CertificateRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
 
 // Rows as the service writes them; a test names only the columns that it is about.
 
@@ -48,14 +49,14 @@ export function versionRow(id: string, slug: string, change: Partial<VersionRow>
   }
 }
 
-export function accountRow(id: string, change: Partial<AccountRow> = {}): AccountRow {
+export function accountRow(id: string, change: Partial<Account> = {}): Account {
   return {
     id,
     email: `${id}@example.test`,
     plan: 'free',
-    key_hash: null,
-    created_at: 1000,
-    leaving_since: null,
+    keyHash: null,
+    createdAt: 1000,
+    deletionStartedAt: null,
     ...change,
   }
 }

@@ -8,25 +8,25 @@ const DAY = 86_400_000
 /** What a store promises of codes, sessions and the sources that sign in. */
 export function storeSignIns(promises: Promises): void {
   const code = {
-    attempt_hash: 'one',
+    attemptHash: 'one',
     email: 'a@b.test',
     network: 'here',
-    code_hash: 'hash',
-    attempt_tries: 0,
-    open_tries: 0,
-    expires_at: 600,
+    codeHash: 'hash',
+    attemptTries: 0,
+    openTries: 0,
+    expiresAt: 600,
   }
   const tries = async ({ read }: Store) =>
     (await read.signIns.codes('a@b.test'))
-      .map((row) => [row.attempt_hash, row.attempt_tries, row.open_tries].join(' '))
+      .map((row) => [row.attemptHash, row.attemptTries, row.openTries].join(' '))
       .sort()
 
   promises('an address has several codes, each with its own wrong tries', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.signIns.addCode(code)
-      await tx.signIns.addCode({ ...code, attempt_hash: 'two', network: 'there' })
-      await tx.signIns.addCode({ ...code, attempt_hash: 'of another', email: 'b@b.test' })
+      await tx.signIns.addCode({ ...code, attemptHash: 'two', network: 'there' })
+      await tx.signIns.addCode({ ...code, attemptHash: 'of another', email: 'b@b.test' })
       await tx.signIns.countAttemptTry('one')
       for (const email of ['a@b.test', 'a@b.test', 'b@b.test']) await tx.signIns.countOpenTry(email, 'there')
     })
@@ -50,10 +50,10 @@ export function storeSignIns(promises: Promises): void {
         {
           email: 'a@b.test',
           source: 'x',
-          signed_in_at: null,
-          wrong_tries: 0,
-          locked_until: 5000,
-          changed_at: 100,
+          signedInAt: null,
+          wrongTries: 0,
+          lockedUntil: 5000,
+          changedAt: 100,
         },
       ])
       await write('soft', (tx) => tx.signIns.clearFailures('a@b.test', ''))
@@ -74,7 +74,7 @@ export function storeSignIns(promises: Promises): void {
         await tx.signIns.knowSources('a@b.test', [source], { now: 10 + index, most: 2 })
     })
     const rows = await read.signIns.sources('a@b.test', all)
-    assert.deepEqual(rows.map((row) => [row.source, row.signed_in_at, row.locked_until].join(' ')).sort(), [
+    assert.deepEqual(rows.map((row) => [row.source, row.signedInAt, row.lockedUntil].join(' ')).sort(), [
       'b 11 ',
       'c 12 5000',
       'failing  ',
@@ -98,14 +98,14 @@ export function storeSignIns(promises: Promises): void {
     await store.write('durable', async (tx) => {
       await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
       await tx.signIns.addSession({
-        token_hash: 't',
-        account_id: 'ann',
-        created_at: 0,
-        expires_at: 1000,
+        tokenHash: 't',
+        accountId: 'ann',
+        createdAt: 0,
+        expiresAt: 1000,
         browser: null,
       })
     })
-    const { session } = store.read.signIns
+    const session = (hash: string, now: number) => store.read.signIns.session(hash, now)
     assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
     assert.equal(await session('t', 1000), undefined)
     assert.equal(await session('other', 0), undefined)
@@ -115,21 +115,21 @@ export function storeSignIns(promises: Promises): void {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
-      for (const [name, expires_at] of [
+      for (const [name, expiresAt] of [
         ['over', 1000],
         ['valid', 1001],
       ] as const) {
-        await tx.signIns.addCode({ ...code, attempt_hash: name, email: name, expires_at })
+        await tx.signIns.addCode({ ...code, attemptHash: name, email: name, expiresAt })
         await tx.signIns.addSession({
-          token_hash: name,
-          account_id: 'ann',
-          created_at: 0,
-          expires_at,
+          tokenHash: name,
+          accountId: 'ann',
+          createdAt: 0,
+          expiresAt,
           browser: null,
         })
-        await tx.signIns.countFailure(name, '', expires_at - DAY)
-        await tx.signIns.lockSource(name, '', expires_at)
-        await tx.counters.add(name, expires_at)
+        await tx.signIns.countFailure(name, '', expiresAt - DAY)
+        await tx.signIns.lockSource(name, '', expiresAt)
+        await tx.counters.add(name, expiresAt)
       }
       await tx.signIns.countFailure('of today', '', 1001 - DAY)
       await tx.signIns.knowSources('known', ['x'], { now: 1001 - 180 * DAY, most: 1 })
@@ -140,7 +140,7 @@ export function storeSignIns(promises: Promises): void {
       assert.equal(await tx.counters.deleteBefore(1001), 1)
     })
     assert.deepEqual(await whatIsLeft(store), ['valid code', 'valid session', 'valid lock', 'valid counter'])
-    const { sources } = store.read.signIns
+    const sources = (email: string, names: string[]) => store.read.signIns.sources(email, names)
     assert.equal((await sources('of today', [''])).length, 1)
     assert.equal((await sources('known', ['x'])).length, 1)
     assert.equal((await sources('known long ago', ['x'])).length, 0)

@@ -1,53 +1,73 @@
 import type { Kysely } from 'kysely'
+import type { Account, AccountQueries } from '../contract/accounts.ts'
+import { RowMapper } from '../row-mapper.ts'
 import type { AccountRow, Schema } from '../schema.ts'
 
-export type AccountQueries = ReturnType<typeof accountQueries>
+export const accountMapper = new RowMapper<Account, AccountRow>({
+  id: 'id',
+  email: 'email',
+  plan: 'plan',
+  keyHash: 'key_hash',
+  createdAt: 'created_at',
+  deletionStartedAt: 'leaving_since',
+})
 
-export function accountQueries(db: Kysely<Schema>) {
-  const all = () => db.selectFrom('accounts').selectAll()
-  return {
-    byId: (id: string) => all().where('id', '=', id).executeTakeFirst(),
+const { toEntities, toEntityIfFound } = accountMapper
 
-    /** Accounts that exist. */
-    byIds: (ids: readonly string[]): Promise<AccountRow[]> =>
-      ids.length === 0
-        ? Promise.resolve([])
-        : all()
-            .where('id', 'in', [...ids])
-            .execute(),
+export class SqlAccountQueries implements AccountQueries {
+  readonly #db: Kysely<Schema>
 
-    byEmail: (email: string) => all().where('email', '=', email).executeTakeFirst(),
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
 
-    byKeyHash: (hash: string) => all().where('key_hash', '=', hash).executeTakeFirst(),
+  async byId(id: string) {
+    return toEntityIfFound(await this.#all().where('id', '=', id).executeTakeFirst())
+  }
 
-    async insert(row: AccountRow): Promise<void> {
-      await db.insertInto('accounts').values(row).execute()
-    },
+  async byIds(ids: readonly string[]) {
+    return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
+  }
 
-    async setKey(id: string, keyHash: string): Promise<void> {
-      await db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
-    },
+  async byEmail(email: string) {
+    return toEntityIfFound(await this.#all().where('email', '=', email).executeTakeFirst())
+  }
 
-    async setPlan(id: string, plan: AccountRow['plan']): Promise<void> {
-      await db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
-    },
+  async byKeyHash(hash: string) {
+    return toEntityIfFound(await this.#all().where('key_hash', '=', hash).executeTakeFirst())
+  }
 
-    /** Removes the key of an account that is being deleted; keeps an earlier start time. */
-    async markBeingDeleted(id: string, now: number): Promise<void> {
-      await db
-        .updateTable('accounts')
-        .set({ key_hash: null, leaving_since: now })
-        .where('id', '=', id)
-        .where('leaving_since', 'is', null)
-        .execute()
-    },
+  async insert(account: Account) {
+    await this.#db.insertInto('accounts').values(accountMapper.toRow(account)).execute()
+  }
 
-    /** Accounts that are being deleted, the longest waiting first. */
-    beingDeleted: (limit: number) =>
-      all().where('leaving_since', 'is not', null).orderBy('leaving_since').limit(limit).execute(),
+  async setKey(id: string, keyHash: string) {
+    await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
+  }
 
-    async remove(id: string): Promise<void> {
-      await db.deleteFrom('accounts').where('id', '=', id).execute()
-    },
+  async setPlan(id: string, plan: Account['plan']) {
+    await this.#db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
+  }
+
+  async markBeingDeleted(id: string, now: number) {
+    await this.#db
+      .updateTable('accounts')
+      .set({ key_hash: null, leaving_since: now })
+      .where('id', '=', id)
+      .where('leaving_since', 'is', null)
+      .execute()
+  }
+
+  async beingDeleted(limit: number) {
+    const query = this.#all().where('leaving_since', 'is not', null).orderBy('leaving_since').limit(limit)
+    return toEntities(await query.execute())
+  }
+
+  async remove(id: string) {
+    await this.#db.deleteFrom('accounts').where('id', '=', id).execute()
+  }
+
+  #all() {
+    return this.#db.selectFrom('accounts').selectAll()
   }
 }

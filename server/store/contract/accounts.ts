@@ -1,0 +1,38 @@
+import type { Plan } from '../../../protocol/api/account.ts'
+
+export interface Account {
+  id: string
+  email: string
+  plan: Plan
+  keyHash: string | null
+  createdAt: number
+  /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
+  deletionStartedAt: number | null
+}
+
+/** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
+export interface AccountQueries {
+  byId(id: string): Promise<Account | undefined>
+
+  /** Those that exist, in no order. */
+  byIds(ids: readonly string[]): Promise<Account[]>
+
+  byEmail(email: string): Promise<Account | undefined>
+
+  byKeyHash(hash: string): Promise<Account | undefined>
+
+  insert(account: Account): Promise<void>
+
+  /** The previous key is no longer valid. */
+  setKey(id: string, keyHash: string): Promise<void>
+
+  setPlan(id: string, plan: Plan): Promise<void>
+
+  /** Removes the key of an account that is being deleted. Idempotent: keeps an earlier start time. */
+  markBeingDeleted(id: string, now: number): Promise<void>
+
+  /** Accounts that are being deleted, the longest waiting first. */
+  beingDeleted(limit: number): Promise<Account[]>
+
+  remove(id: string): Promise<void>
+}
