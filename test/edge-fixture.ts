@@ -21,7 +21,8 @@ import { deleteSite } from '../server/sites/site.ts'
 import { newSlug } from '../server/sites/slug.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../server/sites/version.ts'
-import type { EncodingRow, SiteRow } from '../server/store/schema.ts'
+import type { BlobEncodings } from '../server/store/contract/encodings.ts'
+import type { SiteRow } from '../server/store/schema.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
 import { type Content, serializeRules, typed } from './edge-contents.ts'
 import { domainRow } from './store/rows.ts'
@@ -196,8 +197,8 @@ export class EdgeFixture {
     return files
   }
 
-  async #encode(hash: string, bodies: Encoded[string]): Promise<EncodingRow> {
-    const row: EncodingRow = { hash, br: null, zstd: null, gzip: null }
+  async #encode(hash: string, bodies: Encoded[string]): Promise<BlobEncodings> {
+    const row: BlobEncodings = { hash, br: null, zstd: null, gzip: null }
     for (const [encoding, bytes] of Object.entries(bodies)) {
       row[encoding as Encoding] = bytes.length
       await this.blobs.putEncoding(hash, encoding as Encoding, Buffer.from(bytes))

@@ -9,7 +9,7 @@ import { ENCODINGS } from '../server/blobs/encoding.ts'
 import { readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { runOnce } from '../server/jobs/scheduler.ts'
-import type { EncodingRow } from '../server/store/schema.ts'
+import type { BlobEncodings } from '../server/store/contract/encodings.ts'
 import { Api, HOUR_MS, MINUTE_MS } from './api/api.ts'
 import { type Contents, sha256, toFiles } from './api/content.ts'
 import { deterministicBytes } from './blobs/bytes.ts'
@@ -47,7 +47,7 @@ class Prepared implements AsyncDisposable {
     return this.api.running.service.precompressor.onIdle()
   }
 
-  async rowOf(slug: string, content: string | Buffer): Promise<EncodingRow | undefined> {
+  async rowOf(slug: string, content: string | Buffer): Promise<BlobEncodings | undefined> {
     const { store } = await this.api.inside()
     return (await store.read.encodings.ofSite(slug)).find((row) => row.hash === sha256(content))
   }

@@ -5,6 +5,7 @@ import { makeLog } from '../server/lib/log.ts'
 import { Finalizer } from '../server/publish/finalize.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api } from './api/api.ts'
+import { withMethods } from './store/with-methods.ts'
 
 test('a finalize that is overtaken by another of the same version says that it is live', async () => {
   await using api = await Api.start()
@@ -31,14 +32,13 @@ test('a finalize that is overtaken by another of the same version says that it i
   const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
   const overtaken = finalizing({
     ...store.read,
-    versions: {
-      ...store.read.versions,
+    versions: withMethods(store.read.versions, {
       byId: async (id) => {
         const version = await store.read.versions.byId(id)
         await api.anonymous.finalize(slug, { versionId })
         return version
       },
-    },
+    }),
   })
   const answer = await overtaken.finalize(caller, slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])

@@ -78,12 +78,10 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/stream.ts Stream': 'the state of an HTTP/2 stream',
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/authorities.ts acmeQueries': 'the queries of one table group; each is short',
-  'server/store/queries/blob-names.ts blobReferenceQueries': 'the queries of one table group; each is short',
   'server/store/queries/certificates.ts certificateQueries': 'the queries of one table group; each is short',
   'server/store/queries/domains.ts domainQueries': 'the queries of one table group; each is short',
   'server/store/queries/sites.ts siteQueries': 'the queries of one table group; each is short',
   'server/store/queries/versions.ts versionQueries': 'the queries of one table group; each is short',
-  'server/store/queries/visits.ts visitQueries': 'the queries of one table group; each is short',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

@@ -31,16 +31,16 @@ export class WatchedStore {
   }
 
   #watched(queries: Queries): unknown {
-    const rooms = Object.entries(queries).map(([room, methods]) => {
-      const watched = Object.entries(
-        methods as Record<string, (...given: unknown[]) => Promise<unknown>>,
-      ).map(([name, method]) => [
-        name,
-        (...given: unknown[]) => this.#pass(`${room}.${name}`, () => method(...given)),
-      ])
-      return [room, Object.fromEntries(watched)]
-    })
-    return Object.fromEntries(rooms)
+    const groups = Object.entries(queries).map(([group, methods]) => [
+      group,
+      new Proxy(methods as Record<string, (...given: unknown[]) => Promise<unknown>>, {
+        get:
+          (target, name: string) =>
+          (...given: unknown[]) =>
+            this.#pass(`${group}.${name}`, () => target[name]!(...given)),
+      }),
+    ])
+    return Object.fromEntries(groups)
   }
 
   async #pass(query: string, ask: () => Promise<unknown>): Promise<unknown> {

@@ -2,7 +2,7 @@ import type { VisitNumbers, VisitRange, Visits as Wire } from '../../protocol/ap
 import { requireOwner } from '../accounts/authorization.ts'
 import { toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { VisitCounts } from '../store/queries/visits.ts'
+import type { VisitCounts } from '../store/contract/visits.ts'
 import type { Store } from '../store/store.ts'
 import { DAY_MS, HOUR_MS } from './stats-buffer.ts'
 import type { VisitRecorder } from './visit-recorder.ts'

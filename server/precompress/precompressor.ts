@@ -13,7 +13,8 @@ import {
   readInjected,
 } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
-import type { EncodingRow, VersionRow } from '../store/schema.ts'
+import type { BlobEncodings } from '../store/contract/encodings.ts'
+import type { VersionRow } from '../store/schema.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -43,7 +44,7 @@ interface PrecompressionJob {
   /** Hashes of files that are encoded or given up. */
   attempted: Set<string>
   /** Rows to be recorded. */
-  rows: EncodingRow[]
+  rows: BlobEncodings[]
   /** Of the files that were worked on. */
   bytes: number
   /** The size of the file that the next turn begins with. */
@@ -221,7 +222,7 @@ export class Precompressor implements AsyncDisposable {
   }
 
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
-  async #encodeFile(file: PrecompressionCandidate): Promise<EncodingRow | undefined> {
+  async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
     const { blobs } = this.#options
     const bytes = await (file.injected ? readInjected(blobs, file.injected) : blobs.bytes(file.hash))
     const encodings = await this.#compress(file, bytes).catch((error: unknown) =>

@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { acmeQueries } from './queries/authorities.ts'
-import { blobReferenceQueries } from './queries/blob-names.ts'
+import { SqlBlobReferenceQueries } from './queries/blob-references.ts'
 import { certificateQueries } from './queries/certificates.ts'
-import { counterQueries } from './queries/counters.ts'
+import { SqlCounterQueries } from './queries/counters.ts'
 import { domainQueries } from './queries/domains.ts'
-import { encodingQueries } from './queries/encodings.ts'
-import { leaseQueries } from './queries/leases.ts'
+import { SqlEncodingQueries } from './queries/encodings.ts'
+import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { siteQueries } from './queries/sites.ts'
-import { ticketKeysOver } from './queries/ticket-keys.ts'
+import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
 import { versionQueries } from './queries/versions.ts'
-import { visitQueries } from './queries/visits.ts'
+import { SqlVisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
 import type { Queries } from './store.ts'
 
@@ -22,14 +22,14 @@ export function createQueries(db: Kysely<Schema>): Queries {
     signIns: new SqlSignInQueries(db),
     sites: siteQueries(db),
     versions: versionQueries(db),
-    blobReferences: blobReferenceQueries(db),
-    encodings: encodingQueries(db),
+    blobReferences: new SqlBlobReferenceQueries(db),
+    encodings: new SqlEncodingQueries(db),
     domains: domainQueries(db),
     certificates: certificateQueries(db),
     acme: acmeQueries(db),
-    counters: counterQueries(db),
-    leases: leaseQueries(db),
-    visits: visitQueries(db),
-    ticketKeys: ticketKeysOver(db),
+    counters: new SqlCounterQueries(db),
+    leases: new SqlLeaseQueries(db),
+    visits: new SqlVisitQueries(db),
+    ticketKeys: new SqlTicketKeyQueries(db),
   }
 }

@@ -1,16 +1,16 @@
 import type { AccountQueries } from './contract/accounts.ts'
+import type { BlobReferenceQueries } from './contract/blob-references.ts'
+import type { CounterQueries } from './contract/counters.ts'
+import type { EncodingQueries } from './contract/encodings.ts'
+import type { LeaseQueries } from './contract/leases.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
+import type { TicketKeyQueries } from './contract/ticket-keys.ts'
+import type { VisitQueries } from './contract/visits.ts'
 import type { AcmeQueries } from './queries/authorities.ts'
-import type { BlobReferenceQueries } from './queries/blob-names.ts'
 import type { CertificateQueries } from './queries/certificates.ts'
-import type { CounterQueries } from './queries/counters.ts'
 import type { DomainQueries } from './queries/domains.ts'
-import type { EncodingQueries } from './queries/encodings.ts'
-import type { LeaseQueries } from './queries/leases.ts'
 import type { SiteQueries } from './queries/sites.ts'
-import type { TicketKeyQueries } from './queries/ticket-keys.ts'
 import type { VersionQueries } from './queries/versions.ts'
-import type { VisitQueries } from './queries/visits.ts'
 
 /** All queries and changes, by table group. */
 export interface Queries {

@@ -11,6 +11,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Account as StoredAccount } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import { filesIn, make } from './archive-requests.ts'
 import { browser } from './browser.ts'
@@ -272,7 +273,7 @@ describe('leaving that a power cut interrupts', () => {
             if (owner === id) throw new Error('this one is broken')
             return tx.sites.byOwner(owner, ...rest)
           }
-          return work({ ...tx, sites: { ...tx.sites, byOwner } })
+          return work({ ...tx, sites: withMethods(tx.sites, { byOwner }) })
         }),
     }
     const leaving = new AccountDeletion({ store: broken, blobs, clock: () => api.clock.now })

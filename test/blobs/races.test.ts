@@ -7,6 +7,7 @@ import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { deterministicBytes, received } from './bytes.ts'
 import { type ServiceWithInternals, silence, startServiceWithInternals } from './house.ts'
 
@@ -109,14 +110,13 @@ test('a version that is staged while its site is being abandoned wins', async ()
   town.service.clock.now += 2 * DAY_MS
   let staged: { upload: { versionId: string } } | undefined
   const { store } = town.house
-  const sites = {
-    ...store.read.sites,
+  const sites = withMethods(store.read.sites, {
     async abandoned(before: number, limit: number) {
       const found = await store.read.sites.abandoned(before, limit)
       staged ??= await town.stage({ 'index.html': X }, { slug })
       return found
     },
-  }
+  })
   await town.sweep('abandoned', { store: { ...store, read: { ...store.read, sites } } as Store })
   await town.owner.finalize(slug, staged!.upload)
   await town.assertServes(slug, X)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { SiteVisits } from '../../server/store/queries/visits.ts'
+import type { SiteVisits } from '../../server/store/contract/visits.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 

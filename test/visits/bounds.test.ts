@@ -20,6 +20,7 @@ import { toFiles } from '../api/content.ts'
 import { startTestService } from '../service.ts'
 import { freshSqlite } from '../store/places.ts'
 import { siteRow } from '../store/rows.ts'
+import { withMethods } from '../store/with-methods.ts'
 
 const MANY = 100_000
 
@@ -103,14 +104,14 @@ async function openBook(options: { maxVisitorsPerDay?: number } = {}) {
   const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
   await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
   const state = { away: false, writes: 0, mostRows: 0 }
-  const watched = (visits: WriteTransaction['visits']): WriteTransaction['visits'] => ({
-    ...visits,
-    add: (hour, day, sites) => {
-      const rows = sites.reduce((sum, { visitors, names }) => sum + 1 + visitors.length + names.length, 0)
-      state.mostRows = Math.max(state.mostRows, rows)
-      return visits.add(hour, day, sites)
-    },
-  })
+  const watched = (visits: WriteTransaction['visits']) =>
+    withMethods(visits, {
+      add: (hour, day, sites) => {
+        const rows = sites.reduce((sum, { visitors, names }) => sum + 1 + visitors.length + names.length, 0)
+        state.mostRows = Math.max(state.mostRows, rows)
+        return visits.add(hour, day, sites)
+      },
+    })
   const fragile: Store = {
     ...store,
     write: (durability, work) => {

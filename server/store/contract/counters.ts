@@ -1,0 +1,17 @@
+/** Counters of callers by window; exact over all processes. */
+export interface CounterQueries {
+  /** Adds one to a caller's window and returns the count. */
+  add(caller: string, windowStart: number): Promise<number>
+
+  /** Reverts one `add`; without one it changes nothing. */
+  decrement(caller: string, windowStart: number): Promise<void>
+
+  /** 0 when the window does not exist. */
+  value(caller: string, windowStart: number): Promise<number>
+
+  /** Deletes every window of a caller. */
+  delete(caller: string): Promise<void>
+
+  /** Deletes the windows that begin before that time, and returns their number. */
+  deleteBefore(windowStart: number): Promise<number>
+}

@@ -1,0 +1,14 @@
+/** The key of TLS session tickets of one period, by its number since 1970; sealed. */
+export interface TicketKey {
+  period: number
+  key: string
+}
+
+export interface TicketKeyQueries {
+  find(period: number): Promise<TicketKey | undefined>
+
+  /** Stores a key, and replaces one of the same period. */
+  keep(key: TicketKey): Promise<void>
+
+  dropBefore(period: number): Promise<void>
+}
