@@ -32,7 +32,7 @@ export function buildTable(paths: readonly string[], { redirects, headers, ...mo
     files: paths.map(toStoredFile),
     policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
     rules: rules ?? undefined,
-    metadata: { title: null, description: null, og_image_path: null },
+    metadata: { title: null, description: null, ogImagePath: null },
     toUrl: (name) => addresses.file('amber', name),
     ...more,
   })

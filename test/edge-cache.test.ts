@@ -232,8 +232,8 @@ describe('while the store is away', () => {
   })
 
   test('what is only in doubt is believed, and asked for again when it is back', async () => {
-    const expires_at = edge.clock.now + 60_000
-    const slug = await edge.publish({ 'a.txt': 'old' }, { expires_at })
+    const expiresAt = edge.clock.now + 60_000
+    const slug = await edge.publish({ 'a.txt': 'old' }, { expiresAt })
     const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })
     const host = 'doubt.example.org'
     await edge.domain(host, slug, 'active')
@@ -250,7 +250,7 @@ describe('while the store is away', () => {
     edge.clock.now += 1000
     assert.ok((await reads(all)) > 0, 'but now and then')
     edge.store.away = false
-    await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expires_at: edge.clock.now + 1 }))
+    await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expiresAt: edge.clock.now + 1 }))
     edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     edge.clock.now += 1

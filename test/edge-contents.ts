@@ -1,4 +1,4 @@
-import { parseRules } from '../server/site-rules/site-rules.ts'
+import { parseRules, type SiteRules } from '../server/site-rules/site-rules.ts'
 
 /** A file's text or bytes, alone or with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }
@@ -26,9 +26,8 @@ export function typed(path: string, content: Content): { type: string; body: Buf
 }
 
 /** As finalize keeps them. */
-export function serializeRules(contents: Record<string, Content>): string | null {
+export function readRules(contents: Record<string, Content>): SiteRules | null {
   const textOf = (path: string) =>
     path in contents ? typed(path, contents[path]!).body.toString() : undefined
-  const { rules } = parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') })
-  return rules && JSON.stringify(rules)
+  return parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') }).rules
 }

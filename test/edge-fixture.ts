@@ -22,9 +22,9 @@ import { newSlug } from '../server/sites/slug.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../server/sites/version.ts'
 import type { BlobEncodings } from '../server/store/contract/encodings.ts'
-import type { SiteRow } from '../server/store/schema.ts'
+import type { Site } from '../server/store/contract/sites.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
-import { type Content, serializeRules, typed } from './edge-contents.ts'
+import { type Content, readRules, typed } from './edge-contents.ts'
 import { domainRow } from './store/rows.ts'
 import { WatchedStore } from './watched-store.ts'
 
@@ -128,11 +128,11 @@ export class EdgeFixture {
   }
 
   /** A new site without a version. */
-  async site(row: Partial<SiteRow> = {}): Promise<string> {
+  async site(row: Partial<Site> = {}): Promise<string> {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
     await this.store.real.write('durable', (tx) =>
-      tx.sites.insert({ ...emptySite, created_at: now, updated_at: now, ...row, slug }),
+      tx.sites.insert({ ...emptySite, createdAt: now, updatedAt: now, ...row, slug }),
     )
     return slug
   }
@@ -158,9 +158,9 @@ export class EdgeFixture {
         ...emptyVersion,
         id,
         slug,
-        created_at: this.clock.now,
-        files: JSON.stringify(files),
-        rules: serializeRules(contents),
+        createdAt: this.clock.now,
+        files,
+        rules: readRules(contents),
       })
       await tx.blobReferences.addReferences(slug, [...new Set(files.map((file) => file.hash!))])
       await tx.encodings.record(encodings)
@@ -209,7 +209,7 @@ export class EdgeFixture {
   /** A new site with a live version. */
   async publish(
     contents: Record<string, Content>,
-    row: Partial<SiteRow> = {},
+    row: Partial<Site> = {},
     options: VersionOptions = {},
   ): Promise<string> {
     const slug = await this.site(row)
@@ -218,17 +218,17 @@ export class EdgeFixture {
   }
 
   async setPassword(slug: string, password: string | null): Promise<void> {
-    await this.change(slug, { password_hash: password && (await hashPassword(password)) })
+    await this.change(slug, { passwordHash: password && (await hashPassword(password)) })
   }
 
-  async change(slug: string, row: Partial<SiteRow>): Promise<void> {
+  async change(slug: string, row: Partial<Site>): Promise<void> {
     await this.store.real.write('durable', async (tx) => {
       await tx.sites.update(slug, row)
       await tx.notifyChanged(slug)
     })
   }
 
-  async end(slug: string, reason: NonNullable<SiteRow['gone_reason']>): Promise<void> {
+  async end(slug: string, reason: NonNullable<Site['deletionReason']>): Promise<void> {
     await this.store.real.write('durable', (tx) => deleteSite(tx, slug, reason, this.clock.now))
   }
 
@@ -340,34 +340,34 @@ export function gate(): { open: () => void; opened: Promise<void> } {
   return { open: () => resolve(), opened: promise }
 }
 
-export const emptySite: Omit<SiteRow, 'slug' | 'created_at' | 'updated_at'> = {
-  owner_id: null,
-  claim_token_hash: null,
-  live_version_id: null,
-  previous_version_id: null,
-  live_since: null,
+export const emptySite: Omit<Site, 'slug' | 'createdAt' | 'updatedAt'> = {
+  ownerId: null,
+  claimTokenHash: null,
+  liveVersionId: null,
+  previousVersionId: null,
+  liveSince: null,
   title: null,
   description: null,
-  og_image_path: null,
-  spa_mode: 0,
-  password_hash: null,
-  expires_at: null,
-  gone_at: null,
-  gone_reason: null,
+  ogImagePath: null,
+  spaMode: false,
+  passwordHash: null,
+  expiresAt: null,
+  deletedAt: null,
+  deletionReason: null,
 }
 
 export const emptyVersion = {
   state: 'ready' as const,
-  file_count: 0,
-  total_bytes: 0,
-  viewer: '{}',
-  base_version_id: null,
-  published_at: null,
+  fileCount: 0,
+  totalBytes: 0,
+  metadata: {},
+  baseVersionId: null,
+  publishedAt: null,
   rules: null,
-  warnings: null,
-  front: null,
-  encoded: 0 as const,
-  published_by: null,
-  published_with: null,
-  look: null,
+  warnings: [],
+  injectedDocumentHash: null,
+  isEncoded: false as const,
+  publishedBy: null,
+  publishedWith: null,
+  preview: null,
 }

@@ -29,7 +29,7 @@ async function said(document: string | Buffer = PUBLISHED): Promise<{ slug: stri
 /** What a metadata change does, a second later. */
 async function say(slug: string, title: string | null): Promise<void> {
   edge.clock.now += 1000
-  await edge.change(slug, { title, updated_at: edge.clock.now })
+  await edge.change(slug, { title, updatedAt: edge.clock.now })
 }
 
 describe('the root document of a site of which something is said', () => {
@@ -55,7 +55,7 @@ describe('the root document of a site of which something is said', () => {
   })
 
   test('has it where rules and spaMode lead to it', async () => {
-    const slug = await edge.site({ title: 'Said', spa_mode: 1 })
+    const slug = await edge.site({ title: 'Said', spaMode: true })
     await edge.version(slug, { 'index.html': PUBLISHED, _redirects: '/app/* /index.html 200' })
     assert.equal((await edge.get(slug, '/app/x')).text, FRONT)
     assert.equal((await edge.get(slug, '/route')).text, FRONT)
@@ -117,7 +117,7 @@ describe('the root document of a site of which something is said', () => {
     const { slug, id } = await said(`${PUBLISHED}read once`)
     await edge.get(slug)
     await using _lost = await lose(`${PUBLISHED}read once`)
-    await edge.change(slug, { spa_mode: 1 })
+    await edge.change(slug, { spaMode: true })
     for (const host of [slug, `${id}--${slug}`])
       assert.equal((await edge.get(host)).text, `${FRONT}read once`)
   })

@@ -245,7 +245,7 @@ describe('_headers over the wire', () => {
   })
 
   test('end with the site, whatever is asked', async () => {
-    const slug = await edge.publish(contents, { expires_at: edge.clock.now + 1000 })
+    const slug = await edge.publish(contents, { expiresAt: edge.clock.now + 1000 })
     const asked = async (method: string) => {
       const { status, headers } = await edge.get(slug, '/', { method })
       return [status, headers['x-site']]

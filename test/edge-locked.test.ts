@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SiteRow } from '../server/store/schema.ts'
+import type { Site } from '../server/store/contract/sites.ts'
 import type { Content } from './edge-contents.ts'
 import { EdgeFixture, readCookie } from './edge-fixture.ts'
 
@@ -10,7 +10,7 @@ const SECRET = 'secret'
 /** Sites that answer in every way there is; what they hold must not show, not even by a name. */
 const SITES: Record<
   string,
-  { row?: Partial<SiteRow>; old?: Record<string, Content>; files: Record<string, Content> }
+  { row?: Partial<Site>; old?: Record<string, Content>; files: Record<string, Content> }
 > = {
   'with rules': {
     files: {
@@ -22,7 +22,7 @@ const SITES: Record<
       _headers: '/*\n  X-Secret: yes\n  Cache-Control: public, max-age=600\n',
     },
   },
-  'with spaMode': { row: { spa_mode: 1 }, files: { 'index.html': SECRET, 'app.js': SECRET } },
+  'with spaMode': { row: { spaMode: true }, files: { 'index.html': SECRET, 'app.js': SECRET } },
   'with a version before': { old: { 'old.txt': SECRET }, files: { 'index.html': SECRET } },
   'of one file': { files: { 'secret.txt': SECRET } },
   'of a list': { files: { 'secret.txt': SECRET, 'b.txt': SECRET } },

@@ -136,7 +136,7 @@ describe('a password cookie', () => {
   test('is worth nothing at another site, even with the same password', async () => {
     const [one, other] = [await locked(), await edge.publish({ 'index.html': 'other' })]
     const row = await edge.store.real.read.sites.bySlug(one)
-    await edge.change(other, { password_hash: row!.password_hash })
+    await edge.change(other, { passwordHash: row!.passwordHash })
     const cookie = readCookie(await edge.guess(one, PASSWORD))
     assert.equal(await statusWith(one, cookie), 200)
     assert.equal(await statusWith(other, cookie), 401)

@@ -123,7 +123,7 @@ describe('one lone file', () => {
   })
 })
 
-const SAID = { title: 'A <title> & more', description: 'What it "is"', og_image_path: 'im age.png' }
+const SAID = { title: 'A <title> & more', description: 'What it "is"', ogImagePath: 'im age.png' }
 
 describe('what is said of the site', () => {
   for (const [name, files] of [
@@ -272,7 +272,7 @@ describe('pages over the wire', () => {
     const head = await edge.get(slug, '/', { method: 'HEAD' })
     assert.deepEqual([head.headers.etag, head.body.length], [first.headers.etag, 0])
     edge.clock.now += 1000
-    await edge.change(slug, { title: 'My notes', updated_at: edge.clock.now })
+    await edge.change(slug, { title: 'My notes', updatedAt: edge.clock.now })
     const headers = {
       'if-none-match': first.headers.etag!,
       'if-modified-since': first.headers['last-modified']!,

@@ -123,15 +123,15 @@ describe('spaMode over the wire', () => {
   after(() => edge[Symbol.asyncDispose]())
 
   test('is switched on and off at once', async () => {
-    const slug = await edge.publish({ 'index.html': 'app' }, { spa_mode: 1 })
+    const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
     const { status, text } = await edge.get(slug, '/deep/down', { headers: { accept: 'text/html' } })
     assert.deepEqual([status, text], [200, 'app'])
-    await edge.change(slug, { spa_mode: 0 })
+    await edge.change(slug, { spaMode: false })
     assert.equal((await edge.get(slug, '/deep/down')).status, 404)
   })
 
   test('shows nothing before the password', async () => {
-    const slug = await edge.publish({ 'index.html': 'app' }, { spa_mode: 1 })
+    const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
     await edge.setPassword(slug, 'open sesame')
     assert.equal((await edge.get(slug, '/deep/down')).status, 401)
   })

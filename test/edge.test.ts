@@ -286,17 +286,17 @@ describe('the states of a site', () => {
   })
 
   test('one is gone at the millisecond of its expiry, warm or cold, and stays so', async () => {
-    const expires_at = edge.clock.now + 5000
+    const expiresAt = edge.clock.now + 5000
     const [warm, cold] = [
-      await edge.publish({ 'a.txt': 'a' }, { expires_at }),
-      await edge.publish({ 'a.txt': 'a' }, { expires_at }),
+      await edge.publish({ 'a.txt': 'a' }, { expiresAt }),
+      await edge.publish({ 'a.txt': 'a' }, { expiresAt }),
     ]
     const draft = await edge.version(warm, { 'a.txt': 'draft' }, { live: false })
     assert.equal((await edge.get(warm, '/a.txt')).status, 200)
-    edge.clock.now = expires_at - 1
+    edge.clock.now = expiresAt - 1
     assert.equal((await edge.get(warm, '/a.txt')).status, 200)
     assert.equal((await edge.get(`${draft}--${warm}`, '/a.txt')).status, 200)
-    edge.clock.now = expires_at
+    edge.clock.now = expiresAt
     for (const slug of [warm, cold, `${draft}--${warm}`]) {
       const { status, headers } = await edge.get(slug, '/a.txt')
       assert.deepEqual([status, headers['cache-control']], [410, 'no-store'])
@@ -307,9 +307,9 @@ describe('the states of a site', () => {
   })
 
   test('one that is claimed in time goes on', async () => {
-    const slug = await edge.publish({ 'a.txt': 'a' }, { expires_at: edge.clock.now + 1000 })
+    const slug = await edge.publish({ 'a.txt': 'a' }, { expiresAt: edge.clock.now + 1000 })
     assert.equal((await edge.get(slug, '/a.txt')).status, 200)
-    await edge.change(slug, { expires_at: null })
+    await edge.change(slug, { expiresAt: null })
     edge.clock.now += 1000
     assert.equal((await edge.get(slug, '/a.txt')).status, 200)
   })

@@ -13,7 +13,7 @@ import { findInjection } from '../server/sites/page-metadata/head-metadata.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { deleteVersions } from '../server/sites/version.ts'
-import type { VersionRow } from '../server/store/schema.ts'
+import type { Version } from '../server/store/contract/versions.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
 import { deterministicBytes, keep, received } from './blobs/bytes.ts'
 import { compressibleText } from './encoded.ts'
@@ -61,7 +61,7 @@ async function rooms(t: TestContext, folder?: string) {
       t.after(() => made[Symbol.asyncDispose]())
       return made
     },
-    async version(files: File[], row: Partial<VersionRow> = {}, slug = 'a-site'): Promise<string> {
+    async version(files: File[], row: Partial<Version> = {}, slug = 'a-site'): Promise<string> {
       for (const { content } of files) await keep(blobs, Buffer.from(content))
       const manifest = files.map(({ path, type = 'text/html', content }) => {
         return { path, contentType: type, ...received(Buffer.from(content)) }
@@ -69,7 +69,7 @@ async function rooms(t: TestContext, folder?: string) {
       const id = row.id ?? 'a-version'
       await store.write('soft', async (tx) => {
         if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
-        await tx.versions.insert(versionRow(id, slug, { files: JSON.stringify(manifest), ...row }))
+        await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
         await tx.blobReferences.addReferences(
           slug,
           manifest.map((file) => file.hash),
@@ -81,7 +81,7 @@ async function rooms(t: TestContext, folder?: string) {
     async setTitle(title: string | null, id = 'a-version'): Promise<void> {
       await store.write('soft', async (tx) => {
         await tx.sites.update('a-site', { title })
-        await tx.versions.update(id, { encoded: 0 })
+        await tx.versions.update(id, { isEncoded: false })
       })
     },
     /** The hash of the root document with the metadata in its head. */
@@ -89,7 +89,7 @@ async function rooms(t: TestContext, folder?: string) {
       const [site, version] = [await store.read.sites.bySlug('a-site'), await store.read.versions.byId(id)]
       return (await injectedDocuments.get(findInjection(site!, version!, addresses)!))!.hash
     },
-    isDone: async (id = 'a-version') => (await store.read.versions.summary(id))?.encoded === 1,
+    isDone: async (id = 'a-version') => (await store.read.versions.header(id))?.isEncoded === true,
     rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
   }
 }
@@ -404,11 +404,11 @@ test('once stopped it takes up nothing, and the versions wait for another', asyn
 test('versions without encodings are found newest first', async (t) => {
   const house = await rooms(t)
   for (const [id, row] of Object.entries({
-    old: { created_at: 1 },
-    new: { created_at: 3 },
-    done: { created_at: 4, encoded: 1 as const },
-    pending: { created_at: 5, state: 'pending' as const },
-    middle: { created_at: 2 },
+    old: { createdAt: 1 },
+    new: { createdAt: 3 },
+    done: { createdAt: 4, isEncoded: true },
+    pending: { createdAt: 5, state: 'pending' as const },
+    middle: { createdAt: 2 },
   }))
     await house.version([], { id, ...row })
   const found = (limit: number) => house.store.read.versions.notPrecompressed(limit)

@@ -54,7 +54,7 @@ class Prepared implements AsyncDisposable {
 
   async isDone(versionId: string): Promise<boolean> {
     const { store } = await this.api.inside()
-    return (await store.read.versions.summary(versionId))?.encoded === 1
+    return (await store.read.versions.header(versionId))?.isEncoded === true
   }
 
   /** Paths of the files beside a blob. */
@@ -209,10 +209,10 @@ async function assertFinishedByAnother(data: string, { slug, versionId }: Publis
   const surroundings = { log: silence, version: 'test', clock: () => later }
   await using house = await openForOperator(readConfig({ SLIPWAY_DATA: data }), surroundings)
   const { store, blobs, sweepOptions } = house
-  assert.equal((await store.read.versions.summary(versionId))?.encoded, 0, 'there is work left')
+  assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
   assert.equal(await runOnce(sweep, sweepOptions), 1)
-  assert.equal((await store.read.versions.summary(versionId))?.encoded, 1)
+  assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
   const rows = await store.read.encodings.ofSite(slug)
   assert.deepEqual(rows.map((row) => row.hash).sort(), Object.values(MUCH).map(sha256).sort())
   for (const content of Object.values(MUCH)) {

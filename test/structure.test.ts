@@ -80,8 +80,8 @@ const EXCEPTIONS: Record<string, string> = {
   'server/store/queries/authorities.ts acmeQueries': 'the queries of one table group; each is short',
   'server/store/queries/certificates.ts certificateQueries': 'the queries of one table group; each is short',
   'server/store/queries/domains.ts domainQueries': 'the queries of one table group; each is short',
-  'server/store/queries/sites.ts siteQueries': 'the queries of one table group; each is short',
-  'server/store/queries/versions.ts versionQueries': 'the queries of one table group; each is short',
+  'server/store/queries/versions.ts SqlVersionQueries':
+    'one short method for each query of versions and their received files',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

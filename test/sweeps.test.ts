@@ -35,18 +35,18 @@ test('what was abandoned goes, however many drafts wait before it', async () => 
   await folder.store.write('durable', async (tx) => {
     for (let number = 0; number < 150; number++) {
       const slug = `draft-${number}`
-      await tx.sites.insert(siteRow(slug, { created_at: number }))
-      await tx.versions.insert(versionRow(`${number}`, slug, { state: 'ready', created_at: number }))
+      await tx.sites.insert(siteRow(slug, { createdAt: number }))
+      await tx.versions.insert(versionRow(`${number}`, slug, { state: 'ready', createdAt: number }))
     }
-    await tx.sites.insert(siteRow('staged-again', { created_at: 500 }))
+    await tx.sites.insert(siteRow('staged-again', { createdAt: 500 }))
     await tx.versions.insert(
-      versionRow('new', 'staged-again', { state: 'pending', created_at: 3 * DAY_MS - 1 }),
+      versionRow('new', 'staged-again', { state: 'pending', createdAt: 3 * DAY_MS - 1 }),
     )
-    await tx.sites.insert(siteRow('abandoned', { created_at: 1000 }))
-    await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', created_at: 1000 }))
+    await tx.sites.insert(siteRow('abandoned', { createdAt: 1000 }))
+    await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
   })
   await folder.sweep('abandoned')
-  const gone = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.gone_reason
+  const gone = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.deletionReason
   assert.equal(await gone('abandoned'), 'abandoned')
   assert.equal(await gone('draft-149'), null)
   assert.equal(await gone('staged-again'), null)

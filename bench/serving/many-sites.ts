@@ -8,7 +8,8 @@ import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { newSlug } from '../../server/sites/slug.ts'
-import type { SiteRow, VersionRow } from '../../server/store/schema.ts'
+import type { Site } from '../../server/store/contract/sites.ts'
+import type { Version } from '../../server/store/contract/versions.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 
 /** A site with a unique root document. */
@@ -112,17 +113,17 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
     ...VERSION,
     id,
     slug,
-    created_at: now,
-    published_at: now,
-    files: JSON.stringify(files),
+    createdAt: now,
+    publishedAt: now,
+    files,
   })
   await tx.sites.insert({
     ...SITE,
     slug,
-    live_version_id: id,
-    live_since: now,
-    created_at: now,
-    updated_at: now,
+    liveVersionId: id,
+    liveSince: now,
+    createdAt: now,
+    updatedAt: now,
   })
   await tx.blobReferences.addReferences(
     slug,
@@ -130,33 +131,33 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
   )
 }
 
-const VERSION: Omit<VersionRow, 'id' | 'slug' | 'created_at' | 'published_at' | 'files'> = {
+const VERSION: Omit<Version, 'id' | 'slug' | 'createdAt' | 'publishedAt' | 'files'> = {
   state: 'ready',
-  file_count: FILES,
-  total_bytes: FILES * BYTES,
-  viewer: '{}',
-  base_version_id: null,
+  fileCount: FILES,
+  totalBytes: FILES * BYTES,
+  metadata: {},
+  baseVersionId: null,
   rules: null,
-  warnings: null,
-  front: null,
-  encoded: 1,
-  published_by: null,
-  published_with: null,
-  look: null,
+  warnings: [],
+  injectedDocumentHash: null,
+  isEncoded: true,
+  publishedBy: null,
+  publishedWith: null,
+  preview: null,
 }
 
-const SITE: Omit<SiteRow, 'slug' | 'live_version_id' | 'live_since' | 'created_at' | 'updated_at'> = {
-  owner_id: 'bench',
-  claim_token_hash: null,
-  previous_version_id: null,
+const SITE: Omit<Site, 'slug' | 'liveVersionId' | 'liveSince' | 'createdAt' | 'updatedAt'> = {
+  ownerId: 'bench',
+  claimTokenHash: null,
+  previousVersionId: null,
   title: null,
   description: null,
-  og_image_path: null,
-  spa_mode: 0,
-  password_hash: null,
-  expires_at: null,
-  gone_at: null,
-  gone_reason: null,
+  ogImagePath: null,
+  spaMode: false,
+  passwordHash: null,
+  expiresAt: null,
+  deletedAt: null,
+  deletionReason: null,
 }
 
 function noise(): Buffer {

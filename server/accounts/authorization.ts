@@ -2,7 +2,7 @@ import type { PublishedWith } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { SiteRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
 import type { Queries } from '../store/store.ts'
 
 /**
@@ -16,28 +16,28 @@ export interface Caller {
 }
 
 /** The site when it exists and belongs to the account; NOT_FOUND otherwise, SITE_EXPIRED after its expiry. */
-export function requireOwner(site: SiteRow | undefined, account: Account, now: number): SiteRow {
-  if (!site || site.owner_id !== account.id || site.gone_reason === 'deleted') throw siteNotFound()
+export function requireOwner(site: Site | undefined, account: Account, now: number): Site {
+  if (!site || site.ownerId !== account.id || site.deletionReason === 'deleted') throw siteNotFound()
   return requireNotExpired(site, now)
 }
 
 /** The site when it is there, has not expired, and the token is its claim token, whether it was claimed or not. */
-export function requireClaimToken(site: SiteRow | undefined, claimToken: string, now: number): SiteRow {
+export function requireClaimToken(site: Site | undefined, claimToken: string, now: number): Site {
   return requireNotExpired(withClaimToken(site, claimToken), now)
 }
 
 /** The same of a site that may have expired. */
-export function withClaimToken(site: SiteRow | undefined, claimToken: string): SiteRow {
-  if (!site || site.gone_reason === 'deleted') throw siteNotFound()
-  if (site.claim_token_hash === null || !constantTimeEqual(hashToken(claimToken), site.claim_token_hash)) {
+export function withClaimToken(site: Site | undefined, claimToken: string): Site {
+  if (!site || site.deletionReason === 'deleted') throw siteNotFound()
+  if (site.claimTokenHash === null || !constantTimeEqual(hashToken(claimToken), site.claimTokenHash)) {
     throw new ApiError('INVALID_CLAIM_TOKEN', 'The claim token does not belong to this site')
   }
   return site
 }
 
 /** SITE_EXPIRED after the site's expiry. */
-export function requireNotExpired(site: SiteRow, now: number): SiteRow {
-  if (site.gone_at !== null || (site.expires_at !== null && site.expires_at <= now)) {
+export function requireNotExpired(site: Site, now: number): Site {
+  if (site.deletedAt !== null || (site.expiresAt !== null && site.expiresAt <= now)) {
     throw new ApiError('SITE_EXPIRED', 'The site has expired')
   }
   return site

@@ -15,7 +15,7 @@ import { BodyCache } from './body/body-cache.ts'
 import { ClientTracker } from './client-tracker.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { type Host, Hosts } from './resolve/host.ts'
-import type { Redirect, Resolution, Site } from './resolve/resolution.ts'
+import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
 import { type HttpsInfo, SiteResolver } from './resolve/site-resolver.ts'
 import {
   BAD_REQUEST,
@@ -180,7 +180,7 @@ export class Edge implements HttpHandler {
       const place = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
       return (
         this.#notServable(place, request) ??
-        (await this.#gate.submit(message, place as Site, request.isSecure))
+        (await this.#gate.submit(message, place as ResolvedSite, request.isSecure))
       )
     } catch (error) {
       // A client that disconnects before the form is complete is not an error.
@@ -232,7 +232,7 @@ export class Edge implements HttpHandler {
     const notServable = this.#notServable(place, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path)) return uncounted(PAGE_NOT_FOUND)
-    const site = place as Site
+    const site = place as ResolvedSite
     if (!this.#gate.isAuthorized(site, request.headers.cookie))
       return uncounted(this.#gate.showForm(request.target, request.isSecure))
     if (!site.table) return uncounted(site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED)
@@ -248,7 +248,7 @@ export class Edge implements HttpHandler {
     return place.kind === 'gone' || this.#isExpired(place) ? SITE_EXPIRED : undefined
   }
 
-  #isExpired({ expiresAt }: Site): boolean {
+  #isExpired({ expiresAt }: ResolvedSite): boolean {
     return expiresAt !== null && this.#clock() >= expiresAt
   }
 

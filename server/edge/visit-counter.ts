@@ -13,7 +13,7 @@ import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { ClientTracker } from './client-tracker.ts'
 import { canonicalize } from './resolve/paths.ts'
-import type { Site } from './resolve/resolution.ts'
+import type { ResolvedSite } from './resolve/resolution.ts'
 import type { EdgeResponse, EdgeResult } from './response.ts'
 
 interface VisitCounterOptions {
@@ -39,7 +39,7 @@ export class VisitCounter {
   }
 
   /** Begins a visit at `now`, milliseconds since 1970; undefined for a preview, which is not counted. */
-  begin({ slug, preview }: Site, now: number): string | undefined {
+  begin({ slug, preview }: ResolvedSite, now: number): string | undefined {
     if (preview) return undefined
     this.#recorder.rotateIfDue(now)
     return slug

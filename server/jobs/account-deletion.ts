@@ -98,7 +98,7 @@ export class AccountDeletion {
     let files = 0
     for (const { slug } of sites) {
       if (files >= FILES_PER_BATCH) break
-      for (const version of await tx.versions.bySlug(slug)) files += version.file_count
+      for (const version of await tx.versions.bySlug(slug)) files += version.fileCount
       batches.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
     }
     return batches

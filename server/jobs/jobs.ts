@@ -8,7 +8,7 @@ import type { Precompressor } from '../precompress/precompressor.ts'
 import { deleteSite } from '../sites/site.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
-import type { SiteRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 
@@ -134,7 +134,7 @@ async function deleteExpiredSites(options: SweepOptions): Promise<number> {
     const expired = await store.read.sites.expired(clock(), BATCH_SIZE)
     return deleteSites(options, expired, 'expired', async (tx, slug) => {
       const site = await tx.sites.bySlug(slug)
-      return site?.gone_at === null && site.expires_at !== null && site.expires_at <= clock()
+      return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
     })
   })
 }
@@ -150,8 +150,7 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
     const abandoned = await store.read.versions.abandoned(before, BATCH_SIZE)
     for (const { id, slug } of abandoned) {
       await store.write('durable', async (tx) => {
-        if ((await tx.versions.summary(id))?.state === 'pending')
-          await deleteVersions(tx, slug, [id], clock())
+        if ((await tx.versions.header(id))?.state === 'pending') await deleteVersions(tx, slug, [id], clock())
       })
       await blobs.discard(id)
     }
@@ -174,7 +173,7 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
   let discarded = 0
   for await (const { batch, changedAt } of blobs.batches()) {
     const age = clock() - changedAt
-    const version = await store.read.versions.summary(batch)
+    const version = await store.read.versions.header(batch)
     if (version?.state === 'pending') continue
     // A batch without a version may belong to an archive upload in progress.
     if (age < (version ? HOUR_SECONDS : pendingLifetime) * 1000) continue
@@ -241,8 +240,8 @@ async function enqueuePrecompression({ store, precompressor }: SweepOptions): Pr
     const left = await store.read.versions.notPrecompressed(BATCH_SIZE)
     for (const { slug, id } of left) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
-    const now = await store.read.versions.heads(left.map((version) => version.id))
-    return left.length - now.filter((version) => version.encoded === 0).length
+    const now = await store.read.versions.headers(left.map((version) => version.id))
+    return left.length - now.filter((version) => !version.isEncoded).length
   })
 }
 
@@ -261,7 +260,7 @@ async function releaseExpiredReservations({ store, clock }: SweepOptions): Promi
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
 async function deleteSites(
   { store, blobs, clock, certificates }: SweepOptions,
-  sites: readonly SiteRow[],
+  sites: readonly Site[],
   reason: 'expired' | 'abandoned',
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {

@@ -14,11 +14,11 @@ import {
 } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { BlobEncodings } from '../store/contract/encodings.ts'
-import type { VersionRow } from '../store/schema.ts'
+import type { Version } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
-import { isSameInjection, loadInjection, nameDocument, namedDocument } from './injected-documents.ts'
+import { isSameInjection, loadInjection, nameDocument } from './injected-documents.ts'
 
 interface PrecompressorOptions {
   store: Store
@@ -38,7 +38,7 @@ type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'>
 
 /** A version in progress. */
 interface PrecompressionJob {
-  version: VersionRow
+  version: Version
   injection: HeadInjection | undefined
   document: InjectedDocument | undefined
   /** Hashes of files that are encoded or given up. */
@@ -149,7 +149,7 @@ export class Precompressor implements AsyncDisposable {
     const { addresses, blobs, injectedDocuments, store } = this.#options
     const { read } = store
     const found = await read.versions.byId(versionId)
-    if (found?.state !== 'ready' || found.encoded === 1) return undefined
+    if (found?.state !== 'ready' || found.isEncoded) return undefined
     const injection = await loadInjection(read, found, addresses)
     const document = injection && (await injectedDocuments.get(injection))
     const version = await nameDocument(this.#options, found, { injection, document })
@@ -276,7 +276,7 @@ export class Precompressor implements AsyncDisposable {
       const isCurrent =
         version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)
       if (isCurrent && [...wanted].every((hash) => work.attempted.has(hash)))
-        await tx.versions.update(id, { encoded: 1 })
+        await tx.versions.update(id, { isEncoded: true })
       await tx.leases.release(leaseName(id), this.#holder)
     })
   }
@@ -287,16 +287,13 @@ function leaseName(versionId: string): string {
 }
 
 /** The compressible files of a version, each content once, in the order in which visitors request them. */
-function findCandidates(
-  version: VersionRow,
-  document: InjectedDocument | undefined,
-): PrecompressionCandidate[] {
-  const files = JSON.parse(version.files) as PrecompressionCandidate[]
-  if (document && namedDocument(version) === document.hash) {
+function findCandidates(version: Version, document: InjectedDocument | undefined): PrecompressionCandidate[] {
+  const candidates = [...version.files] as PrecompressionCandidate[]
+  if (document && version.injectedDocumentHash === document.hash) {
     const { hash, size } = document
-    files.unshift({ path: INDEX_PATH, contentType: 'text/html', hash, size, injected: document })
+    candidates.unshift({ path: INDEX_PATH, contentType: 'text/html', hash, size, injected: document })
   }
-  const inOrder = files
+  const inOrder = candidates
     .filter(shouldPrecompress)
     .sort((one, other) => servingOrder(one) - servingOrder(other) || one.size - other.size)
   return [...new Map(inOrder.map((file) => [file.hash, file])).values()]

@@ -107,7 +107,7 @@ export class ArchivePublisher {
 
   /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
-    const rows = received.map((one, index) => ({ version_id: versionId, file_number: index, ...one }))
+    const rows = received.map((one, index) => ({ versionId: versionId, fileNumber: index, ...one }))
     await this.#options.store.write('soft', (tx) => tx.versions.recordArrivals(rows))
   }
 

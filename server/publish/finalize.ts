@@ -16,12 +16,11 @@ import { describeSite } from '../sites/site-preview.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { activateVersion, assertBaseIsLive, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
-import { serializeWarnings } from '../sites/warnings.ts'
-import type { ArrivalRow, SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Arrival, Version } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-versions.ts'
-import type { PendingFile } from './stage.ts'
 
 /** Refusals of one version that are answered when the rate limit of the caller is used up; the next ones are not tried. */
 const MAX_ANSWERED_REFUSALS = 5
@@ -47,15 +46,14 @@ interface FinalizeCall {
 
 /** A site and a version of it that the caller may finalize. */
 interface FinalizableVersion {
-  site: SiteRow
-  version: VersionRow
+  site: Site
+  version: Version
 }
 
 /** A manifest whose bytes are all durable, and its parsed rules. */
 interface PromotedFiles {
   files: StoredFile[]
-  /** Columns of the version's row. */
-  columns: Pick<VersionRow, 'state' | 'files' | 'rules' | 'warnings' | 'look'>
+  change: Pick<Version, 'state' | 'files' | 'rules' | 'warnings' | 'preview'>
   /** Hashes that the site does not reference yet. */
   newHashes: string[]
 }
@@ -149,15 +147,15 @@ export class Finalizer implements AsyncDisposable {
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or not as the manifest says. */
   async #promote(
     { site, version }: FinalizableVersion,
-    recorded: readonly ArrivalRow[],
+    recorded: readonly Arrival[],
   ): Promise<PromotedFiles> {
     const { store, blobs } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
-    assertBaseIsLive(site, version.base_version_id)
-    const files = JSON.parse(version.files) as PendingFile[]
+    assertBaseIsLive(site, version.baseVersionId)
+    const files = version.files
     const manifest = new ManifestFiles(version.slug, files)
     const arrived = recorded.filter((row) => manifest.has(row))
-    const arrivals = new Map(arrived.map((row) => [row.file_number, row]))
+    const arrivals = new Map(arrived.map((row) => [row.fileNumber, row]))
     assertComplete(
       files,
       files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
@@ -169,7 +167,7 @@ export class Finalizer implements AsyncDisposable {
       await store.write('soft', (tx) => tx.versions.deleteArrivals(version.id, rows))
       assertComplete(
         files,
-        rows.map((row) => row.file_number),
+        rows.map((row) => row.fileNumber),
       )
     }
     const whole = files.map(({ path, size, contentType, hash }, index) => {
@@ -178,12 +176,12 @@ export class Finalizer implements AsyncDisposable {
     const { rules, warnings } = await loadRules(blobs, whole)
     return {
       files: whole,
-      columns: {
+      change: {
         state: 'ready',
-        files: JSON.stringify(whole),
-        rules: rules && JSON.stringify(rules),
-        warnings: serializeWarnings(warnings),
-        look: JSON.stringify(describeSite(whole)),
+        files: whole,
+        rules,
+        warnings,
+        preview: describeSite(whole),
       },
       newHashes: arrived.map((row) => row.hash),
     }
@@ -198,11 +196,11 @@ export class Finalizer implements AsyncDisposable {
   ): Promise<FinalizeOutcome> {
     const { id } = version
     // A version that was live before returns by restore, not by a repeated finalize.
-    if (site.live_version_id === id || version.published_at !== null)
-      return { site, version, previousVersionId: site.previous_version_id, replayed: true }
-    const outcome = { site, version, previousVersionId: site.live_version_id, replayed: false }
+    if (site.liveVersionId === id || version.publishedAt !== null)
+      return { site, version, previousVersionId: site.previousVersionId, replayed: true }
+    const outcome = { site, version, previousVersionId: site.liveVersionId, replayed: false }
     if (version.state === 'ready' && !live) return { ...outcome, replayed: true }
-    assertBaseIsLive(site, version.base_version_id)
+    assertBaseIsLive(site, version.baseVersionId)
     if (version.state === 'pending') outcome.version = await makeReady(tx, version, promoted!)
     const now = this.#options.clock()
     if (!live) {
@@ -210,7 +208,7 @@ export class Finalizer implements AsyncDisposable {
       return outcome
     }
     await activateVersion(tx, site, outcome.version, now)
-    return { ...outcome, site: { ...site, live_version_id: id } }
+    return { ...outcome, site: { ...site, liveVersionId: id } }
   }
 
   /** Starts the work that follows a response: a failure is logged, and a job repeats it. */
@@ -247,13 +245,13 @@ function isRefusal(error: unknown): boolean {
 
 /** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */
 function requireFinalizable(
-  site: SiteRow | undefined,
+  site: Site | undefined,
   caller: Caller,
   { claimToken }: FinalizeRequest,
   now: number,
-): SiteRow {
-  if (!site || site.gone_reason === 'deleted') throw siteNotFound()
-  if (site.owner_id !== null) return requireOwner(site, requireAccount(caller), now)
+): Site {
+  if (!site || site.deletionReason === 'deleted') throw siteNotFound()
+  if (site.ownerId !== null) return requireOwner(site, requireAccount(caller), now)
   return claimToken === undefined ? requireNotExpired(site, now) : requireClaimToken(site, claimToken, now)
 }
 
@@ -262,12 +260,12 @@ function requireFinalizable(
  * which `finalizable` has checked.
  */
 function refuseStrangersDraft(
-  site: SiteRow,
-  { state, published_at }: Pick<VersionRow, 'state' | 'published_at'>,
+  site: Site,
+  { state, publishedAt }: Pick<Version, 'state' | 'publishedAt'>,
   { live = true, claimToken }: FinalizeRequest,
 ): void {
-  const isDraft = state === 'ready' && published_at === null
-  if (site.owner_id !== null || !isDraft || !live || claimToken !== undefined) return
+  const isDraft = state === 'ready' && publishedAt === null
+  if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return
   throw new ApiError(
     'INVALID_CLAIM_TOKEN',
     'A draft of an anonymous site needs the claim token of the site to go live',
@@ -284,14 +282,14 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
 /** Stores the promoted files with the version and references them. Returns the row. */
 async function makeReady(
   tx: WriteTransaction,
-  version: VersionRow,
-  { files, columns, newHashes }: PromotedFiles,
-): Promise<VersionRow> {
+  version: Version,
+  { files, change, newHashes }: PromotedFiles,
+): Promise<Version> {
   assertComplete(files, await findOverwritten(tx, version.id, files))
-  await tx.versions.update(version.id, columns)
+  await tx.versions.update(version.id, change)
   await tx.blobReferences.addReferences(version.slug, newHashes)
   await tx.versions.clearArrivals(version.id)
-  return { ...version, ...columns }
+  return { ...version, ...change }
 }
 
 /**
@@ -304,15 +302,15 @@ async function findOverwritten(
   files: readonly StoredFile[],
 ): Promise<number[]> {
   const arrivals = await tx.versions.arrivalsOf(versionId)
-  return arrivals.flatMap(({ file_number, hash }) => {
-    const file = files[file_number]
-    return file === undefined || file.hash === hash ? [] : [file_number]
+  return arrivals.flatMap(({ fileNumber, hash }) => {
+    const file = files[fileNumber]
+    return file === undefined || file.hash === hash ? [] : [fileNumber]
   })
 }
 
 /** Invalidates caches, so that the draft's own URL works at once. */
 async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
-  await tx.sites.update(slug, { updated_at: now })
+  await tx.sites.update(slug, { updatedAt: now })
   await tx.notifyChanged(slug)
 }
 

@@ -1,10 +1,10 @@
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { ArrivalRow } from '../store/schema.ts'
+import type { Arrival } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 
 /** What is compared with the manifest of the version that a file arrives for. */
-export type ArrivedFile = Pick<ArrivalRow, 'file_number' | 'size' | 'hash'>
+export type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
 
 /** Manifests in the cache: 72 bytes for each of up to 1,000 files, so at most 18 MB. */
 const MAX_CACHED_MANIFESTS = 256
@@ -28,9 +28,9 @@ export class ManifestFiles {
   }
 
   /** Whether the manifest has a file of this number and size and, where it declares a hash, of this hash. */
-  has({ file_number, size, hash }: Omit<ArrivedFile, 'hash'> & { hash?: string | undefined }): boolean {
-    if (this.#sizes[file_number] !== size) return false
-    const start = file_number * HASH_CHARACTERS
+  has({ fileNumber, size, hash }: Omit<ArrivedFile, 'hash'> & { hash?: string | undefined }): boolean {
+    if (this.#sizes[fileNumber] !== size) return false
+    const start = fileNumber * HASH_CHARACTERS
     return (
       this.#hashes[start] === 0 || hash === this.#hashes.toString('latin1', start, start + HASH_CHARACTERS)
     )
@@ -70,7 +70,7 @@ export class PendingVersions {
     const generation = this.#generation
     const version = await versions.byId(versionId)
     if (version?.state !== 'pending') return undefined
-    const manifest = new ManifestFiles(version.slug, JSON.parse(version.files) as StoredFile[])
+    const manifest = new ManifestFiles(version.slug, version.files)
     if (generation === this.#generation) this.#keep(versionId, manifest)
     return manifest
   }

@@ -23,7 +23,7 @@ import {
   UPLOAD_TTL_SECONDS,
   type UploadQuery,
 } from './signed-uploads.ts'
-import type { PendingFile, PendingVersionStore, StagedVersion } from './stage.ts'
+import type { PendingVersionStore, StagedVersion } from './stage.ts'
 import { BatchUploads } from './tar-upload.ts'
 import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
@@ -87,8 +87,8 @@ export class PublishService {
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
-    const arrived = new Set((await store.read.versions.arrivalsOf(version.id)).map((row) => row.file_number))
-    const files = JSON.parse(version.files) as PendingFile[]
+    const arrived = new Set((await store.read.versions.arrivalsOf(version.id)).map((row) => row.fileNumber))
+    const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
     return this.#buildResponse(
       { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined },
@@ -113,19 +113,19 @@ export class PublishService {
       const sentence = `'${upload.path}' has ${upload.size} bytes in the manifest, but the upload has ${headers.contentLength}`
       throw new ApiError('SIZE_MISMATCH', sentence)
     }
-    const { versionId, path, fileNumber: file_number } = upload
+    const { versionId, path, fileNumber } = upload
     const active = new ActiveUpload(body)
     using _slot = this.#slots.take(upload, active)
     const { hash, size } = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
-    await this.#uploadRecorder.add([{ version_id: versionId, file_number, hash, size }])
+    await this.#uploadRecorder.add([{ versionId: versionId, fileNumber, hash, size }])
     return { path, size, hash }
   }
 
   /** The bytes of one file, compared with the manifest before the first of them. */
   async #receive(upload: SignedUpload, body: Readable, active: ActiveUpload): Promise<StoredBlob> {
-    const { slug, versionId, fileNumber: file_number, size, hash } = upload
+    const { slug, versionId, fileNumber, size, hash } = upload
     const manifest = await this.#pending.manifest(slug, versionId)
-    if (!manifest.has({ file_number, size, hash })) throw notInManifest()
+    if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
     return active.run(this.#options.blobs.put(versionId, body, expected))
   }

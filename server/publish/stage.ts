@@ -22,7 +22,8 @@ import { hasImage, notAnImageError, validateMetadata } from '../sites/site-metad
 import { newSlug } from '../sites/slug.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Version } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
 interface PendingVersionStoreOptions {
@@ -38,16 +39,11 @@ interface PendingVersionStoreOptions {
 export interface StagedVersion {
   slug: string
   versionId: string
-  files: StoredFile[]
+  files: readonly StoredFile[]
   skipped: Set<number>
   /** The site was created with this version. */
   isNew: boolean
   anonymous: AnonymousExtras | undefined
-}
-
-/** A manifest entry of a pending version; `known` bytes are those of the live version at staging. */
-export interface PendingFile extends StoredFile {
-  known?: true
 }
 
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
@@ -81,13 +77,13 @@ export class PendingVersionStore {
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, clock, addresses, anonymousLifetime } = this.#options
     const { files } = request
-    const viewer = mergeMetadata(request)
+    const metadata = mergeMetadata(request)
     const now = clock()
-    if (!caller.account) assertTimeToLive(viewer)
-    assertKnownImage(files, viewer)
+    if (!caller.account) assertTimeToLive(metadata)
+    assertKnownImage(files, metadata)
     const [slug, claimToken] = [newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
-    const version = pendingVersion(slug, files, { caller, viewer, now, id: versionId })
+    const version = pendingVersion(slug, files, { caller, metadata, now, id: versionId })
     await store.write('durable', async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
@@ -115,18 +111,18 @@ export class PendingVersionStore {
   ): Promise<StagedVersion> {
     const { store, clock } = this.#options
     const { files } = request
-    const viewer = mergeMetadata(request)
+    const metadata = mergeMetadata(request)
     return store.write('durable', async (tx) => {
       const now = clock()
       const site = requirePublisher(await tx.sites.bySlug(slug), caller, request.claimToken, now)
-      if (site.owner_id === null) assertTimeToLive(viewer)
-      assertKnownImage(files, viewer)
+      if (site.ownerId === null) assertTimeToLive(metadata)
+      assertKnownImage(files, metadata)
       assertBaseIsLive(site, request.baseVersionId ?? null)
       const skipped = await findReusableFiles(tx, site, files)
       const base = request.baseVersionId
       const version = pendingVersion(slug, files, {
         caller,
-        viewer,
+        metadata,
         now,
         id: versionId,
         base,
@@ -141,7 +137,7 @@ export class PendingVersionStore {
   async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
     const { store, clock } = this.#options
     await store.write('durable', async (tx) => {
-      const version = await tx.versions.summary(versionId)
+      const version = await tx.versions.header(versionId)
       if (version?.state !== 'pending') return
       if (isNew) await deleteSite(tx, slug, 'abandoned', clock())
       else await deleteVersions(tx, slug, [versionId], clock())
@@ -164,19 +160,19 @@ function mergeMetadata(request: PublishRequest): SiteMetadata {
  * anonymous.
  */
 function requirePublisher(
-  site: SiteRow | undefined,
+  site: Site | undefined,
   caller: Caller,
   claimToken: string | undefined,
   now: number,
-): SiteRow {
-  if (site?.owner_id === null && claimToken !== undefined) return requireClaimToken(site, claimToken, now)
+): Site {
+  if (site?.ownerId === null && claimToken !== undefined) return requireClaimToken(site, claimToken, now)
   if (claimToken !== undefined && !caller.account && !site) throw siteNotFound()
   return requireOwner(site, requireAccount(caller), now)
 }
 
 interface NewVersion {
   caller: Caller
-  viewer: SiteMetadata
+  metadata: SiteMetadata
   now: number
   id: string | undefined
   base?: string | undefined
@@ -187,30 +183,28 @@ interface NewVersion {
 function pendingVersion(
   slug: string,
   files: readonly FileEntry[],
-  { caller, viewer, now, id, base, reused }: NewVersion,
-): VersionRow {
+  { caller, metadata, now, id, base, reused }: NewVersion,
+): Version {
   return {
     id: id ?? newId(now),
     slug,
     state: 'pending',
-    files: JSON.stringify(
-      files.map(({ path, size, contentType, hash }, index): PendingFile => {
-        return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
-      }),
-    ),
-    file_count: files.length,
-    total_bytes: sumSizes(files),
-    viewer: JSON.stringify(viewer),
-    base_version_id: base ?? null,
-    created_at: now,
-    published_at: null,
+    files: files.map(({ path, size, contentType, hash }, index) => {
+      return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
+    }),
+    fileCount: files.length,
+    totalBytes: sumSizes(files),
+    metadata,
+    baseVersionId: base ?? null,
+    createdAt: now,
+    publishedAt: null,
     rules: null,
-    warnings: null,
-    front: null,
-    encoded: 0,
-    published_by: caller.account?.id ?? null,
-    published_with: caller.signedInWith,
-    look: null,
+    warnings: [],
+    injectedDocumentHash: null,
+    isEncoded: false,
+    publishedBy: caller.account?.id ?? null,
+    publishedWith: caller.signedInWith,
+    preview: null,
   }
 }
 
@@ -218,24 +212,24 @@ function pendingSite(
   slug: string,
   caller: Caller,
   { claimToken, expiresAt, now }: { claimToken: string; expiresAt: number | null; now: number },
-): SiteRow {
+): Site {
   return {
     slug,
-    owner_id: caller.account?.id ?? null,
-    claim_token_hash: caller.account ? null : hashToken(claimToken),
-    live_version_id: null,
-    previous_version_id: null,
-    live_since: null,
+    ownerId: caller.account?.id ?? null,
+    claimTokenHash: caller.account ? null : hashToken(claimToken),
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
     title: null,
     description: null,
-    og_image_path: null,
-    spa_mode: 0,
-    password_hash: null,
-    created_at: now,
-    updated_at: now,
-    expires_at: expiresAt,
-    gone_at: null,
-    gone_reason: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt,
+    deletedAt: null,
+    deletionReason: null,
   }
 }
 
@@ -245,12 +239,12 @@ function pendingSite(
  */
 async function findReusableFiles(
   tx: WriteTransaction,
-  site: SiteRow,
+  site: Site,
   files: readonly FileEntry[],
 ): Promise<Set<number>> {
-  const live = site.live_version_id ? await tx.versions.byId(site.live_version_id) : undefined
+  const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
   const sizes = new Map<string, number>()
-  for (const file of live ? (JSON.parse(live.files) as StoredFile[]) : []) sizes.set(file.hash!, file.size)
+  for (const file of live?.files ?? []) sizes.set(file.hash!, file.size)
   return new Set(
     files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
   )

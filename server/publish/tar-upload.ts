@@ -110,7 +110,7 @@ export class BatchUploads {
     let written = clock()
     const rest = async () => {
       const rows = waiting.map(({ fileNumber, receipt: { hash, size } }) => {
-        return { version_id: versionId, file_number: fileNumber, hash, size }
+        return { versionId: versionId, fileNumber: fileNumber, hash, size }
       })
       waiting = []
       written = clock()
@@ -129,12 +129,12 @@ export class BatchUploads {
   async #loadManifest(slug: string, versionId: string): Promise<Map<string, ManifestEntry>> {
     const { store, clock } = this.#options
     const site = await store.read.sites.bySlug(slug)
-    if (site && site.gone_reason !== 'deleted') requireNotExpired(site, clock())
+    if (site && site.deletionReason !== 'deleted') requireNotExpired(site, clock())
     const version = await store.read.versions.byId(versionId)
     if (version?.slug !== slug || version.state !== 'pending') {
       throw notPending()
     }
-    const files = JSON.parse(version.files) as StoredFile[]
+    const files = version.files
     return new Map(files.map((file, fileNumber) => [normalizeNfc(file.path), { ...file, fileNumber }]))
   }
 }

@@ -1,11 +1,11 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { ArrivalRow } from '../store/schema.ts'
+import type { Arrival } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingVersions } from './pending-versions.ts'
 
 /** The received files of one upload or batch: recorded all together or not at all. */
 interface QueuedRows {
-  rows: readonly ArrivalRow[]
+  rows: readonly Arrival[]
   resolve(): void
   reject(error: unknown): void
 }
@@ -13,8 +13,8 @@ interface QueuedRows {
 interface Recorded {
   /** The versions that are pending. */
   pending: Set<string>
-  kept: Set<ArrivalRow>
-  again: ArrivalRow[]
+  kept: Set<Arrival>
+  again: Arrival[]
 }
 
 /** Rows of a transaction, unless a single batch has more. */
@@ -58,7 +58,7 @@ export class UploadRecorder {
    * collected, and those that they replace are gone. UPLOAD_EXPIRED when the version has been finalized or deleted, and
    * INVALID_UPLOAD_TOKEN when its manifest has no such file; in both cases the bytes are deleted.
    */
-  add(rows: readonly ArrivalRow[]): Promise<void> {
+  add(rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, resolve, reject })
@@ -84,7 +84,7 @@ export class UploadRecorder {
         await this.#deleteReplaced(again)
         for (const { rows, resolve, reject } of batch) {
           if (rows.every((row) => kept.has(row))) resolve()
-          else reject(pending.has(rows[0]!.version_id) ? notInManifest() : notPending())
+          else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
         }
       } catch (error) {
         for (const { reject } of batch) reject(error)
@@ -106,7 +106,7 @@ export class UploadRecorder {
   #record(batch: readonly QueuedRows[]): Promise<Recorded> {
     const rows = batch.flatMap((one) => one.rows)
     return this.#store.write('soft', async (tx) => {
-      const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.version_id))])
+      const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const kept = await this.#fitting(tx, rows, pending)
       const latest = new Map([...kept].map((row) => [fileKey(row), row]))
       const before = await findEarlier(tx, [...latest.values()])
@@ -120,11 +120,11 @@ export class UploadRecorder {
   /** The rows whose number, size and hash are those of a file in the manifest of their version. */
   async #fitting(
     tx: WriteTransaction,
-    rows: readonly ArrivalRow[],
+    rows: readonly Arrival[],
     pending: ReadonlySet<string>,
-  ): Promise<Set<ArrivalRow>> {
-    const fitting = new Set<ArrivalRow>()
-    for (const [id, own] of Map.groupBy(rows, (row) => row.version_id)) {
+  ): Promise<Set<Arrival>> {
+    const fitting = new Set<Arrival>()
+    for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
       const manifest = pending.has(id) ? await this.#pending.load(id, tx) : undefined
       for (const row of own) if (manifest?.has(row)) fitting.add(row)
     }
@@ -135,23 +135,23 @@ export class UploadRecorder {
    * A file may be uploaded repeatedly, and late uploads arrive too: only one copy stays on the disk.
    * Concurrent uploads of different bytes may both be lost, which finalize reports.
    */
-  async #deleteReplaced(again: readonly ArrivalRow[]): Promise<void> {
-    for (const [id, rows] of Map.groupBy(again, (row) => row.version_id)) {
+  async #deleteReplaced(again: readonly Arrival[]): Promise<void> {
+    for (const [id, rows] of Map.groupBy(again, (row) => row.versionId)) {
       const wanted = new Set((await this.#store.read.versions.arrivalsOf(id)).map((row) => row.hash))
       await this.#blobs.discard(id, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
     }
   }
 }
 
-function fileKey(row: ArrivalRow): string {
-  return `${row.version_id} ${row.file_number}`
+function fileKey(row: Arrival): string {
+  return `${row.versionId} ${row.fileNumber}`
 }
 
 /** Earlier rows of the same files. */
-async function findEarlier(tx: WriteTransaction, rows: readonly ArrivalRow[]): Promise<ArrivalRow[]> {
-  const found: ArrivalRow[] = []
-  for (const [id, files] of Map.groupBy(rows, (row) => row.version_id)) {
-    const numbers = files.map((file) => file.file_number)
+async function findEarlier(tx: WriteTransaction, rows: readonly Arrival[]): Promise<Arrival[]> {
+  const found: Arrival[] = []
+  for (const [id, files] of Map.groupBy(rows, (row) => row.versionId)) {
+    const numbers = files.map((file) => file.fileNumber)
     found.push(...(await tx.versions.arrivalsAmong(id, numbers)))
   }
   return found

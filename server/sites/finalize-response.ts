@@ -1,10 +1,10 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Version } from '../store/contract/versions.ts'
 import { findInjection } from './page-metadata/head-metadata.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
 import type { UrlBuilder } from './urls.ts'
-import { parseWarnings } from './warnings.ts'
 
 /**
  * The response of finalize and of operations that end like it (contract, "Finalize"). The warnings are those of the
@@ -12,19 +12,19 @@ import { parseWarnings } from './warnings.ts'
  */
 export async function buildFinalizeResponse(
   { addresses, blobs }: { addresses: UrlBuilder; blobs: Blobs },
-  site: SiteRow,
-  version: VersionRow,
+  site: Site,
+  version: Version,
   more: { previousVersionId: string | null; replayed: boolean },
 ): Promise<FinalizeResponse> {
   const injection = findInjection(site, version, addresses)
-  const warnings = [...parseWarnings(version.warnings), ...(await injectionWarnings(blobs, injection))]
+  const warnings = [...version.warnings, ...(await injectionWarnings(blobs, injection))]
   return {
     success: true,
     slug: site.slug,
     siteUrl: addresses.site(site.slug),
-    status: site.live_version_id ? 'active' : 'pending',
+    status: site.liveVersionId ? 'active' : 'pending',
     versionId: version.id,
-    currentVersionId: site.live_version_id,
+    currentVersionId: site.liveVersionId,
     previousVersionId: more.previousVersionId,
     previewUrl: addresses.preview(site.slug, version.id),
     ...(more.replayed ? { replayed: true } : {}),

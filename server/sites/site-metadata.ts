@@ -1,7 +1,7 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { FileEntry, SiteMetadata } from '../../protocol/api/publish.ts'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
-import type { SiteRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
 
 export const MAX_TITLE_LENGTH = 200
 export const MAX_DESCRIPTION_LENGTH = 500
@@ -49,14 +49,14 @@ export function notAnImageError(field: string, path: string): FieldError {
   return { field, message: `must name an image in the manifest; '${path}' is none` }
 }
 
-/** The columns that a publish or a metadata update sets; absent fields are omitted. */
-export function metadataColumns(viewer: MetadataRequest, now: number): Partial<SiteRow> {
+/** What a publish or a metadata update sets; absent fields are omitted. */
+export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
   const { title, description, ogImagePath, spaMode, ttlSeconds } = viewer
   return {
     ...(title === undefined ? {} : { title: title || null }),
     ...(description === undefined ? {} : { description: description || null }),
-    ...(ogImagePath === undefined ? {} : { og_image_path: ogImagePath || null }),
-    ...(spaMode === undefined ? {} : { spa_mode: spaMode ? 1 : 0 }),
-    ...(ttlSeconds === undefined ? {} : { expires_at: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
+    ...(ogImagePath === undefined ? {} : { ogImagePath: ogImagePath || null }),
+    ...(spaMode === undefined ? {} : { spaMode }),
+    ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }
 }

@@ -1,12 +1,6 @@
 import type { SiteKind } from '../../protocol/api/sites.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-
-/** What lists of sites show of a version. */
-export interface SitePreview {
-  kind: SiteKind
-  /** Path of the site's icon, or of its only image. */
-  image: string | null
-}
+import type { SitePreview } from '../store/contract/versions.ts'
 
 /** In order of preference; at the root, where browsers look for them. */
 const ICONS = [

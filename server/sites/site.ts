@@ -8,7 +8,6 @@ import type {
   SiteList,
   SiteSummary,
 } from '../../protocol/api/sites.ts'
-import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
@@ -24,14 +23,12 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { SiteCursor } from '../store/queries/sites.ts'
-import type { VersionSummaryRow } from '../store/queries/versions.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site, SiteCursor } from '../store/contract/sites.ts'
+import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
 import { hashPassword } from './password.ts'
-import { hasImage, metadataColumns, notAnImageError } from './site-metadata.ts'
-import type { SitePreview } from './site-preview.ts'
+import { hasImage, metadataChange, notAnImageError } from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
 
@@ -67,23 +64,23 @@ export class Sites {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const pending = await read.versions.newestPending(slug)
-    const shown = site.live_version_id ? await read.versions.byId(site.live_version_id) : pending
+    const shown = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     return {
       slug,
       siteUrl: this.#addresses.site(slug),
       status: siteStatus(site),
       versionId: shown?.id ?? '',
-      currentVersionId: site.live_version_id,
+      currentVersionId: site.liveVersionId,
       pendingVersionId: pending?.id ?? null,
       title: site.title,
       description: site.description,
-      ogImagePath: site.og_image_path,
-      spaMode: site.spa_mode === 1,
-      hasPassword: site.password_hash !== null,
-      createdAt: toIso(site.created_at),
-      updatedAt: toIso(site.updated_at),
-      expiresAt: toIsoOrNull(site.expires_at),
-      files: shown ? (JSON.parse(shown.files) as StoredFile[]) : [],
+      ogImagePath: site.ogImagePath,
+      spaMode: site.spaMode,
+      hasPassword: site.passwordHash !== null,
+      createdAt: toIso(site.createdAt),
+      updatedAt: toIso(site.updatedAt),
+      expiresAt: toIsoOrNull(site.expiresAt),
+      files: [...(shown?.files ?? [])],
     }
   }
 
@@ -95,7 +92,7 @@ export class Sites {
     const last = rows.length > options.limit ? page.at(-1) : undefined
     return {
       publishes: await this.#summaries(page),
-      nextCursor: last ? encodeCursor({ createdAt: last.created_at, slug: last.slug }) : null,
+      nextCursor: last ? encodeCursor({ createdAt: last.createdAt, slug: last.slug }) : null,
     }
   }
 
@@ -110,11 +107,11 @@ export class Sites {
       const now = this.#clock()
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
       await assertKnownImage(tx, site, change.ogImagePath)
-      const secret = passwordHash === undefined ? {} : { password_hash: passwordHash }
-      await tx.sites.update(slug, { ...metadataColumns(change, now), ...secret, updated_at: now })
-      const { live_version_id: live } = site
+      const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
+      await tx.sites.update(slug, { ...metadataChange(change, now), ...secret, updatedAt: now })
+      const { liveVersionId: live } = site
       // The root document has other bytes now, whose encodings are missing.
-      if (live && changesHead) await tx.versions.update(live, { encoded: 0 })
+      if (live && changesHead) await tx.versions.update(live, { isEncoded: false })
       await tx.notifyChanged(slug)
       return live
     })
@@ -130,16 +127,15 @@ export class Sites {
     const [copy, versionId] = [newSlug(), newId(now)]
     await this.#store.write('durable', async (tx) => {
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
-      const live = site.live_version_id ? await tx.versions.byId(site.live_version_id) : undefined
+      const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live)
         throw new ApiError('SITE_PENDING', 'The site was never finalized, so there is nothing to duplicate')
-      const publisher = { published_by: account.id, published_with: caller.signedInWith }
+      const publisher = { publishedBy: account.id, publishedWith: caller.signedInWith }
       await tx.sites.insert(siteCopy(site, copy, versionId, now))
       await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
-      const files = JSON.parse(live.files) as StoredFile[]
       await tx.blobReferences.addReferences(
         copy,
-        files.map((file) => file.hash!),
+        live.files.map((file) => file.hash!),
       )
       await tx.notifyChanged(copy)
     })
@@ -164,11 +160,11 @@ export class Sites {
     return this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
-      if (site.owner_id === account.id) return { ...answer, alreadyOwned: true as const }
-      if (site.owner_id !== null)
+      if (site.ownerId === account.id) return { ...answer, alreadyOwned: true as const }
+      if (site.ownerId !== null)
         throw new ApiError('ALREADY_CLAIMED', 'The site was claimed by another account')
       await assertNotBeingDeleted(tx, account)
-      await tx.sites.update(slug, { owner_id: account.id, expires_at: null, updated_at: now })
+      await tx.sites.update(slug, { ownerId: account.id, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)
       return answer
     })
@@ -177,7 +173,7 @@ export class Sites {
   /** What the holder of a claim link sees before signing in. A token that was used tells nothing but that it was. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
     const found = withClaimToken(await this.#store.read.sites.bySlug(slug), claimToken)
-    if (found.owner_id !== null) return { slug, claimed: true }
+    if (found.ownerId !== null) return { slug, claimed: true }
     const site = requireNotExpired(found, this.#clock())
     const [summary] = await this.#summaries([site])
     const { siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt, currentVersionId } = summary!
@@ -187,44 +183,44 @@ export class Sites {
     }
   }
 
-  async #summaries(sites: readonly SiteRow[]): Promise<SiteSummary[]> {
+  async #summaries(sites: readonly Site[]): Promise<SiteSummary[]> {
     const { read } = this.#store
-    const pending = new Map<string, VersionSummaryRow>()
+    const pending = new Map<string, VersionHeader>()
     for (const version of await read.versions.pendingOf(sites.map((site) => site.slug))) {
       pending.set(version.slug, version)
     }
-    const live = new Map<string, VersionSummaryRow>()
-    const ids = sites.flatMap((site) => site.live_version_id ?? [])
-    for (const version of await read.versions.heads(ids)) live.set(version.id, version)
+    const live = new Map<string, VersionHeader>()
+    const ids = sites.flatMap((site) => site.liveVersionId ?? [])
+    for (const version of await read.versions.headers(ids)) live.set(version.id, version)
     return sites.map((site) => {
       const waiting = pending.get(site.slug)
-      const current = site.live_version_id ? live.get(site.live_version_id) : undefined
+      const current = site.liveVersionId ? live.get(site.liveVersionId) : undefined
       const shown = current ?? waiting
       return {
         slug: site.slug,
         siteUrl: this.#addresses.site(site.slug),
         status: siteStatus(site),
         title: site.title,
-        hasPassword: site.password_hash !== null,
+        hasPassword: site.passwordHash !== null,
         ...this.#preview(site, current),
         versionId: shown?.id ?? '',
-        currentVersionId: site.live_version_id,
+        currentVersionId: site.liveVersionId,
         pendingVersionId: waiting?.id ?? null,
-        fileCount: shown?.file_count ?? 0,
-        totalBytes: shown?.total_bytes ?? 0,
-        createdAt: toIso(site.created_at),
-        updatedAt: toIso(site.updated_at),
-        expiresAt: toIsoOrNull(site.expires_at),
+        fileCount: shown?.fileCount ?? 0,
+        totalBytes: shown?.totalBytes ?? 0,
+        createdAt: toIso(site.createdAt),
+        updatedAt: toIso(site.updatedAt),
+        expiresAt: toIsoOrNull(site.expiresAt),
       }
     })
   }
 
   /** Browsers could not load an image from a site with a password. */
-  #preview(site: SiteRow, live: VersionSummaryRow | undefined): Pick<SiteSummary, 'kind' | 'imageUrl'> {
-    const look = live?.look ? (JSON.parse(live.look) as SitePreview) : undefined
-    const image = live && site.password_hash === null && (site.og_image_path ?? look?.image)
+  #preview(site: Site, live: VersionHeader | undefined): Pick<SiteSummary, 'kind' | 'imageUrl'> {
+    const preview = live?.preview
+    const image = live && site.passwordHash === null && (site.ogImagePath ?? preview?.image)
     return {
-      kind: look?.kind ?? null,
+      kind: preview?.kind ?? null,
       imageUrl: live && image ? this.#addresses.previewFile(site.slug, live.id, image) : null,
     }
   }
@@ -237,7 +233,7 @@ export class Sites {
 export async function deleteSite(
   tx: WriteTransaction,
   slug: string,
-  reason: NonNullable<SiteRow['gone_reason']>,
+  reason: NonNullable<Site['deletionReason']>,
   now: number,
   certificates?: DomainCertificates,
 ): Promise<string[]> {
@@ -246,61 +242,61 @@ export async function deleteSite(
   await updateReferences(tx, slug, now)
   await removeDomainsOf(tx, slug, now, certificates)
   await tx.sites.update(slug, {
-    live_version_id: null,
-    previous_version_id: null,
+    liveVersionId: null,
+    previousVersionId: null,
     title: null,
     description: null,
-    og_image_path: null,
-    password_hash: null,
-    gone_at: now,
-    gone_reason: reason,
-    updated_at: now,
+    ogImagePath: null,
+    passwordHash: null,
+    deletedAt: now,
+    deletionReason: reason,
+    updatedAt: now,
   })
   await tx.notifyChanged(slug)
   return versions.filter((version) => version.state === 'pending').map((version) => version.id)
 }
 
-function siteStatus(site: SiteRow): 'pending' | 'active' {
-  return site.live_version_id ? 'active' : 'pending'
+function siteStatus(site: Site): 'pending' | 'active' {
+  return site.liveVersionId ? 'active' : 'pending'
 }
 
 /** A duplicate has neither password nor domains nor expiry (contract, "Sites"). */
-function siteCopy(site: SiteRow, slug: string, versionId: string, now: number): SiteRow {
+function siteCopy(site: Site, slug: string, versionId: string, now: number): Site {
   return {
     ...site,
     slug,
-    claim_token_hash: null,
-    live_version_id: versionId,
-    previous_version_id: null,
-    live_since: now,
-    password_hash: null,
-    created_at: now,
-    updated_at: now,
-    expires_at: null,
+    claimTokenHash: null,
+    liveVersionId: versionId,
+    previousVersionId: null,
+    liveSince: now,
+    passwordHash: null,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: null,
   }
 }
 
 /** The encodings of its injected document are not copied, since that contains the URL. */
-function versionCopy(version: VersionRow, slug: string, id: string, now: number): VersionRow {
+function versionCopy(version: Version, slug: string, id: string, now: number): Version {
   return {
     ...version,
     id,
     slug,
-    viewer: '{}',
-    base_version_id: null,
-    created_at: now,
-    published_at: now,
-    front: null,
-    encoded: 0,
+    metadata: {},
+    baseVersionId: null,
+    createdAt: now,
+    publishedAt: now,
+    injectedDocumentHash: null,
+    isEncoded: false,
   }
 }
 
-async function assertKnownImage(tx: Queries, site: SiteRow, path: string | null | undefined): Promise<void> {
+async function assertKnownImage(tx: Queries, site: Site, path: string | null | undefined): Promise<void> {
   if (!path) return
-  const version = site.live_version_id
-    ? await tx.versions.byId(site.live_version_id)
+  const version = site.liveVersionId
+    ? await tx.versions.byId(site.liveVersionId)
     : await tx.versions.newestPending(site.slug)
-  const files = version ? (JSON.parse(version.files) as StoredFile[]) : []
+  const files = version ? version.files : []
   if (!hasImage(files, path)) throw validationError([notAnImageError('ogImagePath', path)])
 }
 

@@ -14,8 +14,8 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { VersionSummaryRow } from '../store/queries/versions.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
@@ -56,13 +56,12 @@ export class Versions {
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
     const versions: VersionSummary[] = []
-    let earlier: StoredFile[] | undefined
+    let earlier: readonly StoredFile[] | undefined
     for (const version of ready.reverse()) {
       const files = await read.versions.filesOf(version.id)
       if (files === undefined) continue
-      const own = JSON.parse(files) as StoredFile[]
-      versions.push(this.#summary({ site, account, version }, earlier && diffManifests(earlier, own)))
-      earlier = own
+      versions.push(this.#summary({ site, account, version }, earlier && diffManifests(earlier, files)))
+      earlier = files
       // Yields: a thousand versions of a thousand files would delay visitors.
       await turn()
     }
@@ -74,32 +73,31 @@ export class Versions {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
-    const files = JSON.parse(version.files) as StoredFile[]
+    const files = version.files
     const earlier = await read.versions.previousOf(slug, versionId)
     const before = earlier && (await read.versions.filesOf(earlier.id))
-    const differs =
-      before === undefined ? undefined : diffManifests(JSON.parse(before) as StoredFile[], files)
+    const differs = before === undefined ? undefined : diffManifests(before, files)
     return {
       ...this.#summary({ site, account, version }, differs),
-      files,
+      files: [...files],
       comparedWith: (differs && earlier?.id) ?? null,
       ...(differs ?? { added: [], changed: [], removed: [] }),
     }
   }
 
   #summary(
-    { site, account, version }: { site: SiteRow; account: Account; version: VersionSummaryRow },
+    { site, account, version }: { site: Site; account: Account; version: VersionHeader },
     differs: ManifestDiff | undefined,
   ): VersionSummary {
     return {
       versionId: version.id,
-      createdAt: toIso(version.created_at),
-      publishedAt: toIsoOrNull(version.published_at),
-      publishedBy: version.published_by === account.id ? account.email : null,
-      publishedWith: version.published_with,
-      fileCount: version.file_count,
-      totalBytes: version.total_bytes,
-      current: version.id === site.live_version_id,
+      createdAt: toIso(version.createdAt),
+      publishedAt: toIsoOrNull(version.publishedAt),
+      publishedBy: version.publishedBy === account.id ? account.email : null,
+      publishedWith: version.publishedWith,
+      fileCount: version.fileCount,
+      totalBytes: version.totalBytes,
+      current: version.id === site.liveVersionId,
       previewUrl: this.#addresses.preview(site.slug, version.id),
       changes: differs
         ? {
@@ -116,16 +114,16 @@ export class Versions {
     const { site, version } = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const found = await requireRestorable(tx, account, { slug, versionId }, now)
-      if (found.site.live_version_id !== versionId) await activateVersion(tx, found.site, found.version, now)
+      if (found.site.liveVersionId !== versionId) await activateVersion(tx, found.site, found.version, now)
       return found
     })
     this.#precompressor.enqueue(slug, versionId)
-    const replayed = site.live_version_id === versionId
+    const replayed = site.liveVersionId === versionId
     return buildFinalizeResponse(
       { addresses: this.#addresses, blobs: this.#blobs },
-      { ...site, live_version_id: versionId },
+      { ...site, liveVersionId: versionId },
       version,
-      { previousVersionId: replayed ? site.previous_version_id : site.live_version_id, replayed },
+      { previousVersionId: replayed ? site.previousVersionId : site.liveVersionId, replayed },
     )
   }
 
@@ -134,8 +132,8 @@ export class Versions {
     await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
-      requireVersion(await tx.versions.summary(versionId), slug)
-      if (site.live_version_id === versionId) {
+      requireVersion(await tx.versions.header(versionId), slug)
+      if (site.liveVersionId === versionId) {
         throw new ApiError('VERSION_LIVE', 'This version is live; restore another one first')
       }
       await deleteVersions(tx, slug, [versionId], now)
@@ -185,23 +183,27 @@ export class Versions {
   async prune(slug: string): Promise<number> {
     return this.#store.write('durable', async (tx) => {
       const site = await tx.sites.bySlug(slug)
-      if (!site || site.gone_at !== null) return 0
+      if (!site || site.deletedAt !== null) return 0
       const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')
-      const others = ready.filter((version) => version.id !== site.live_version_id)
-      const old = others.slice(this.maxVersions - (site.live_version_id ? 1 : 0)).map((version) => version.id)
+      const others = ready.filter((version) => version.id !== site.liveVersionId)
+      const old = others.slice(this.maxVersions - (site.liveVersionId ? 1 : 0)).map((version) => version.id)
       if (old.length > 0) await deleteVersions(tx, slug, old, this.#clock())
       return old.length
     })
   }
 
-  async #files(account: Account, slug: string, versionId: string | undefined): Promise<StoredFile[]> {
+  async #files(
+    account: Account,
+    slug: string,
+    versionId: string | undefined,
+  ): Promise<readonly StoredFile[]> {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
-    const wanted = versionId ?? site.live_version_id
+    const wanted = versionId ?? site.liveVersionId
     if (wanted === null)
       throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no files yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
-    return JSON.parse(version.files) as StoredFile[]
+    return version.files
   }
 
   async #openBlob(file: StoredFile): Promise<Readable> {
@@ -217,7 +219,7 @@ async function requireRestorable(
   account: Account,
   { slug, versionId }: { slug: string; versionId: string },
   now: number,
-): Promise<{ site: SiteRow; version: VersionRow }> {
+): Promise<{ site: Site; version: Version }> {
   const site = requireOwner(await queries.sites.bySlug(slug), account, now)
   const version = requireVersion(await queries.versions.byId(versionId), slug)
   if (version.state === 'pending') {
@@ -226,7 +228,7 @@ async function requireRestorable(
   return { site, version }
 }
 
-function requireFinalized<V extends { state: VersionRow['state'] }>(version: V): V {
+function requireFinalized<V extends { state: Version['state'] }>(version: V): V {
   if (version.state === 'pending') throw new ApiError('SITE_PENDING', 'This version is not finalized yet')
   return version
 }

@@ -1,11 +1,10 @@
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
-import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { SiteRow, VersionRow } from '../store/schema.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Version } from '../store/contract/versions.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { updateReferences } from './blob-references.ts'
 import { effectiveMetadata } from './page-metadata/head-metadata.ts'
-import { metadataColumns } from './site-metadata.ts'
+import { metadataChange } from './site-metadata.ts'
 
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
 export function requireVersion<V extends { slug: string }>(version: V | undefined, slug: string): V {
@@ -14,10 +13,10 @@ export function requireVersion<V extends { slug: string }>(version: V | undefine
 }
 
 /** VERSION_CONFLICT when a publish was based on another version than the live one. */
-export function assertBaseIsLive(site: SiteRow, baseVersionId: string | null): void {
-  if (baseVersionId === null || baseVersionId === site.live_version_id) return
+export function assertBaseIsLive(site: Site, baseVersionId: string | null): void {
+  if (baseVersionId === null || baseVersionId === site.liveVersionId) return
   throw new ApiError('VERSION_CONFLICT', 'Another version went live since the one this was based on', {
-    details: { currentVersionId: site.live_version_id },
+    details: { currentVersionId: site.liveVersionId },
   })
 }
 
@@ -28,20 +27,20 @@ export function assertBaseIsLive(site: SiteRow, baseVersionId: string | null): v
  */
 export async function activateVersion(
   tx: WriteTransaction,
-  site: SiteRow,
-  version: VersionRow,
+  site: Site,
+  version: Version,
   now: number,
 ): Promise<void> {
-  const first = version.published_at === null
+  const first = version.publishedAt === null
   await tx.sites.update(site.slug, {
-    ...(first ? metadataColumns(JSON.parse(version.viewer) as SiteMetadata, now) : {}),
-    ...effectiveMetadata(site, version, JSON.parse(version.files) as StoredFile[]),
-    live_version_id: version.id,
-    previous_version_id: site.live_version_id,
-    live_since: now,
-    updated_at: now,
+    ...(first ? metadataChange(version.metadata, now) : {}),
+    ...effectiveMetadata(site, version, version.files),
+    liveVersionId: version.id,
+    previousVersionId: site.liveVersionId,
+    liveSince: now,
+    updatedAt: now,
   })
-  await tx.versions.update(version.id, { encoded: 0, ...(first ? { published_at: now } : {}) })
+  await tx.versions.update(version.id, { isEncoded: false, ...(first ? { publishedAt: now } : {}) })
   await tx.notifyChanged(site.slug)
 }
 
@@ -54,8 +53,8 @@ export async function deleteVersions(
 ): Promise<void> {
   for (const id of ids) await tx.versions.remove(id)
   const site = await tx.sites.bySlug(slug)
-  if (site?.previous_version_id && ids.includes(site.previous_version_id)) {
-    await tx.sites.update(slug, { previous_version_id: null })
+  if (site?.previousVersionId && ids.includes(site.previousVersionId)) {
+    await tx.sites.update(slug, { previousVersionId: null })
   }
   await updateReferences(tx, slug, now)
   await tx.notifyChanged(slug)

@@ -8,9 +8,9 @@ import { domainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
-import { siteQueries } from './queries/sites.ts'
+import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
-import { versionQueries } from './queries/versions.ts'
+import { SqlVersionQueries } from './queries/versions.ts'
 import { SqlVisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
 import type { Queries } from './store.ts'
@@ -20,8 +20,8 @@ export function createQueries(db: Kysely<Schema>): Queries {
   return {
     accounts: new SqlAccountQueries(db),
     signIns: new SqlSignInQueries(db),
-    sites: siteQueries(db),
-    versions: versionQueries(db),
+    sites: new SqlSiteQueries(db),
+    versions: new SqlVersionQueries(db),
     blobReferences: new SqlBlobReferenceQueries(db),
     encodings: new SqlEncodingQueries(db),
     domains: domainQueries(db),

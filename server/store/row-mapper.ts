@@ -40,7 +40,7 @@ export class RowMapper<Entity extends object, Row extends object> {
 }
 
 /** A column, or how a property is stored in one. */
-type Fields<Entity, Row> = {
+export type Fields<Entity, Row> = {
   [Property in keyof Entity]-?: ColumnOf<Entity[Property], Row> | Codec<keyof Row & string>
 }
 
@@ -61,18 +61,18 @@ export function flag<Column extends string>(column: Column): Codec<Column> {
   return { column, decode: (stored) => stored === 1, encode: Number }
 }
 
-/** A value in a column of JSON; null is stored as NULL. */
-export function json<Column extends string>(column: Column): Codec<Column> {
+/** A value in a column of JSON, which is parsed when the property is read first; NULL stands for `absent`. */
+export function json<Column extends string>(column: Column, absent: unknown = null): Codec<Column> {
+  const absentText = JSON.stringify(absent)
   return {
     column,
-    decode: (stored) => (stored === null ? null : JSON.parse(stored as string)),
-    encode: (value) => (value === null ? null : JSON.stringify(value)),
+    isLazy: true,
+    decode: (stored) => JSON.parse((stored as string | null) ?? absentText),
+    encode(value) {
+      const text = JSON.stringify(value)
+      return text === absentText ? null : text
+    },
   }
-}
-
-/** JSON that is parsed when it is read first. */
-export function lazyJson<Column extends string>(column: Column): Codec<Column> {
-  return { ...json(column), isLazy: true }
 }
 
 function plainColumn(column: string): Codec {
@@ -80,12 +80,12 @@ function plainColumn(column: string): Codec {
 }
 
 function defineLazily(entity: object, property: string, read: () => unknown): void {
-  Object.defineProperty(entity, property, {
-    configurable: true,
-    enumerable: true,
-    get: () => {
+  const define = (descriptor: PropertyDescriptor) =>
+    Object.defineProperty(entity, property, { ...descriptor, configurable: true, enumerable: true })
+  define({
+    get() {
       const value = read()
-      Object.defineProperty(entity, property, { value, enumerable: true, writable: true })
+      define({ value, writable: true })
       return value
     },
   })

@@ -4,13 +4,13 @@ import type { CounterQueries } from './contract/counters.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
+import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
+import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
 import type { AcmeQueries } from './queries/authorities.ts'
 import type { CertificateQueries } from './queries/certificates.ts'
 import type { DomainQueries } from './queries/domains.ts'
-import type { SiteQueries } from './queries/sites.ts'
-import type { VersionQueries } from './queries/versions.ts'
 
 /** All queries and changes, by table group. */
 export interface Queries {

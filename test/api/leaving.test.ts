@@ -34,10 +34,8 @@ async function giveSites({ email }: Account, count: number, prefix: string): Pro
   const file = { path: 'index.html', size: 4, contentType: 'text/html', hash: sha256(prefix) }
   await store.write('soft', async (tx) => {
     for (const slug of slugs) {
-      await tx.sites.insert(siteRow(slug, { owner_id: id, live_version_id: `v-${slug}` }))
-      await tx.versions.insert(
-        versionRow(`v-${slug}`, slug, { files: JSON.stringify([file]), file_count: 1 }),
-      )
+      await tx.sites.insert(siteRow(slug, { ownerId: id, liveVersionId: `v-${slug}` }))
+      await tx.versions.insert(versionRow(`v-${slug}`, slug, { files: [file], fileCount: 1 }))
       await tx.blobReferences.addReferences(slug, [file.hash])
     }
   })
@@ -47,7 +45,7 @@ async function giveSites({ email }: Account, count: number, prefix: string): Pro
 async function goneAmong(slugs: readonly string[]): Promise<number> {
   const { read } = (await api.inside()).store
   const rows = await Promise.all(slugs.map((slug) => read.sites.bySlug(slug)))
-  return rows.filter((row) => row?.gone_reason === 'deleted').length
+  return rows.filter((row) => row?.deletionReason === 'deleted').length
 }
 
 describe('leaving', () => {
@@ -71,7 +69,7 @@ describe('leaving', () => {
     const { sites, versions, counters } = store.read
     assert.deepEqual(await sites.byOwner(id, 10), [])
     for (const { slug } of [site, draft, pending]) {
-      assert.equal((await sites.bySlug(slug))?.gone_reason, 'deleted', 'the slug is never given out again')
+      assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
       assert.deepEqual(await versions.bySlug(slug), [])
     }
     const hour = Math.floor(api.clock.now / 3_600_000) * 3_600_000
@@ -331,7 +329,7 @@ describe('a call that was under way when its account left', () => {
     await account.client.deleteAccount(account.email)
     for (const call of [sites.claim(row, slug, claimToken!), accounts.renewKey(row)])
       assert.equal((await refusal(call)).code, 'UNAUTHORIZED')
-    assert.equal((await store.read.sites.bySlug(slug))!.owner_id, null)
+    assert.equal((await store.read.sites.bySlug(slug))!.ownerId, null)
   })
 })
 

@@ -84,7 +84,7 @@ describe('the list of sites', () => {
   test('shows versions from before there were looks by their Open Graph image alone', async () => {
     const { slug, versionId } = await api.publish(owner.client, withIcon)
     const { store } = await api.inside()
-    await store.write('durable', (tx) => tx.versions.update(versionId, { look: null }))
+    await store.write('durable', (tx) => tx.versions.update(versionId, { preview: null }))
     assert.deepEqual(await lookOf(slug), { kind: null })
     await owner.client.setMetadata(slug, { ogImagePath: 'photo.jpg' })
     assert.equal((await lookOf(slug)).path, '/photo.jpg')

@@ -137,7 +137,7 @@ describe('a file that arrives', () => {
   }
 
   const differences: [how: string, more: object][] = [
-    ['a number that the manifest does not have', { file_number: 7 }],
+    ['a number that the manifest does not have', { fileNumber: 7 }],
     ['another size', { size: 6 }],
     ['another hash than the manifest declares', { hash: '0'.repeat(64) }],
   ]
@@ -150,7 +150,7 @@ describe('a file that arrives', () => {
       const arrivals = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }) })
       const rowOf = (number: number, path: 'a.txt' | 'b.txt') => {
         const { hash, size } = toEntry(path, contents[path])
-        return { version_id: versionId, file_number: number, hash, size }
+        return { versionId: versionId, fileNumber: number, hash, size }
       }
       const [, refusal] = await Promise.allSettled([
         arrivals.add([rowOf(1, 'b.txt')]),
@@ -159,7 +159,7 @@ describe('a file that arrives', () => {
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
       const recorded = await store.read.versions.arrivalsOf(versionId)
       assert.deepEqual(
-        recorded.map(({ file_number }) => file_number),
+        recorded.map(({ fileNumber }) => fileNumber),
         [1],
       )
     })
@@ -171,7 +171,7 @@ describe('a file that arrives', () => {
       await api.anonymous.upload(upload.uploads[1]!, Buffer.from('b'))
       const { hash, size } = toEntry('a.txt', 'right')
       const { store } = await api.inside()
-      const row = { version_id: versionId, file_number: 0, hash, size, ...more }
+      const row = { versionId: versionId, fileNumber: 0, hash, size, ...more }
       await store.write('soft', (tx) => tx.versions.recordArrivals([row]))
       const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
       assert.deepEqual(details, { missing: ['a.txt'], count: 1 })

@@ -127,7 +127,7 @@ describe('what changed in a version', () => {
     const slug = 'much-to-compare'
     const ids = Array.from({ length: 10 }, (_, number) => newId(api.clock.now + number))
     await house.store.write('durable', async (tx) => {
-      await tx.sites.insert(siteRow(slug, { owner_id: account.id, live_version_id: ids[9]! }))
+      await tx.sites.insert(siteRow(slug, { ownerId: account.id, liveVersionId: ids[9]! }))
       for (const [version, id] of ids.entries()) {
         const files = Array.from({ length: 1000 }, (_, number) => ({
           path: `assets/pages/of/the/site/number-${version + number}.html`,
@@ -135,7 +135,7 @@ describe('what changed in a version', () => {
           contentType: 'text/html; charset=utf-8',
           hash: blob(number % 2 ? `${version} ${number}` : version + number),
         }))
-        await tx.versions.insert(versionRow(id, slug, { files: JSON.stringify(files), file_count: 1000 }))
+        await tx.versions.insert(versionRow(id, slug, { files, fileCount: 1000 }))
       }
     })
     const { versions } = await owner.client.versions(slug)
@@ -193,7 +193,7 @@ describe('who made a version', () => {
     const { slug, ids } = await siteOf(page)
     const house = await api.inside()
     await house.store.write('durable', (tx) =>
-      tx.versions.update(ids[0]!, { published_by: null, published_with: null }),
+      tx.versions.update(ids[0]!, { publishedBy: null, publishedWith: null }),
     )
     const { publishedBy, publishedWith } = await newest(slug)
     assert.deepEqual([publishedBy, publishedWith], [null, null])

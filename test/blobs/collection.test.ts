@@ -124,7 +124,7 @@ async function assertKept(
   read: Map<string, Promise<Buffer | undefined>>,
 ): Promise<void> {
   const row = await store.read.sites.bySlug(site.slug)
-  assert.equal(row?.live_version_id ?? undefined, site.live, `the live version of ${site.slug}`)
+  assert.equal(row?.liveVersionId ?? undefined, site.live, `the live version of ${site.slug}`)
   const known = new Map([...site.kept, ...site.doubt])
   const ready = (await store.read.versions.bySlug(site.slug)).filter(({ state }) => state === 'ready')
   for (const id of site.kept.keys())
@@ -133,8 +133,8 @@ async function assertKept(
       `${id} is kept`,
     )
   for (const { id } of ready) {
-    const files = (await store.read.versions.filesOf(id)) ?? '[]'
-    for (const { path, hash } of JSON.parse(files) as { path: string; hash: string }[]) {
+    for (const file of (await store.read.versions.filesOf(id)) ?? []) {
+      const { path, hash } = file as { path: string; hash: string }
       if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
       const bytes = await read.get(hash)
       assert.ok(bytes?.equals(known.get(id)!.get(path)!), `${path} of version ${id} of ${site.slug}`)
@@ -161,11 +161,12 @@ async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext
 /** What all versions of the sites that are left consist of, and root documents of which only encodings are kept. */
 async function hashesOf({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
   const hashes = sites.map(async ({ slug }) => {
-    const versions = await store.read.versions.manifestsOf(slug)
-    const fronts = versions.flatMap(({ front }) => (front ? [JSON.parse(front).hash as string] : []))
+    const headers = await store.read.versions.bySlug(slug)
+    const versions = await Promise.all(headers.map(async ({ id }) => (await store.read.versions.byId(id))!))
+    const fronts = versions.flatMap(({ injectedDocumentHash }) => injectedDocumentHash ?? [])
     const encoded = (await store.read.encodings.ofSite(slug)).filter((row) => row.br ?? row.zstd ?? row.gzip)
     return [
-      ...versions.flatMap(({ files }) => JSON.parse(files) as { hash: string }[]).map(({ hash }) => hash),
+      ...versions.flatMap(({ files }) => files.map(({ hash }) => hash!)),
       ...encoded.map(({ hash }) => hash).filter((hash) => fronts.includes(hash)),
     ]
   })

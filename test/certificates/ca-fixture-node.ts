@@ -140,9 +140,9 @@ export class RestartingNode implements AsyncDisposable {
         this.#now + 1000 * DAY_MS,
       )
       if (fence === undefined) throw new Error('another process tends certificates')
-      const { owner_id } = (await tx.sites.bySlug(fixture.slug))!
+      const { ownerId } = (await tx.sites.bySlug(fixture.slug))!
       for (const name of names) {
-        const row = { account_id: owner_id!, slug: fixture.slug, status: 'active' } as const
+        const row = { account_id: ownerId!, slug: fixture.slug, status: 'active' } as const
         await tx.domains.insert(domainRow(name, row))
         await certificates.request(tx, name)
         await tx.notifyChanged(name)

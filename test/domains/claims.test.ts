@@ -206,6 +206,6 @@ describe('a name that two accounts want', requires('knot', 'unbound'), () => {
 })
 
 async function expire(town: DomainFixture, slug: string): Promise<void> {
-  await town.store.write('durable', (tx) => tx.sites.update(slug, { expires_at: town.clock.now }))
+  await town.store.write('durable', (tx) => tx.sites.update(slug, { expiresAt: town.clock.now }))
   assert.equal(await town.sweep('expired-sites'), 1)
 }

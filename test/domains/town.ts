@@ -109,7 +109,7 @@ export class DomainFixture implements AsyncDisposable {
 
   async site(account: Account, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
     const slug = `site-${++this.#people}`
-    const row = siteRow(slug, { owner_id: account.id, ...change })
+    const row = siteRow(slug, { ownerId: account.id, ...change })
     await this.store.write('durable', (tx) => tx.sites.insert(row))
     return slug
   }

@@ -81,7 +81,7 @@ class Remains {
       const version = await this.#house.store.read.versions.byId(id)
       if (version?.state !== 'ready')
         faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
-      else if (!isSame(files, JSON.parse(version.files) as StoredFile[]))
+      else if (!isSame(files, version.files))
         faults.push(`the version ${id} of ${slug} has other files than it was acknowledged with`)
     }
     return faults
@@ -101,7 +101,7 @@ class Remains {
   }
 }
 
-function isSame(made: MadeSite, stored: StoredFile[]): boolean {
+function isSame(made: MadeSite, stored: readonly StoredFile[]): boolean {
   return (
     stored.length === Object.keys(made).length && stored.every((file) => made[file.path]?.hash === file.hash)
   )

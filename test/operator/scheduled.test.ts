@@ -41,12 +41,12 @@ test('each sweep does its work by the schedule', async () => {
   await using town = await startSchedules(data.path, 10 * DAY_MS)
   const { store } = town
   await store.write('durable', async (tx) => {
-    await tx.sites.insert(siteRow('expired', { expires_at: 1, live_version_id: 'v', created_at: town.now }))
-    await tx.sites.insert(siteRow('abandoned', { created_at: town.now - 2 * DAY_MS }))
-    await tx.sites.insert(siteRow('crowded', { live_version_id: 'v19', updated_at: town.now }))
+    await tx.sites.insert(siteRow('expired', { expiresAt: 1, liveVersionId: 'v', createdAt: town.now }))
+    await tx.sites.insert(siteRow('abandoned', { createdAt: town.now - 2 * DAY_MS }))
+    await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: town.now }))
     for (let number = 0; number < 20; number++) await tx.versions.insert(versionRow(`v${number}`, 'crowded'))
     await tx.versions.insert(
-      versionRow('p', 'crowded', { state: 'pending', created_at: town.now - 2 * DAY_MS }),
+      versionRow('p', 'crowded', { state: 'pending', createdAt: town.now - 2 * DAY_MS }),
     )
     const counts = { attemptTries: 0, openTries: 0, expiresAt: town.now - 1 }
     const code = { attemptHash: 'x', email: 'a@b.test', network: '', codeHash: 'x', ...counts }
@@ -55,8 +55,8 @@ test('each sweep does its work by the schedule', async () => {
   })
   await town.pass(2 * HOUR_MS)
   const { read } = store
-  assert.equal((await read.sites.bySlug('expired'))?.gone_reason, 'expired')
-  assert.equal((await read.sites.bySlug('abandoned'))?.gone_reason, 'abandoned')
+  assert.equal((await read.sites.bySlug('expired'))?.deletionReason, 'expired')
+  assert.equal((await read.sites.bySlug('abandoned'))?.deletionReason, 'abandoned')
   assert.equal((await read.versions.bySlug('crowded')).length, 10)
   assert.deepEqual(await read.signIns.codes('a@b.test'), [])
   assert.equal(await read.counters.value('old', 10 * DAY_MS - 3 * HOUR_MS), 0)

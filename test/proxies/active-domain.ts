@@ -19,7 +19,7 @@ export async function giveDomain(
   await store.write('durable', async (tx) => {
     const isActive = status === 'active'
     const row = domainRow(domain, {
-      account_id: site.owner_id ?? 'somebody',
+      account_id: site.ownerId ?? 'somebody',
       slug,
       status,
       created_at: clock(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../server/store/contract/sign-ins.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, plain, siteRow, versionRow } from './rows.ts'
+import { accountRow, blob, plain, siteRow, versionRow } from './rows.ts'
 
 const sessionRow = (tokenHash: string, change: Partial<Session> = {}): Session => ({
   tokenHash,
@@ -11,6 +11,8 @@ const sessionRow = (tokenHash: string, change: Partial<Session> = {}): Session =
   browser: null,
   ...change,
 })
+
+const fileOf = (path: string) => ({ path, size: 1, contentType: 'text/html', hash: blob(path) })
 
 const names = (rows: readonly Session[]) => rows.map((row) => row.tokenHash)
 
@@ -116,11 +118,11 @@ export function storeAccounts(promises: Promises): void {
         ['v4', 'two', 'ready'],
         ['v5', 'one', 'ready'],
       ] as const)
-        await tx.versions.insert(versionRow(id, slug, { state, files: `["${id}"]` }))
+        await tx.versions.insert(versionRow(id, slug, { state, files: [fileOf(id)] }))
     })
     const before = async (id: string) => (await read.versions.previousOf('one', id))?.id
     assert.deepEqual([await before('v5'), await before('v2'), await before('v1')], ['v2', 'v1', undefined])
-    assert.equal(await read.versions.filesOf('v2'), '["v2"]')
+    assert.deepEqual(await read.versions.filesOf('v2'), [fileOf('v2')])
     assert.equal(await read.versions.filesOf('none'), undefined)
   })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { SiteCursor } from '../../server/store/queries/sites.ts'
+import type { SiteCursor } from '../../server/store/contract/sites.ts'
 import type { Queries, WriteTransaction } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { blob, plain, siteRow, versionRow } from './rows.ts'
@@ -16,7 +16,7 @@ export function storeAnswers(promises: Promises): void {
         await tx.sites.update('none', { title: 'x' })
         await tx.versions.update('none', { state: 'ready' })
         await tx.versions.remove('none')
-        await tx.versions.deleteArrivals('none', [{ file_number: 0, hash: 'none' }])
+        await tx.versions.deleteArrivals('none', [{ fileNumber: 0, hash: 'none' }])
         await tx.accounts.setPlan('none', 'hobby')
         await tx.signIns.deleteCode('none')
         await tx.signIns.dropCodes('none')
@@ -54,7 +54,7 @@ export function storeAnswers(promises: Promises): void {
   promises('a thousand and more are named, counted and asked for at once', async (open) => {
     const store = await open()
     const hashes = Array.from({ length: 2500 }, (_, number) => blob(number))
-    const rows = hashes.map((hash, file_number) => ({ version_id: 'v1', file_number, hash, size: 7 }))
+    const rows = hashes.map((hash, fileNumber) => ({ versionId: 'v1', fileNumber, hash, size: 7 }))
     await store.write('durable', async (tx) => {
       await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending' }))
       await tx.blobReferences.addReferences('a-site', hashes.slice(0, 1250))
@@ -90,9 +90,9 @@ function aboutNothing({ accounts, sites, versions, signIns, blobReferences, doma
     'sites of an owner': sites.byOwner('none', 10),
     'sites used': sites.usage('none').then((usage) => usage.sites + usage.totalBytes),
     version: versions.byId('none'),
-    'head of a version': versions.summary('none'),
-    heads: versions.heads(['none']),
-    'no heads': versions.heads([]),
+    'head of a version': versions.header('none'),
+    heads: versions.headers(['none']),
+    'no heads': versions.headers([]),
     'versions of a site': versions.bySlug('none'),
     'pending version': versions.newestPending('none'),
     'pending versions': versions.pendingOf(['none']),
@@ -136,37 +136,37 @@ function listings(promises: Promises): void {
     const store = await open()
     await store.write('durable', async (tx) => {
       for (let number = 0; number < 23; number++) {
-        const owner_id = number % 4 === 3 ? 'other' : 'owner'
-        const gone_at = number === 5 ? 1 : null
-        const created_at = Math.floor(number / 6)
-        await tx.sites.insert(siteRow(`site-${number}`, { owner_id, gone_at, created_at }))
+        const ownerId = number % 4 === 3 ? 'other' : 'owner'
+        const deletedAt = number === 5 ? 1 : null
+        const createdAt = Math.floor(number / 6)
+        await tx.sites.insert(siteRow(`site-${number}`, { ownerId, deletedAt, createdAt }))
       }
     })
-    const pages: { slug: string; created_at: number }[][] = []
+    const pages: { slug: string; createdAt: number }[][] = []
     for (let after: SiteCursor | undefined; ; ) {
       const page = await store.read.sites.byOwner('owner', 4, after)
       const last = page.at(-1)
       if (!last) break
       pages.push(page)
-      after = { createdAt: last.created_at, slug: last.slug }
+      after = { createdAt: last.createdAt, slug: last.slug }
     }
     const listed = pages.flat()
     assert.equal(new Set(listed.map(({ slug }) => slug)).size, 17)
-    assert.ok(listed.every((site, index) => index === 0 || listed[index - 1]!.created_at >= site.created_at))
+    assert.ok(listed.every((site, index) => index === 0 || listed[index - 1]!.createdAt >= site.createdAt))
   })
 
   promises('what an account uses is the sum of what is live', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
-      await tx.sites.insert(siteRow('one', { owner_id: 'owner', live_version_id: 'v1' }))
-      await tx.sites.insert(siteRow('two', { owner_id: 'owner', live_version_id: 'v3' }))
-      await tx.sites.insert(siteRow('waiting', { owner_id: 'owner' }))
-      await tx.sites.insert(siteRow('gone', { owner_id: 'owner', gone_at: 1 }))
-      await tx.sites.insert(siteRow('of-others', { owner_id: 'other', live_version_id: 'v4' }))
-      await tx.versions.insert(versionRow('v1', 'one', { total_bytes: 5_000_000_000_000 }))
-      await tx.versions.insert(versionRow('v2', 'one', { total_bytes: 10 }))
-      await tx.versions.insert(versionRow('v3', 'two', { total_bytes: 100 }))
-      await tx.versions.insert(versionRow('v4', 'of-others', { total_bytes: 1000 }))
+      await tx.sites.insert(siteRow('one', { ownerId: 'owner', liveVersionId: 'v1' }))
+      await tx.sites.insert(siteRow('two', { ownerId: 'owner', liveVersionId: 'v3' }))
+      await tx.sites.insert(siteRow('waiting', { ownerId: 'owner' }))
+      await tx.sites.insert(siteRow('gone', { ownerId: 'owner', deletedAt: 1 }))
+      await tx.sites.insert(siteRow('of-others', { ownerId: 'other', liveVersionId: 'v4' }))
+      await tx.versions.insert(versionRow('v1', 'one', { totalBytes: 5_000_000_000_000 }))
+      await tx.versions.insert(versionRow('v2', 'one', { totalBytes: 10 }))
+      await tx.versions.insert(versionRow('v3', 'two', { totalBytes: 100 }))
+      await tx.versions.insert(versionRow('v4', 'of-others', { totalBytes: 1000 }))
     })
     assert.deepEqual(await store.read.sites.usage('owner'), { sites: 3, totalBytes: 5_000_000_000_100 })
   })
@@ -191,9 +191,15 @@ function listings(promises: Promises): void {
       assert.equal((await read.versions.newestPending('one'))?.id, 'v3')
       assert.deepEqual(ids(await read.versions.pendingOf(['one', 'two', 'three'])).sort(), ['v3', 'v5'])
       assert.deepEqual([...(await read.versions.pendingAmong(['v1', 'v2', 'v9']))], ['v1'])
-      assert.deepEqual(ids(await read.versions.heads(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
-      const { files: _, rules, warnings, front, ...head } = versionRow('v5', 'two', { state: 'pending' })
-      assert.deepEqual(plain(await read.versions.summary('v5')), head)
+      assert.deepEqual(ids(await read.versions.headers(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
+      const {
+        files: _,
+        rules,
+        warnings,
+        injectedDocumentHash,
+        ...head
+      } = versionRow('v5', 'two', { state: 'pending' })
+      assert.deepEqual(plain(await read.versions.header('v5')), head)
     },
   )
 }
@@ -204,7 +210,7 @@ function sweepQuestions(promises: Promises): void {
     await write('durable', async (tx) => {
       await tx.versions.insert(versionRow('v1', 'waiting', { state: 'pending' }))
       await tx.versions.recordArrivals([
-        { version_id: 'v1', file_number: 0, hash: blob('waited for'), size: 1 },
+        { versionId: 'v1', fileNumber: 0, hash: blob('waited for'), size: 1 },
       ])
       await tx.blobReferences.addReferences('one', [
         blob('own'),
@@ -229,8 +235,8 @@ function sweepQuestions(promises: Promises): void {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
-      for (const version_id of ['a-stray', 'b-version', 'c-stray'])
-        await tx.versions.recordArrivals([{ version_id, file_number: 0, hash: blob(version_id), size: 1 }])
+      for (const versionId of ['a-stray', 'b-version', 'c-stray'])
+        await tx.versions.recordArrivals([{ versionId, fileNumber: 0, hash: blob(versionId), size: 1 }])
       assert.equal(await tx.versions.deleteStrayArrivals('c'), 1)
     })
     const hashes = ['a-stray', 'b-version', 'c-stray'].map(blob)
@@ -289,16 +295,16 @@ function sweepQuestions(promises: Promises): void {
 
 async function fillForSweeps(tx: WriteTransaction): Promise<void> {
   const sites: Record<string, Parameters<typeof siteRow>[1]> = {
-    'over-1000': { expires_at: 1000, live_version_id: 'v' },
-    'over-900': { expires_at: 900, live_version_id: 'v' },
-    'over-later': { expires_at: 1001, live_version_id: 'v' },
-    'over-and-gone': { expires_at: 900, gone_at: 950, gone_reason: 'expired' },
-    crowded: { live_version_id: 'r3' },
-    forever: { live_version_id: 'r9' },
+    'over-1000': { expiresAt: 1000, liveVersionId: 'v' },
+    'over-900': { expiresAt: 900, liveVersionId: 'v' },
+    'over-later': { expiresAt: 1001, liveVersionId: 'v' },
+    'over-and-gone': { expiresAt: 900, deletedAt: 950, deletionReason: 'expired' },
+    crowded: { liveVersionId: 'r3' },
+    forever: { liveVersionId: 'r9' },
   }
   for (const [slug, change] of Object.entries(sites)) await tx.sites.insert(siteRow(slug, change))
   for (const at of [100, 400, 500, 600]) {
-    await tx.versions.insert(versionRow(`p${at}`, `waiting-${at}`, { state: 'pending', created_at: at }))
+    await tx.versions.insert(versionRow(`p${at}`, `waiting-${at}`, { state: 'pending', createdAt: at }))
   }
   for (const id of ['r1', 'r2', 'r3']) await tx.versions.insert(versionRow(id, 'crowded'))
   await tx.versions.insert(versionRow('r4', 'crowded', { state: 'pending' }))

@@ -103,14 +103,14 @@ function storeWrites(promises: Promises): void {
     'writes follow one another over two stores: what one has read still holds when it commits',
     async (open) => {
       const stores = [await open(), await open()]
-      await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updated_at: 0 })))
+      await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       const addOne = async (tx: WriteTransaction) => {
-        const { updated_at } = (await tx.sites.bySlug('a-site'))!
+        const { updatedAt } = (await tx.sites.bySlug('a-site'))!
         await turn()
-        await tx.sites.update('a-site', { updated_at: updated_at + 1 })
+        await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
       await Promise.all(Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('soft', addOne)))
-      for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updated_at, 60)
+      for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },
   )
 
@@ -200,9 +200,9 @@ function storeProcesses(promises: Promises): void {
 
   promises('processes lose none of each other’s updates', async (open, { address }) => {
     const store = await open()
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updated_at: 0 })))
+    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
     await inOtherProcesses([address], { processes: 3, task: 'increment', times: 50 })
-    assert.equal((await store.read.sites.bySlug('a-site'))?.updated_at, 150)
+    assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
   })
 
   promises(

@@ -27,7 +27,7 @@ const tasks: Record<string, Task> = {
       await store.write('soft', async (tx) => {
         const site = await tx.sites.bySlug('a-site')
         await new Promise((resolve) => setImmediate(resolve))
-        await tx.sites.update('a-site', { updated_at: site!.updated_at + 1 })
+        await tx.sites.update('a-site', { updatedAt: site!.updatedAt + 1 })
       })
     }
     return 'done'

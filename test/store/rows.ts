@@ -1,50 +1,52 @@
 import { hash } from 'node:crypto'
 import type { Account } from '../../server/store/contract/accounts.ts'
-import type { CertificateRow, DomainRow, SiteRow, VersionRow } from '../../server/store/schema.ts'
+import type { Site } from '../../server/store/contract/sites.ts'
+import type { Version } from '../../server/store/contract/versions.ts'
+import type { CertificateRow, DomainRow } from '../../server/store/schema.ts'
 
 // Rows as the service writes them; a test names only the columns that it is about.
 
-export function siteRow(slug: string, change: Partial<SiteRow> = {}): SiteRow {
+export function siteRow(slug: string, change: Partial<Site> = {}): Site {
   return {
     slug,
-    owner_id: null,
-    claim_token_hash: null,
-    live_version_id: null,
-    previous_version_id: null,
-    live_since: null,
+    ownerId: null,
+    claimTokenHash: null,
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
     title: null,
     description: null,
-    og_image_path: null,
-    spa_mode: 0,
-    password_hash: null,
-    created_at: 1000,
-    updated_at: 1000,
-    expires_at: null,
-    gone_at: null,
-    gone_reason: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    createdAt: 1000,
+    updatedAt: 1000,
+    expiresAt: null,
+    deletedAt: null,
+    deletionReason: null,
     ...change,
   }
 }
 
-export function versionRow(id: string, slug: string, change: Partial<VersionRow> = {}): VersionRow {
+export function versionRow(id: string, slug: string, change: Partial<Version> = {}): Version {
   return {
     id,
     slug,
     state: 'ready',
-    files: '[]',
-    file_count: 0,
-    total_bytes: 0,
-    viewer: '{}',
-    base_version_id: null,
-    created_at: 1000,
-    published_at: null,
+    files: [],
+    fileCount: 0,
+    totalBytes: 0,
+    metadata: {},
+    baseVersionId: null,
+    createdAt: 1000,
+    publishedAt: null,
     rules: null,
-    warnings: null,
-    front: null,
-    encoded: 0,
-    published_by: null,
-    published_with: null,
-    look: null,
+    warnings: [],
+    injectedDocumentHash: null,
+    isEncoded: false,
+    publishedBy: null,
+    publishedWith: null,
+    preview: null,
     ...change,
   }
 }

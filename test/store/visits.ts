@@ -83,7 +83,7 @@ export function storeVisits(promises: Promises): void {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       await tx.sites.insert(siteRow('here'))
-      await tx.sites.insert(siteRow('gone', { gone_at: 1 }))
+      await tx.sites.insert(siteRow('gone', { deletedAt: 1 }))
     })
     const visitors = ['ann']
     const rows = ['gone', 'here', 'none'].map((slug) => buildVisits(slug, { visitors, names: [path('/')] }))

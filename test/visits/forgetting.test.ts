@@ -139,7 +139,7 @@ test('of a site that is gone nothing is left, and nothing more is written down',
   await using one = await open()
   const paths = Array.from({ length: 400 }, (_, number) => `/${number}`)
   for (const slug of ['one', 'two']) await one.visit(slug, 'somebody', paths)
-  await one.store.write('durable', (tx) => tx.sites.update('one', { gone_at: one.clock.now }))
+  await one.store.write('durable', (tx) => tx.sites.update('one', { deletedAt: one.clock.now }))
   await one.visit('one', 'another')
   assert.deepEqual(one.rows("slug = 'one'"), { visit_hours: 1, visit_names: 400, visitors: 1 })
   await one.sweep()

@@ -4,7 +4,7 @@ import { Signer } from '../../lib/tokens.ts'
 import type { RequestTarget } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { Store } from '../../store/store.ts'
-import type { Site } from '../resolve/resolution.ts'
+import type { ResolvedSite } from '../resolve/resolution.ts'
 import { safeRedirectTarget } from '../resolve/target.ts'
 import { formError, PASSWORD_PATH, passwordPage } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
@@ -43,7 +43,7 @@ export class PasswordGate {
   }
 
   /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
-  isAuthorized({ slug, passwordHash }: Site, cookies: string | undefined): boolean {
+  isAuthorized({ slug, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
     if (passwordHash === null) return true
     const now = this.#options.clock()
     return readCookies(cookies).some((value) => {
@@ -60,7 +60,7 @@ export class PasswordGate {
   }
 
   /** Handles a posted form: a cookie and a redirect to the requested page, or the form again. */
-  async submit(request: IncomingMessage, site: Site, secure: boolean): Promise<EdgeResponse> {
+  async submit(request: IncomingMessage, site: ResolvedSite, secure: boolean): Promise<EdgeResponse> {
     const form = await readForm(request)
     if (form === 413) return formError(form, 'It is longer than a password and an address can be.')
     if (form === 415) return formError(form, 'It has to be sent as application/x-www-form-urlencoded.')
@@ -75,7 +75,7 @@ export class PasswordGate {
 
   async #verify(
     request: IncomingMessage,
-    { slug }: Site,
+    { slug }: ResolvedSite,
     passwordHash: string,
     { password, next, secure }: { password: string; next: string; secure: boolean },
   ): Promise<EdgeResponse> {

@@ -1,7 +1,7 @@
 import type { RouteTable } from './route-table.ts'
 
 /** What a host resolves to. `gone` is an expired site; every other deleted site is `nothing`. */
-export type Resolution = { kind: 'nothing' } | { kind: 'gone' } | Redirect | Site
+export type Resolution = { kind: 'nothing' } | { kind: 'gone' } | Redirect | ResolvedSite
 
 /** A redirect of the requested path to another origin. */
 export interface Redirect {
@@ -15,7 +15,7 @@ export interface Redirect {
 }
 
 /** A site, or one version of it at its own host. */
-export interface Site {
+export interface ResolvedSite {
   kind: 'site'
   slug: string
   /** Milliseconds since 1970 from which the site is expired, whatever the store says. */

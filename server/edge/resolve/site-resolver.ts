@@ -111,15 +111,15 @@ export class SiteResolver {
     const { read } = this.#options.store
     for (let attempt = 1; attempt <= MAX_READ_ATTEMPTS; attempt++) {
       const row = await read.sites.bySlug(slug)
-      if (row?.gone_reason === 'expired') return EXPIRED
-      if (!row || row.gone_at !== null) return NO_SITE
-      const live = row.live_version_id ? await read.versions.byId(row.live_version_id) : undefined
-      if (row.live_version_id && !live) continue
+      if (row?.deletionReason === 'expired') return EXPIRED
+      if (!row || row.deletedAt !== null) return NO_SITE
+      const live = row.liveVersionId ? await read.versions.byId(row.liveVersionId) : undefined
+      if (row.liveVersionId && !live) continue
       return {
         kind: 'site',
         slug,
-        expiresAt: row.expires_at,
-        passwordHash: row.password_hash,
+        expiresAt: row.expiresAt,
+        passwordHash: row.passwordHash,
         preview: false,
         table: live && (await buildLiveSite(row, live, this.#context)),
       }

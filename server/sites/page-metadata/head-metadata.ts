@@ -1,12 +1,12 @@
-import type { SiteMetadata } from '../../../protocol/api/publish.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
-import type { SiteRow, VersionRow } from '../../store/schema.ts'
-import { hasImage, metadataColumns } from '../site-metadata.ts'
+import type { Site } from '../../store/contract/sites.ts'
+import type { Version } from '../../store/contract/versions.ts'
+import { hasImage, metadataChange } from '../site-metadata.ts'
 import type { UrlBuilder } from '../urls.ts'
 import type { HeadTags } from './head-injection.ts'
 
 /** Metadata of a site that is shown in the head of its root document. */
-export type HeadMetadata = Pick<SiteRow, 'title' | 'description' | 'og_image_path'>
+export type HeadMetadata = Pick<Site, 'title' | 'description' | 'ogImagePath'>
 
 /** What is injected into the root document of a version. */
 export interface HeadInjection {
@@ -21,24 +21,24 @@ export interface HeadInjection {
  */
 export function effectiveMetadata(
   site: HeadMetadata,
-  version: Pick<VersionRow, 'viewer' | 'published_at'>,
+  version: Pick<Version, 'metadata' | 'publishedAt'>,
   files: readonly StoredFile[],
 ): HeadMetadata {
-  const isFirst = version.published_at === null
-  const ofPublish = isFirst ? metadataColumns(JSON.parse(version.viewer) as SiteMetadata, 0) : {}
-  const { title, description, og_image_path: image } = { ...site, ...ofPublish }
+  const isFirst = version.publishedAt === null
+  const ofPublish = isFirst ? metadataChange(version.metadata, 0) : {}
+  const { title, description, ogImagePath: image } = { ...site, ...ofPublish }
   const isLost = image !== null && !hasImage(files, image)
-  return { title, description, og_image_path: isLost ? null : image }
+  return { title, description, ogImagePath: isLost ? null : image }
 }
 
 /** The injection that a version needs; undefined without metadata, or without a root document in HTML. */
 export function findInjection(
   site: HeadMetadata & { slug: string },
-  version: Pick<VersionRow, 'files' | 'viewer' | 'published_at'>,
+  version: Pick<Version, 'files' | 'metadata' | 'publishedAt'>,
   addresses: UrlBuilder,
 ): HeadInjection | undefined {
-  const files = JSON.parse(version.files) as StoredFile[]
-  const { title, description, og_image_path: path } = effectiveMetadata(site, version, files)
+  const files = version.files
+  const { title, description, ogImagePath: path } = effectiveMetadata(site, version, files)
   if (title === null && description === null && path === null) return undefined
   const root = files.find((file) => file.path === 'index.html')
   if (!root?.hash || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined

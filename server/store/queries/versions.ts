@@ -1,212 +1,275 @@
-import { type Kysely, sql, type Updateable } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import type { Arrival, ManifestFile, Version, VersionHeader, VersionQueries } from '../contract/versions.ts'
+import { type Fields, flag, json, RowMapper } from '../row-mapper.ts'
 import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
+import { toBatches } from './batches.ts'
 
-export type VersionQueries = ReturnType<typeof versionQueries>
+const HEADER: Fields<VersionHeader, VersionRow> = {
+  id: 'id',
+  slug: 'slug',
+  state: 'state',
+  fileCount: 'file_count',
+  totalBytes: 'total_bytes',
+  metadata: json('viewer'),
+  baseVersionId: 'base_version_id',
+  createdAt: 'created_at',
+  publishedAt: 'published_at',
+  isEncoded: flag('encoded'),
+  publishedBy: 'published_by',
+  publishedWith: 'published_with',
+  preview: json('look'),
+}
 
-/** A version without the columns that only serving needs. */
-export type VersionSummaryRow = Omit<VersionRow, 'files' | 'rules' | 'warnings' | 'front'>
+const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
 
-const SUMMARY_COLUMNS = [
-  'id',
-  'slug',
-  'state',
-  'file_count',
-  'total_bytes',
-  'viewer',
-  'base_version_id',
-  'created_at',
-  'published_at',
-  'encoded',
-  'published_by',
-  'published_with',
-  'look',
-] as const
+const mapper = new RowMapper<Version, VersionRow>({
+  ...HEADER,
+  files: json('files'),
+  rules: json('rules'),
+  warnings: {
+    ...json('warnings', []),
+    decode: (stored) => ruleFileWarnings(stored as string | null),
+  },
+  injectedDocumentHash: {
+    column: 'front',
+    decode: (stored) => injectedHash(stored as string | null),
+    encode: (hash) => hash && JSON.stringify({ hash }),
+  },
+})
 
-/** Rows of one INSERT: below every engine's limit of parameters. */
-const ROWS_PER_STATEMENT = 500
+const arrivalMapper = new RowMapper<Arrival, ArrivalRow>({
+  versionId: 'version_id',
+  fileNumber: 'file_number',
+  hash: 'hash',
+  size: 'size',
+})
 
-export function versionQueries(db: Kysely<Schema>) {
-  const heads = () => db.selectFrom('versions').select(SUMMARY_COLUMNS)
-  return {
-    byId: (id: string) => db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
+export class SqlVersionQueries implements VersionQueries {
+  readonly #db: Kysely<Schema>
 
-    summary: (id: string) => heads().where('id', '=', id).executeTakeFirst(),
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
 
-    /** Several versions, in no order. */
-    heads: (ids: readonly string[]) =>
-      ids.length === 0 ? Promise.resolve([]) : heads().where('id', 'in', ids).execute(),
+  async byId(id: string) {
+    return mapper.toEntityIfFound(
+      await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
+    )
+  }
 
-    async insert(row: VersionRow): Promise<void> {
-      await db.insertInto('versions').values(row).execute()
-    },
+  async header(id: string) {
+    return headerMapper.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
+  }
 
-    async update(id: string, change: Updateable<VersionRow>): Promise<void> {
-      await db.updateTable('versions').set(change).where('id', '=', id).execute()
-    },
+  async headers(ids: readonly string[]) {
+    return ids.length === 0
+      ? []
+      : headerMapper.toEntities(await this.#headers().where('id', 'in', ids).execute())
+  }
 
-    async remove(id: string): Promise<void> {
-      await db.deleteFrom('arrivals').where('version_id', '=', id).execute()
-      await db.deleteFrom('versions').where('id', '=', id).execute()
-    },
+  async insert(version: Version) {
+    await this.#db.insertInto('versions').values(mapper.toRow(version)).execute()
+  }
 
-    /** All versions of a site, pending ones too, newest first. */
-    bySlug: (slug: string) => heads().where('slug', '=', slug).orderBy('id', 'desc').execute(),
+  async update(id: string, change: Partial<Version>) {
+    await this.#db.updateTable('versions').set(mapper.toRow(change)).where('id', '=', id).execute()
+  }
 
-    /** The files of a version, as JSON of `StoredFile[]`. */
-    async filesOf(id: string): Promise<string | undefined> {
-      const row = await db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
-      return row?.files
-    },
+  async remove(id: string) {
+    await this.#db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+    await this.#db.deleteFrom('versions').where('id', '=', id).execute()
+  }
 
-    /** The newest finalized version of a site that is older than this one. */
-    previousOf: (slug: string, id: string) =>
-      heads()
+  async bySlug(slug: string) {
+    return headerMapper.toEntities(
+      await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
+    )
+  }
+
+  async filesOf(id: string) {
+    const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
+    return row && (JSON.parse(row.files) as ManifestFile[])
+  }
+
+  async previousOf(slug: string, id: string) {
+    return headerMapper.toEntityIfFound(
+      await this.#headers()
         .where('slug', '=', slug)
         .where('id', '<', id)
         .where('state', '=', 'ready')
         .orderBy('id', 'desc')
         .executeTakeFirst(),
+    )
+  }
 
-    /** The manifests and rendered index pages of all versions of a site. */
-    manifestsOf: (slug: string) =>
-      db.selectFrom('versions').select(['id', 'files', 'front']).where('slug', '=', slug).execute(),
+  async neededHashes(slug: string) {
+    const needed = new Set(await this.#arrivedHashes(slug))
+    const rows = await this.#db
+      .selectFrom('versions')
+      .select(['files', 'front'])
+      .where('slug', '=', slug)
+      .execute()
+    for (const { files, front } of rows) {
+      for (const { hash } of JSON.parse(files) as ManifestFile[]) if (hash) needed.add(hash)
+      const injected = injectedHash(front)
+      if (injected !== null) needed.add(injected)
+    }
+    return needed
+  }
 
-    newestPending: (slug: string) =>
-      db
+  async newestPending(slug: string) {
+    return mapper.toEntityIfFound(
+      await this.#db
         .selectFrom('versions')
         .selectAll()
         .where('slug', '=', slug)
         .where('state', '=', 'pending')
         .orderBy('id', 'desc')
         .executeTakeFirst(),
+    )
+  }
 
-    /** The newest pending version of each of these sites. */
-    async pendingOf(slugs: readonly string[]): Promise<VersionSummaryRow[]> {
-      if (slugs.length === 0) return []
-      const newest = db
-        .selectFrom('versions')
-        .select((e) => e.fn.max('id').as('id'))
-        .where('slug', 'in', slugs)
-        .where('state', '=', 'pending')
-        .groupBy('slug')
-      return heads().where('id', 'in', newest).execute()
-    },
+  async pendingOf(slugs: readonly string[]) {
+    if (slugs.length === 0) return []
+    const newest = this.#db
+      .selectFrom('versions')
+      .select((e) => e.fn.max('id').as('id'))
+      .where('slug', 'in', slugs)
+      .where('state', '=', 'pending')
+      .groupBy('slug')
+    return headerMapper.toEntities(await this.#headers().where('id', 'in', newest).execute())
+  }
 
-    /** Versions pending since before `previousOf`. */
-    abandoned: (before: number, limit: number) =>
-      heads()
+  async abandoned(before: number, limit: number) {
+    return headerMapper.toEntities(
+      await this.#headers()
         .where('state', '=', 'pending')
         .where('created_at', '<', before)
         .orderBy('created_at')
         .limit(limit)
         .execute(),
+    )
+  }
 
-    /** Finalized versions whose encodings are incomplete, newest first. */
-    notPrecompressed: (limit: number) =>
-      heads()
+  async notPrecompressed(limit: number) {
+    return headerMapper.toEntities(
+      await this.#headers()
         // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'ready' and encoded = 0`)
         .orderBy('created_at', 'desc')
         .limit(limit)
         .execute(),
+    )
+  }
 
-    /** Slugs of sites changed since `since` with more than `kept` finalized versions. */
-    async overVersionLimit(kept: number, since: number, limit: number): Promise<string[]> {
-      const rows = await db
-        .selectFrom('sites')
-        .innerJoin('versions', 'versions.slug', 'sites.slug')
-        .select('sites.slug')
-        .where('sites.updated_at', '>=', since)
-        .where('versions.state', '=', 'ready')
-        .groupBy('sites.slug')
-        .having((e) => e(e.fn.countAll(), '>', kept))
-        .limit(limit)
+  async overVersionLimit(kept: number, since: number, limit: number) {
+    const rows = await this.#db
+      .selectFrom('sites')
+      .innerJoin('versions', 'versions.slug', 'sites.slug')
+      .select('sites.slug')
+      .where('sites.updated_at', '>=', since)
+      .where('versions.state', '=', 'ready')
+      .groupBy('sites.slug')
+      .having((e) => e(e.fn.countAll(), '>', kept))
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.slug)
+  }
+
+  async pendingAmong(ids: readonly string[]) {
+    const rows = await this.#db
+      .selectFrom('versions')
+      .select('id')
+      .where('id', 'in', ids)
+      .where('state', '=', 'pending')
+      .execute()
+    return new Set(rows.map((row) => row.id))
+  }
+
+  async recordArrivals(arrivals: readonly Arrival[]) {
+    for (const batch of toBatches(arrivals.map((one) => arrivalMapper.toRow(one)))) {
+      await this.#db
+        .insertInto('arrivals')
+        .values(batch)
+        .onConflict((c) =>
+          c.columns(['version_id', 'file_number']).doUpdateSet({
+            hash: sql`excluded.hash`,
+            size: sql`excluded.size`,
+          }),
+        )
         .execute()
-      return rows.map((row) => row.slug)
-    },
+    }
+  }
 
-    /** The versions among these that are still pending. */
-    async pendingAmong(ids: readonly string[]): Promise<Set<string>> {
-      const rows = await db
-        .selectFrom('versions')
-        .select('id')
-        .where('id', 'in', ids)
-        .where('state', '=', 'pending')
-        .execute()
-      return new Set(rows.map((row) => row.id))
-    },
+  async arrivalsOf(id: string) {
+    return arrivalMapper.toEntities(
+      await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
+    )
+  }
 
-    /** Records received files; a later upload of the same file replaces an earlier one. */
-    async recordArrivals(rows: readonly ArrivalRow[]): Promise<void> {
-      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
-        await db
-          .insertInto('arrivals')
-          .values(rows.slice(at, at + ROWS_PER_STATEMENT))
-          .onConflict((c) =>
-            c.columns(['version_id', 'file_number']).doUpdateSet({
-              hash: sql`excluded.hash`,
-              size: sql`excluded.size`,
-            }),
-          )
-          .execute()
-      }
-    },
-
-    arrivalsOf: (id: string) => db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
-
-    /** The received files of a version with these numbers. */
-    arrivalsAmong: (id: string, fileNumbers: readonly number[]) =>
-      db
+  async arrivalsAmong(id: string, fileNumbers: readonly number[]) {
+    return arrivalMapper.toEntities(
+      await this.#db
         .selectFrom('arrivals')
         .selectAll()
         .where('version_id', '=', id)
         .where('file_number', 'in', fileNumbers)
         .execute(),
-
-    /** Hashes of the received files of a site's pending versions. */
-    async arrivedHashes(slug: string): Promise<string[]> {
-      const rows = await db
-        .selectFrom('arrivals')
-        .innerJoin('versions', 'versions.id', 'arrivals.version_id')
-        .select('arrivals.hash')
-        .where('versions.slug', '=', slug)
-        .execute()
-      return rows.map((row) => row.hash)
-    },
-
-    /** Deletes rows whose bytes are lost; later uploads of the same files stay. */
-    async deleteArrivals(
-      id: string,
-      lost: readonly Pick<ArrivalRow, 'file_number' | 'hash'>[],
-    ): Promise<void> {
-      await db
-        .deleteFrom('arrivals')
-        .where('version_id', '=', id)
-        .where(
-          'file_number',
-          'in',
-          lost.map((row) => row.file_number),
-        )
-        .where(
-          'hash',
-          'in',
-          lost.map((row) => row.hash),
-        )
-        .execute()
-    },
-
-    /** Deletes received files with ids before `id` that belong to no version; returns their number. */
-    async deleteStrayArrivals(id: string): Promise<number> {
-      const { numDeletedRows } = await db
-        .deleteFrom('arrivals')
-        .where('version_id', '<', id)
-        .where('version_id', 'not in', db.selectFrom('versions').select('id'))
-        .executeTakeFirst()
-      return Number(numDeletedRows)
-    },
-
-    async clearArrivals(id: string): Promise<void> {
-      await db.deleteFrom('arrivals').where('version_id', '=', id).execute()
-    },
+    )
   }
+
+  async deleteArrivals(id: string, lost: readonly Pick<Arrival, 'fileNumber' | 'hash'>[]) {
+    await this.#db
+      .deleteFrom('arrivals')
+      .where('version_id', '=', id)
+      .where(
+        'file_number',
+        'in',
+        lost.map(({ fileNumber }) => fileNumber),
+      )
+      .where(
+        'hash',
+        'in',
+        lost.map(({ hash }) => hash),
+      )
+      .execute()
+  }
+
+  async deleteStrayArrivals(id: string) {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('arrivals')
+      .where('version_id', '<', id)
+      .where('version_id', 'not in', this.#db.selectFrom('versions').select('id'))
+      .executeTakeFirst()
+    return Number(numDeletedRows)
+  }
+
+  async clearArrivals(id: string) {
+    await this.#db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+  }
+
+  async #arrivedHashes(slug: string) {
+    const rows = await this.#db
+      .selectFrom('arrivals')
+      .innerJoin('versions', 'versions.id', 'arrivals.version_id')
+      .select('arrivals.hash')
+      .where('versions.slug', '=', slug)
+      .execute()
+    return rows.map((row) => row.hash)
+  }
+
+  #headers() {
+    return this.#db.selectFrom('versions').select(headerMapper.columns)
+  }
+}
+
+/** Earlier versions of the service also stored warnings about the root document, which depend on the metadata. */
+function ruleFileWarnings(column: string | null): PublishWarning[] {
+  if (column === null) return []
+  return (JSON.parse(column) as PublishWarning[]).filter(({ file }) => file !== 'index.html')
+}
+
+function injectedHash(column: string | null): string | null {
+  return column === null ? null : (JSON.parse(column) as { hash: string }).hash
 }

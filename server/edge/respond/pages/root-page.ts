@@ -46,7 +46,7 @@ interface PageMetadata {
 }
 
 function buildHead(title: string, { metadata, toUrl }: PageMetadata): PageHead {
-  const { og_image_path: image } = metadata
+  const { ogImagePath: image } = metadata
   return {
     title: metadata.title ?? title,
     description: metadata.description,

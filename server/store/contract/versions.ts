@@ -1,0 +1,123 @@
+import type { PublishWarning, SiteMetadata } from '../../../protocol/api/publish.ts'
+import type { PublishedWith, SiteKind } from '../../../protocol/api/sites.ts'
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import type { SiteRules } from '../../site-rules/site-rules.ts'
+
+/** A version of a site without its manifest and what only serving needs. */
+export interface VersionHeader {
+  id: string
+  slug: string
+  state: 'pending' | 'ready'
+  fileCount: number
+  totalBytes: number
+  /** Of the publish request; applied when the version first goes live. */
+  metadata: SiteMetadata
+  baseVersionId: string | null
+  createdAt: number
+  publishedAt: number | null
+  /** Whether the encodings of all its files are complete. */
+  isEncoded: boolean
+  /** The account that staged it and its credential; null for versions from before this was recorded. */
+  publishedBy: string | null
+  publishedWith: PublishedWith | null
+  /** Null before finalize and for versions from before this was recorded. */
+  preview: SitePreview | null
+}
+
+/** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
+export interface Version extends VersionHeader {
+  /** Written at staging and again at finalize. */
+  files: readonly ManifestFile[]
+  /** The parsed `_redirects` and `_headers`; null when the version has neither. */
+  rules: SiteRules | null
+  /** About the rule files. */
+  warnings: readonly PublishWarning[]
+  /**
+   * Of the root document with the site's metadata in its head, when its encodings are stored; null when it is served as
+   * published.
+   */
+  injectedDocumentHash: string | null
+}
+
+/** A manifest entry; `known` bytes of a pending version are those of the live version at staging. */
+export interface ManifestFile extends StoredFile {
+  known?: true
+}
+
+/** What lists of sites show of a version. */
+export interface SitePreview {
+  kind: SiteKind
+  /** Path of the site's icon, or of its only image. */
+  image: string | null
+}
+
+/** A received file of a pending version. */
+export interface Arrival {
+  versionId: string
+  fileNumber: number
+  hash: string
+  size: number
+}
+
+/** Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes nothing. */
+export interface VersionQueries {
+  byId(id: string): Promise<Version | undefined>
+
+  header(id: string): Promise<VersionHeader | undefined>
+
+  /** Those that exist, in no order. */
+  headers(ids: readonly string[]): Promise<VersionHeader[]>
+
+  insert(version: Version): Promise<void>
+
+  /** Properties that are absent stay. */
+  update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
+
+  /** Removes a version and its received files. Idempotent. */
+  remove(id: string): Promise<void>
+
+  /** All versions of a site, pending ones too, newest first. */
+  bySlug(slug: string): Promise<VersionHeader[]>
+
+  filesOf(id: string): Promise<readonly ManifestFile[] | undefined>
+
+  /** The newest finalized version of a site that is older than this one. */
+  previousOf(slug: string, id: string): Promise<VersionHeader | undefined>
+
+  /** The blobs that the versions of a site need: their manifests, injected documents and received files. */
+  neededHashes(slug: string): Promise<Set<string>>
+
+  newestPending(slug: string): Promise<Version | undefined>
+
+  /** The newest pending version of each of these sites, in no order. */
+  pendingOf(slugs: readonly string[]): Promise<VersionHeader[]>
+
+  /** Versions pending since before that time, the oldest first. */
+  abandoned(before: number, limit: number): Promise<VersionHeader[]>
+
+  /** Finalized versions whose encodings are incomplete, newest first. */
+  notPrecompressed(limit: number): Promise<VersionHeader[]>
+
+  /** Slugs of sites changed since `since` with more than `kept` finalized versions, in no order. */
+  overVersionLimit(kept: number, since: number, limit: number): Promise<string[]>
+
+  /** The versions among these that are still pending. */
+  pendingAmong(ids: readonly string[]): Promise<Set<string>>
+
+  /** Records received files. Idempotent; a later upload of the same file replaces an earlier one. */
+  recordArrivals(arrivals: readonly Arrival[]): Promise<void>
+
+  /** The received files of a version, in no order. */
+  arrivalsOf(id: string): Promise<Arrival[]>
+
+  /** The received files of a version with these numbers, in no order. */
+  arrivalsAmong(id: string, fileNumbers: readonly number[]): Promise<Arrival[]>
+
+  /** Deletes received files whose bytes are lost; later uploads of the same files stay. */
+  deleteArrivals(id: string, lost: readonly Pick<Arrival, 'fileNumber' | 'hash'>[]): Promise<void>
+
+  /** Deletes received files with ids before `id` that belong to no version; returns their number. */
+  deleteStrayArrivals(id: string): Promise<number>
+
+  clearArrivals(id: string): Promise<void>
+}
