@@ -464,7 +464,7 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   const slug = await edge.publish({ 'a.txt': 'a' })
   const [primary, www] = ['paired.example.org', 'www.paired.example.org']
   await edge.domain(primary, slug, 'active')
-  const row = { slug, status: 'active', account_id: `owner of ${slug}`, primary_domain: primary } as const
+  const row = { slug, status: 'active', accountId: `owner of ${slug}`, primaryDomain: primary } as const
   await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
   let summaries: { not_after: number }[] = []
   const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }

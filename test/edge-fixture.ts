@@ -252,7 +252,7 @@ export class EdgeFixture {
   async domain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
     await this.store.real.write('durable', (tx) =>
       tx.domains.insert(
-        domainRow(domain, { slug, status, account_id: `owner of ${slug}`, created_at: this.clock.now }),
+        domainRow(domain, { slug, status, accountId: `owner of ${slug}`, createdAt: this.clock.now }),
       ),
     )
   }

@@ -79,7 +79,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/authorities.ts acmeQueries': 'the queries of one table group; each is short',
   'server/store/queries/certificates.ts certificateQueries': 'the queries of one table group; each is short',
-  'server/store/queries/domains.ts domainQueries': 'the queries of one table group; each is short',
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',

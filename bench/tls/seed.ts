@@ -45,7 +45,7 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
         const { chain, key } = issued[index]!
         const sealed = seal.encrypt(key, `certificate ${name}`)
         await tx.domains.insert(
-          domainRow(name, { account_id: 'bench', slug, status: 'active', created_at: now, verified_at: now }),
+          domainRow(name, { accountId: 'bench', slug, status: 'active', createdAt: now, verifiedAt: now }),
         )
         const dates = { issued_at: now, not_before: life.notBefore, not_after: life.notAfter }
         await tx.certificates.insert(certificateRow(name, { chain, key: sealed, ...dates }))

@@ -284,7 +284,7 @@ export class Issuance {
     const { name } = row
     const now = this.#deps.clock()
     const owner = await tx.domains.active(name)
-    const share = owner && { account_id: owner.account_id, root: (await splitName(name)).root }
+    const share = owner && { account_id: owner.accountId, root: (await splitName(name)).root }
     const left = lifeLeft(row.not_before, row.not_after, now)
     const due_at = await reserve(tx, { name, isRenewal: isRenewal(row), lifeLeft: left, share }, now)
     if (due_at !== undefined) await tx.certificates.update(name, { due_at, order_url: null, order_key: null })

@@ -1,15 +1,6 @@
-import type { DomainRow } from '../store/schema.ts'
+import type { DnsFindings, Domain } from '../store/contract/domains.ts'
 import type { Dns, DnsRecords } from './dns/dns.ts'
 import { proofName } from './name.ts'
-
-/** What DNS returned, as stored and shown; null where the lookup failed. */
-export interface DnsFindings {
-  /** The alias targets, or the addresses. */
-  pointing: string[] | null
-  texts: string[] | null
-  /** Whether each record has the required value; null where the lookup failed. */
-  right: { pointing: boolean | null; text: boolean | null }
-}
 
 /** Whether a record is proven, and if not, a message with the found and expected values. */
 export type CheckVerdict =
@@ -39,7 +30,7 @@ const PRESENT: CheckVerdict = { is: 'there' }
 /** Checks both records of a name. Never throws; bounded like the DNS lookups. */
 export async function checkRecords(
   dns: Dns,
-  { domain, proof }: Pick<DomainRow, 'domain' | 'proof'>,
+  { domain, proof }: Pick<Domain, 'domain' | 'proof'>,
   proxyHost: string,
 ): Promise<CheckResult> {
   const [place, texts] = await Promise.all([

@@ -3,7 +3,7 @@ import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../proto
 import { requireOwner } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { DomainRow } from '../store/schema.ts'
+import type { Domain } from '../store/contract/domains.ts'
 import type { Queries } from '../store/store.ts'
 import { parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
 import { toDomainRecord } from './record.ts'
@@ -78,14 +78,14 @@ export class DomainService implements Disposable {
       const active = await tx.domains.active(domain)
       if (active && active.proof !== previousOwner?.proof) throw domainTaken(domain)
       const primary = counterpart && (await tx.domains.find(account.id, counterpart))
-      const isSecond = primary && primary.slug === slug && primary.primary_domain === null
+      const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
       if (!isSecond) await assertDomainLimit(tx, account)
       const reservation = await tx.domains.reservation(domain, now)
-      const isKept = reservation?.account_id === account.id
+      const isKept = reservation?.accountId === account.id
       if (!isKept) await assertReservationLimit(tx, account, now)
       const proof = isKept ? reservation.proof : newProof()
-      const primary_domain = isSecond ? counterpart : null
-      const row = newRow({ domain, account_id: account.id, slug, proof, primary_domain, created_at: now })
+      const primaryDomain = isSecond ? counterpart : null
+      const row = newRow({ domain, accountId: account.id, slug, proof, primaryDomain, createdAt: now })
       await tx.domains.insert(row)
       return row
     })
@@ -135,27 +135,27 @@ export class DomainService implements Disposable {
    * The row of another account that has the name but has lost its TXT record: the next account that proves it
    * can take it.
    */
-  async #findOwnerWithoutProof(account: Account, domain: string): Promise<DomainRow | undefined> {
+  async #findOwnerWithoutProof(account: Account, domain: string): Promise<Domain | undefined> {
     const active = await this.#options.store.read.domains.active(domain)
-    if (!active || active.account_id === account.id) return undefined
+    if (!active || active.accountId === account.id) return undefined
     return (await this.#verifier.hasLostProof(active, account.id)) ? active : undefined
   }
 
-  async #record(row: DomainRow): Promise<DomainRecord> {
-    const rows = await this.#options.store.read.domains.byAccount(row.account_id)
+  async #record(row: Domain): Promise<DomainRecord> {
+    const rows = await this.#options.store.read.domains.byAccount(row.accountId)
     const [record] = await this.#records([row], rows)
     return record!
   }
 
   /** `all` are the rows of their accounts. */
-  async #records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]> {
+  async #records(rows: readonly Domain[], all: readonly Domain[]): Promise<DomainRecord[]> {
     const { proxyHost, certificates } = this.#options
     const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)
     const known = (active.length > 0 && (await certificates?.statuses(active))) || new Map()
-    const names = Map.groupBy(all, (row) => row.account_id)
+    const names = Map.groupBy(all, (row) => row.accountId)
     return Promise.all(
       rows.map((row) => {
-        const own = new Set(names.get(row.account_id)?.map(({ domain }) => domain))
+        const own = new Set(names.get(row.accountId)?.map(({ domain }) => domain))
         return toDomainRecord(row, { proxyHost, own, certificates: known })
       }),
     )
@@ -178,20 +178,20 @@ async function assertReservationLimit(tx: Queries, account: Account, now: number
 
 /** Checked at once: the previous owner may have left the records in place. */
 function newRow(
-  given: Pick<DomainRow, 'domain' | 'account_id' | 'slug' | 'proof' | 'primary_domain' | 'created_at'>,
-): DomainRow {
+  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'proof' | 'primaryDomain' | 'createdAt'>,
+): Domain {
   return {
     ...given,
     status: 'pending',
     reason: null,
-    verified_at: null,
-    checked_at: null,
-    pending_since: given.created_at,
-    found: null,
-    proven_since: null,
-    failing_since: null,
-    next_check_at: given.created_at,
-    slow: 0,
+    verifiedAt: null,
+    checkedAt: null,
+    pendingSince: given.createdAt,
+    findings: null,
+    provenSince: null,
+    failingSince: null,
+    nextCheckAt: given.createdAt,
+    isSlow: false,
   }
 }
 
@@ -199,7 +199,7 @@ function newProof(): string {
   return `slipway-${randomBytes(16).toString('hex')}`
 }
 
-function domainExists({ domain, slug }: DomainRow): ApiError {
+function domainExists({ domain, slug }: Domain): ApiError {
   return new ApiError(
     'DOMAIN_TAKEN',
     `You have ${domain} already, on the site ${slug}; remove it there first`,

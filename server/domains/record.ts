@@ -1,7 +1,6 @@
 import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.ts'
 import { formatUtc, toIso, toIsoOrNull } from '../lib/time.ts'
-import type { DomainRow } from '../store/schema.ts'
-import type { DnsFindings } from './dns-check.ts'
+import type { Domain } from '../store/contract/domains.ts'
 import { splitName, wwwCounterpart } from './name.ts'
 
 interface RecordContext {
@@ -22,11 +21,11 @@ const NO_CERTIFICATE: DomainCertificate = {
 
 /** A domain as the API shows it (contract, "Domains"). */
 export async function toDomainRecord(
-  row: DomainRow,
+  row: Domain,
   { proxyHost, own, certificates }: RecordContext,
 ): Promise<DomainRecord> {
   const { label } = await splitName(row.domain)
-  const found = row.found === null ? undefined : (JSON.parse(row.found) as DnsFindings)
+  const found = row.findings
   const counterpart = await wwwCounterpart(row.domain)
   return {
     domain: row.domain,
@@ -49,20 +48,20 @@ export async function toDomainRecord(
       },
     ],
     reason: formatReason(row),
-    redirectsTo: row.primary_domain,
+    redirectsTo: row.primaryDomain,
     alternate: counterpart !== null && !own.has(counterpart) ? counterpart : null,
     certificate: (row.status === 'active' && certificates.get(row.domain)) || NO_CERTIFICATE,
-    createdAt: toIso(row.created_at),
-    verifiedAt: toIsoOrNull(row.verified_at),
-    checkedAt: toIsoOrNull(row.checked_at),
-    nextCheckAt: toIsoOrNull(row.next_check_at),
+    createdAt: toIso(row.createdAt),
+    verifiedAt: toIsoOrNull(row.verifiedAt),
+    checkedAt: toIsoOrNull(row.checkedAt),
+    nextCheckAt: toIsoOrNull(row.nextCheckAt),
   }
 }
 
 /** The problem, and the time of the next check. */
-function formatReason({ status, reason, next_check_at }: DomainRow): string | null {
+function formatReason({ status, reason, nextCheckAt }: Domain): string | null {
   if (reason === null && status === 'active') return null
   const message = reason ?? 'Waiting for both DNS records to be entered'
-  if (next_check_at !== null) return `${message}. It is looked up again at ${formatUtc(next_check_at)}.`
+  if (nextCheckAt !== null) return `${message}. It is looked up again at ${formatUtc(nextCheckAt)}.`
   return `${message}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
 }

@@ -1,4 +1,4 @@
-import type { DomainRow } from '../store/schema.ts'
+import type { Domain } from '../store/contract/domains.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -50,19 +50,14 @@ export function nextPendingCheck(since: number, now: number, slowly = false): nu
  * Time of the next check while the owner watches: as planned or sooner; never when the name is not pending.
  */
 export function nextWatchedCheck(
-  {
-    status,
-    checked_at,
-    next_check_at,
-    slow,
-  }: Pick<DomainRow, 'status' | 'checked_at' | 'next_check_at' | 'slow'>,
+  { status, checkedAt, nextCheckAt, isSlow }: Pick<Domain, 'status' | 'checkedAt' | 'nextCheckAt' | 'isSlow'>,
   now: number,
 ): number {
   if (status !== 'pending') return Number.POSITIVE_INFINITY
-  if (checked_at === null) return now
+  if (checkedAt === null) return now
   return Math.min(
-    next_check_at ?? Number.POSITIVE_INFINITY,
-    checked_at + (slow === 1 ? SLOW_INTERVAL_MS : WATCHED_INTERVAL_MS),
+    nextCheckAt ?? Number.POSITIVE_INFINITY,
+    checkedAt + (isSlow ? SLOW_INTERVAL_MS : WATCHED_INTERVAL_MS),
   )
 }
 

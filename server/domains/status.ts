@@ -1,5 +1,5 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
-import type { DomainRow } from '../store/schema.ts'
+import type { Domain } from '../store/contract/domains.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { RESERVATION_MS } from './schedule.ts'
 import { startWaiting } from './transition.ts'
@@ -18,13 +18,13 @@ export interface DomainCertificates {
 /** The name now belongs to the row's account and no longer to its previous owner. */
 export async function activate(
   tx: WriteTransaction,
-  row: DomainRow,
-  change: Partial<DomainRow>,
+  row: Domain,
+  change: Partial<Domain>,
   {
     now,
     rival,
     certificates,
-  }: { now: number; rival: DomainRow | undefined; certificates: DomainCertificates | undefined },
+  }: { now: number; rival: Domain | undefined; certificates: DomainCertificates | undefined },
 ): Promise<void> {
   if (rival) await deactivate(tx, rival, startWaiting(now, lostMessage(row.domain)), certificates)
   await tx.domains.update(row, change)
@@ -36,8 +36,8 @@ export async function activate(
 /** The name becomes pending: it is no longer served and gets no certificates. */
 export async function deactivate(
   tx: WriteTransaction,
-  row: DomainRow,
-  change: Partial<DomainRow>,
+  row: Domain,
+  change: Partial<Domain>,
   certificates?: DomainCertificates,
 ): Promise<void> {
   await tx.domains.update(row, change)
@@ -48,17 +48,17 @@ export async function deactivate(
 /** Removes a name from its account. An active name stays reserved for it for a while, with the same token. */
 export async function removeDomain(
   tx: WriteTransaction,
-  row: DomainRow,
+  row: Domain,
   now: number,
   certificates?: DomainCertificates,
 ): Promise<void> {
   await invalidateCaches(tx, row)
-  const other = await tx.domains.secondary(row.account_id, row.domain)
-  if (other) await tx.domains.update(other, { primary_domain: null })
-  await tx.domains.remove(row.account_id, row.domain)
+  const other = await tx.domains.secondary(row.accountId, row.domain)
+  if (other) await tx.domains.update(other, { primaryDomain: null })
+  await tx.domains.remove(row.accountId, row.domain)
   if (row.status !== 'active') return
-  const { domain, account_id, proof } = row
-  await tx.domains.reserve({ domain, account_id, proof, until: now + RESERVATION_MS })
+  const { domain, accountId, proof } = row
+  await tx.domains.reserve({ domain, accountId, proof, until: now + RESERVATION_MS })
   await certificates?.release(tx, domain)
 }
 
@@ -75,11 +75,11 @@ export async function removeDomainsOf(
 /** The redirect between a root domain and its `www` depends on both, so both are invalidated together. */
 async function invalidateCaches(
   tx: WriteTransaction,
-  { domain, account_id, slug, primary_domain }: DomainRow,
+  { domain, accountId, slug, primaryDomain }: Domain,
 ): Promise<void> {
   await tx.notifyChanged(slug)
   await tx.notifyChanged(domain)
-  const other = primary_domain ?? (await tx.domains.secondary(account_id, domain))?.domain
+  const other = primaryDomain ?? (await tx.domains.secondary(accountId, domain))?.domain
   if (other) await tx.notifyChanged(other)
 }
 

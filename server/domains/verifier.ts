@@ -2,7 +2,7 @@ import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Log } from '../lib/log.ts'
 import { isWithin } from '../lib/time.ts'
-import type { DomainRow } from '../store/schema.ts'
+import type { Domain } from '../store/contract/domains.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
 import type { Dns } from './dns/dns.ts'
 import { type CheckResult, checkRecords, hasProof, lookUpTexts } from './dns-check.ts'
@@ -45,8 +45,8 @@ const WARNING_INTERVAL_MS = 3_600_000
 
 /** A change of a status, for the log. */
 interface StatusChange {
-  becomes: DomainRow['status']
-  reason: DomainRow['reason'] | undefined
+  becomes: Domain['status']
+  reason: Domain['reason'] | undefined
   /** The account that had the name before. */
   takenFrom: string | undefined
 }
@@ -55,7 +55,7 @@ interface StatusChange {
 export class DomainVerifier {
   readonly #options: DomainVerifierOptions
   /** Checks in progress on request, by name. */
-  readonly #inFlight = new Map<string, Promise<DomainRow | undefined>>()
+  readonly #inFlight = new Map<string, Promise<Domain | undefined>>()
   readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)
   #stopped = false
   #warnedAt = -Infinity
@@ -68,23 +68,23 @@ export class DomainVerifier {
    * The row after a check; the current row when it was checked a moment ago or too many checks are in
    * progress. Undefined when it was deleted.
    */
-  async verifyNow(row: DomainRow): Promise<DomainRow | undefined> {
+  async verifyNow(row: Domain): Promise<Domain | undefined> {
     const { clock } = this.#options
-    if (row.checked_at !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checked_at, clock())) return row
-    const name = `${row.account_id} ${row.domain}`
+    if (row.checkedAt !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checkedAt, clock())) return row
+    const name = `${row.accountId} ${row.domain}`
     const inFlight = this.#inFlight.get(name)
     if (inFlight) return inFlight
-    if (!this.#shares.hasRoom(row.account_id)) return row
-    const isGivenUp = row.status === 'pending' && row.next_check_at === null
-    const check = this.#shares.run(row.account_id, () =>
-      this.#verifyStillDue(isGivenUp ? { ...row, pending_since: restartedAt(clock()) } : row),
+    if (!this.#shares.hasRoom(row.accountId)) return row
+    const isGivenUp = row.status === 'pending' && row.nextCheckAt === null
+    const check = this.#shares.run(row.accountId, () =>
+      this.#verifyStillDue(isGivenUp ? { ...row, pendingSince: restartedAt(clock()) } : row),
     )
     this.#inFlight.set(name, check)
     return check.finally(() => this.#inFlight.delete(name))
   }
 
   /** Whether the TXT record of a row is gone for sure, for another account. UNAVAILABLE when too many checks are in progress. */
-  async hasLostProof({ domain, proof }: DomainRow, accountId: string): Promise<boolean> {
+  async hasLostProof({ domain, proof }: Domain, accountId: string): Promise<boolean> {
     const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
     return texts !== undefined && !hasProof(texts, proof)
   }
@@ -97,7 +97,7 @@ export class DomainVerifier {
   /** Checks a bounded number of due names; returns how many became active or pending. */
   async verifyDue(): Promise<number> {
     let changed = 0
-    const check = async (row: DomainRow) => {
+    const check = async (row: Domain) => {
       if (this.#stopped) return
       try {
         if (await this.#verify(row)) changed++
@@ -116,18 +116,18 @@ export class DomainVerifier {
     return changed
   }
 
-  #findDue(limit: number, slow: boolean): Promise<DomainRow[]> {
+  #findDue(limit: number, slow: boolean): Promise<Domain[]> {
     const { store, clock } = this.#options
     return store.read.domains.due(clock(), { limit, slow })
   }
 
-  async #verifyStillDue(row: DomainRow): Promise<DomainRow | undefined> {
+  async #verifyStillDue(row: Domain): Promise<Domain | undefined> {
     await this.#verify(row)
-    return this.#options.store.read.domains.find(row.account_id, row.domain)
+    return this.#options.store.read.domains.find(row.accountId, row.domain)
   }
 
   /** Returns whether the name became active or pending: only that must be flushed to the disk. */
-  async #verify(row: DomainRow): Promise<boolean> {
+  async #verify(row: Domain): Promise<boolean> {
     const { dns, proxyHost, clock, store, log, stopwatch = () => performance.now() } = this.#options
     const [began, start] = [clock(), stopwatch()]
     const result = await checkRecords(dns, row, proxyHost)
@@ -135,17 +135,17 @@ export class DomainVerifier {
     if (result.pointing.is === 'unclear' && result.pointing.isOurFault) this.#warn(result.pointing.message)
     const conclude = (durability: Durability) =>
       store.write(durability, async (tx) => {
-        const found = await tx.domains.find(row.account_id, row.domain)
+        const found = await tx.domains.find(row.accountId, row.domain)
         if (!found || !isUnchanged(found, row)) return false
         return this.#applyResult(
           tx,
-          { ...found, pending_since: row.pending_since },
+          { ...found, pendingSince: row.pendingSince },
           { result, began, slow, durability },
         )
       })
     const change = (await conclude('soft')) ?? (await conclude('durable'))
     if (!change) return false
-    const { domain, account_id: account, slug } = row
+    const { domain, accountId: account, slug } = row
     log.info('domain status changed', { domain, slug, account, ...change })
     return true
   }
@@ -153,7 +153,7 @@ export class DomainVerifier {
   /** False when the status does not change, undefined when the result must be applied durably. */
   async #applyResult(
     tx: WriteTransaction,
-    row: DomainRow,
+    row: Domain,
     {
       result,
       began,
@@ -163,7 +163,7 @@ export class DomainVerifier {
   ): Promise<StatusChange | false | undefined> {
     const { clock, certificates, random = Math.random } = this.#options
     const now = clock()
-    const { domain, account_id: account } = row
+    const { domain, accountId: account } = row
     const currentOwner = ofAnother(account, await tx.domains.active(domain))
     const reservation = ofAnother(account, await tx.domains.reservation(domain, now))
     const { nextStatus, changes } = nextState(row, result, {
@@ -175,7 +175,7 @@ export class DomainVerifier {
       random,
     })
     if (nextStatus === row.status) {
-      await tx.domains.update(row, { pending_since: row.pending_since, ...changes })
+      await tx.domains.update(row, { pendingSince: row.pendingSince, ...changes })
       return false
     }
     if (durability === 'soft') return undefined
@@ -184,20 +184,20 @@ export class DomainVerifier {
     return {
       becomes: nextStatus,
       reason: changes.reason,
-      takenFrom: nextStatus === 'active' ? currentOwner?.account_id : undefined,
+      takenFrom: nextStatus === 'active' ? currentOwner?.accountId : undefined,
     }
   }
 
   /** A name whose check fails every time must not delay the others. */
-  async #postpone(row: DomainRow, error: unknown): Promise<void> {
+  async #postpone(row: Domain, error: unknown): Promise<void> {
     const { log, store, clock } = this.#options
-    const { domain, account_id: account } = row
+    const { domain, accountId: account } = row
     log.error('DNS check of a domain failed; will retry', { domain, account, error })
     try {
-      const next_check_at = clock() + RETRY_AFTER_FAILURE_MS
+      const nextCheckAt = clock() + RETRY_AFTER_FAILURE_MS
       await store.write('soft', async (tx) => {
         const found = await tx.domains.find(account, domain)
-        if (found && isUnchanged(found, row)) await tx.domains.update(row, { next_check_at })
+        if (found && isUnchanged(found, row)) await tx.domains.update(row, { nextCheckAt })
       })
     } catch (error) {
       log.error('rescheduling a domain check failed', { domain, account, error })
@@ -215,15 +215,15 @@ export class DomainVerifier {
 /**
  * A check says nothing about a row that changed its status, was added again or was deleted in the meantime.
  */
-function isUnchanged(one: DomainRow, other: DomainRow): boolean {
-  const identity = ({ status, slug, proof, created_at }: DomainRow) =>
-    JSON.stringify([status, slug, proof, created_at])
+function isUnchanged(one: Domain, other: Domain): boolean {
+  const identity = ({ status, slug, proof, createdAt }: Domain) =>
+    JSON.stringify([status, slug, proof, createdAt])
   return identity(one) === identity(other)
 }
 
-function ofAnother<Row extends { account_id: string }>(
+function ofAnother<Row extends { accountId: string }>(
   account: string,
   row: Row | undefined,
 ): Row | undefined {
-  return row?.account_id === account ? undefined : row
+  return row?.accountId === account ? undefined : row
 }

@@ -5,7 +5,7 @@ import type { Log } from '../lib/log.ts'
 import { isWithin } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { DomainRow } from '../store/schema.ts'
+import type { Domain } from '../store/contract/domains.ts'
 import type { Store } from '../store/store.ts'
 import { nextWatchedCheck } from './schedule.ts'
 
@@ -34,9 +34,9 @@ export interface DomainWatchersOptions {
   clock: () => number
   log: Log
   /** The records of `rows`; `all` are the rows of their accounts. */
-  records(rows: readonly DomainRow[], all: readonly DomainRow[]): Promise<DomainRecord[]>
+  records(rows: readonly Domain[], all: readonly Domain[]): Promise<DomainRecord[]>
   /** Checks a name in DNS now, within the bounds of any check. */
-  verify(row: DomainRow): Promise<unknown>
+  verify(row: Domain): Promise<unknown>
   /** Milliseconds between two polls of the store, for all watchers. */
   pollIntervalMs?: number
 }
@@ -97,7 +97,7 @@ export class DomainWatchers {
    */
   async watch(
     { account, sessionToken, address }: WatchedBy,
-    row: DomainRow,
+    row: Domain,
     listener: WatchListener,
   ): Promise<() => void> {
     const { store, clock, records } = this.#options
@@ -212,13 +212,13 @@ export class DomainWatchers {
   }
 
   /** The names with the oldest check come first. */
-  #accelerateChecks(rows: readonly DomainRow[]): void {
+  #accelerateChecks(rows: readonly Domain[]): void {
     const now = this.#options.clock()
     const due = rows.filter((row) => nextWatchedCheck(row, now) <= now)
-    for (const row of due.toSorted((one, other) => (one.checked_at ?? 0) - (other.checked_at ?? 0))) {
+    for (const row of due.toSorted((one, other) => (one.checkedAt ?? 0) - (other.checkedAt ?? 0))) {
       const name = rowKey(row)
       if (this.#ended || this.#checks.size >= MAX_CONCURRENT_CHECKS) return
-      if (this.#checks.has(name) || !this.#tryCountCheck(row.account_id, now)) continue
+      if (this.#checks.has(name) || !this.#tryCountCheck(row.accountId, now)) continue
       this.#checks.set(
         name,
         this.#startCheck(row).finally(() => this.#checks.delete(name)),
@@ -226,12 +226,12 @@ export class DomainWatchers {
     }
   }
 
-  async #startCheck(row: DomainRow): Promise<void> {
+  async #startCheck(row: Domain): Promise<void> {
     const { verify, log } = this.#options
     try {
       await verify(row)
     } catch (error) {
-      const { domain, account_id: account } = row
+      const { domain, accountId: account } = row
       log.error('DNS check of a watched domain failed', { domain, account, error })
     }
   }
@@ -253,6 +253,6 @@ function watchKey({ account, domain }: DomainWatcher): string {
   return `${account.id} ${domain}`
 }
 
-function rowKey({ account_id, domain }: DomainRow): string {
-  return `${account_id} ${domain}`
+function rowKey({ accountId, domain }: Domain): string {
+  return `${accountId} ${domain}`
 }

@@ -4,7 +4,7 @@ import { acmeQueries } from './queries/authorities.ts'
 import { SqlBlobReferenceQueries } from './queries/blob-references.ts'
 import { certificateQueries } from './queries/certificates.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
-import { domainQueries } from './queries/domains.ts'
+import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
@@ -24,7 +24,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     versions: new SqlVersionQueries(db),
     blobReferences: new SqlBlobReferenceQueries(db),
     encodings: new SqlEncodingQueries(db),
-    domains: domainQueries(db),
+    domains: new SqlDomainQueries(db),
     certificates: certificateQueries(db),
     acme: acmeQueries(db),
     counters: new SqlCounterQueries(db),

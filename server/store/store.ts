@@ -1,6 +1,7 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { BlobReferenceQueries } from './contract/blob-references.ts'
 import type { CounterQueries } from './contract/counters.ts'
+import type { DomainQueries } from './contract/domains.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
@@ -10,7 +11,6 @@ import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
 import type { AcmeQueries } from './queries/authorities.ts'
 import type { CertificateQueries } from './queries/certificates.ts'
-import type { DomainQueries } from './queries/domains.ts'
 
 /** All queries and changes, by table group. */
 export interface Queries {

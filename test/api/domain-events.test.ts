@@ -182,7 +182,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     const account = accountRow('owner', { keyHash: hashToken(key) })
     await secure.store.write('durable', async (tx) => {
       await tx.accounts.insert(account)
-      await tx.domains.insert(domainRow('www.second.example.com', { account_id: 'owner' }))
+      await tx.domains.insert(domainRow('www.second.example.com', { accountId: 'owner' }))
     })
     const session = connect(`https://${BASE}:${secure.port}`, {
       ca: issuer.root,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import type { DomainRow } from '../../server/store/schema.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
 import { domainRow } from '../store/rows.ts'
 import { type Account, Api, expectFailure } from './api.ts'
 
@@ -25,17 +25,17 @@ function lasting({ reason: _, checkedAt, nextCheckAt, ...record }: DomainRecord)
 }
 
 /** Makes a domain active, as a proof does. */
-async function activate(domain: string, change: Partial<DomainRow> = {}): Promise<void> {
+async function activate(domain: string, change: Partial<Domain> = {}): Promise<void> {
   const house = await api.inside()
   const now = api.clock.now
   await house.store.write('durable', async (tx) => {
     const row = domainRow(domain, {
-      account_id: 'somebody else',
+      accountId: 'somebody else',
       slug: 'some-site-234567',
       status: 'active',
-      created_at: now,
-      verified_at: now,
-      checked_at: now,
+      createdAt: now,
+      verifiedAt: now,
+      checkedAt: now,
       ...change,
     })
     await tx.domains.insert(row)
@@ -143,7 +143,7 @@ describe('a domain that is added', () => {
     const { key, email, client, slug } = await publisher()
     const house = await api.inside()
     const account = await house.store.read.accounts.byEmail(email)
-    await activate('www.removed-example.com', { account_id: account!.id, slug })
+    await activate('www.removed-example.com', { accountId: account!.id, slug })
     assert.equal((await api.visit('http://www.removed-example.com')).status, 200)
     await api.ask('DELETE', '/api/v1/domains/www.removed-example.com', { key })
     assert.equal((await api.visit('http://www.removed-example.com')).status, 404)

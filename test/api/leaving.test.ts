@@ -154,10 +154,10 @@ describe('leaving', () => {
     const { id } = (await rowOf(account))!
     const { store } = await api.inside()
     await store.write('durable', async (tx) => {
-      await tx.domains.insert(domainRow('left.example.com', { account_id: id, slug, status: 'active' }))
+      await tx.domains.insert(domainRow('left.example.com', { accountId: id, slug, status: 'active' }))
       await tx.domains.reserve({
         domain: 'removed.example.com',
-        account_id: id,
+        accountId: id,
         proof: 'p',
         until: api.clock.now + DAY_MS,
       })

@@ -142,7 +142,7 @@ export class RestartingNode implements AsyncDisposable {
       if (fence === undefined) throw new Error('another process tends certificates')
       const { ownerId } = (await tx.sites.bySlug(fixture.slug))!
       for (const name of names) {
-        const row = { account_id: ownerId!, slug: fixture.slug, status: 'active' } as const
+        const row = { accountId: ownerId!, slug: fixture.slug, status: 'active' } as const
         await tx.domains.insert(domainRow(name, row))
         await certificates.request(tx, name)
         await tx.notifyChanged(name)

@@ -74,10 +74,10 @@ export async function activate(
   store: Store,
   certificates: CertificateManager,
   name = NAME,
-  account_id = accountOf(name),
+  accountId = accountOf(name),
 ): Promise<void> {
   await store.write('durable', async (tx) => {
-    await tx.domains.insert(domainRow(name, { status: 'active', account_id }))
+    await tx.domains.insert(domainRow(name, { status: 'active', accountId }))
     await certificates.request(tx, name)
   })
 }

@@ -104,7 +104,7 @@ async function activate(store: Store, domains: number): Promise<void> {
   await store.write('soft', async (tx) => {
     for (let number = 0; number < domains; number++)
       await tx.domains.insert(
-        domainRow(`www.domain-${number}.example`, { status: 'active', account_id: `account-${number}` }),
+        domainRow(`www.domain-${number}.example`, { status: 'active', accountId: `account-${number}` }),
       )
   })
 }

@@ -8,7 +8,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import type { DomainRow } from '../../server/store/schema.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
 import { MINUTE_MS, PROXY, SECOND_MS, startTestDns, type TestDns } from '../domains/town.ts'
 import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
@@ -71,14 +71,14 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     page.getByRole('main').getByRole('status').getByText(words)
 
   /** What nobody's test waits for: a row as a look or a proof leaves it. */
-  async function put({ email }: Owner, domain: string, change: Partial<DomainRow>): Promise<void> {
+  async function put({ email }: Owner, domain: string, change: Partial<Domain>): Promise<void> {
     const account = (await house.store.read.accounts.byEmail(email))!
-    await house.store.write('soft', (tx) => tx.domains.update({ account_id: account.id, domain }, change))
+    await house.store.write('soft', (tx) => tx.domains.update({ accountId: account.id, domain }, change))
   }
 
-  const active = (): Partial<DomainRow> => {
+  const active = (): Partial<Domain> => {
     const now = web.service.clock.now
-    return { status: 'active', verified_at: now, checked_at: now, next_check_at: now + 60 * MINUTE_MS }
+    return { status: 'active', verifiedAt: now, checkedAt: now, nextCheckAt: now + 60 * MINUTE_MS }
   }
 
   test('leads from a name to HTTPS, as DNS and the CA go on', async () => {

@@ -30,11 +30,11 @@ describe('looking domains up', requires('knot', 'unbound'), () => {
 
   const addMany = async (town: DomainFixture, count: number) => {
     const person = await town.person()
-    const { id: account_id } = person.account
+    const { id: accountId } = person.account
     const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
     await town.store.write('soft', async (tx) => {
       for (const domain of names)
-        await tx.domains.insert(domainRow(domain, { account_id, next_check_at: town.clock.now }))
+        await tx.domains.insert(domainRow(domain, { accountId, nextCheckAt: town.clock.now }))
     })
     return { person, names }
   }
@@ -69,7 +69,7 @@ describe('looking domains up', requires('knot', 'unbound'), () => {
     const other = await town.person()
     const domain = 'www.other.test'
     await town.store.write('soft', (tx) =>
-      tx.domains.insert(domainRow(domain, { account_id: other.account.id, next_check_at: town.clock.now })),
+      tx.domains.insert(domainRow(domain, { accountId: other.account.id, nextCheckAt: town.clock.now })),
     )
     const domains = domainsOf(town, { dns: new SlowDns() })
     const asked = names.map((name) => domains.check(person.account, name))
@@ -98,7 +98,7 @@ describe('looking domains up', requires('knot', 'unbound'), () => {
     await domains.verifyDue()
     const rows = await town.store.read.domains.byAccount(person.account.id)
     assert.deepEqual(
-      rows.filter((row) => row.checked_at === null).map((row) => [row.domain, row.next_check_at]),
+      rows.filter((row) => row.checkedAt === null).map((row) => [row.domain, row.nextCheckAt]),
       [['many7.test', town.clock.now + 60 * SECOND_MS]],
     )
     const [line] = town.log.filter(({ level }) => level === 'error')

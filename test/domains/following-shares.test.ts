@@ -5,7 +5,7 @@ import { DomainWatchers } from '../../server/domains/watch.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
-import type { DomainRow } from '../../server/store/schema.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
 import type { Store } from '../../server/store/store.ts'
 
 const silent = { record() {}, heartbeat() {}, removed() {}, end() {} }
@@ -18,7 +18,7 @@ test('one network with many accounts cannot take every place of those who follow
     records: async () => [{} as DomainRecord],
     verify: async () => undefined,
   })
-  const row = { status: 'active', checked_at: 0, next_check_at: 0, created_at: 0 } as unknown as DomainRow
+  const row = { status: 'active', checkedAt: 0, nextCheckAt: 0, createdAt: 0 } as unknown as Domain
   let accounts = 0
   const follow = (address: string) => {
     const account = { id: `account${accounts++}` } as Account

@@ -156,8 +156,8 @@ describe('a domain that somebody follows', requires('knot', 'unbound'), () => {
       await ear.until(looked(town.clock.now))
       assert.equal(dns.looks, looks)
     }
-    const row = { account_id: person.account.id, domain: 'www.late.test' }
-    await town.store.write('soft', (tx) => tx.domains.update(row, { slow: 1 }))
+    const row = { accountId: person.account.id, domain: 'www.late.test' }
+    await town.store.write('soft', (tx) => tx.domains.update(row, { isSlow: true }))
     town.pass(50 * SECOND_MS)
     assert.equal(await ear.next(), 'quiet')
     assert.equal(dns.looks, 4)

@@ -92,11 +92,11 @@ describe('a domain', requires('knot', 'unbound'), () => {
       siteDomain: 'pages.slipway.test',
       baseUrl: 'http://localhost',
     })
-    const { id: account_id } = slow.account
+    const { id: accountId } = slow.account
     await town.store.write('soft', async (tx) => {
       for (let number = 0; number < 400; number++) {
-        const times = { pending_since: town.clock.now, next_check_at: town.clock.now - DAY_MS }
-        await tx.domains.insert(domainRow(`slow${number}.test`, { account_id, ...times }))
+        const times = { pendingSince: town.clock.now, nextCheckAt: town.clock.now - DAY_MS }
+        await tx.domains.insert(domainRow(`slow${number}.test`, { accountId, ...times }))
       }
     })
     for (let turn = 0; turn < 2; turn++) await domains.verifyDue()
@@ -106,8 +106,8 @@ describe('a domain', requires('knot', 'unbound'), () => {
     await domains.verifyDue()
     assert.equal(checked.filter((name) => name.startsWith('slow')).length, 10)
     assert.ok(checked.includes('www.fresh.test'))
-    const rows = await town.store.read.domains.byAccount(account_id)
-    assert.ok(rows.every(({ next_check_at, checked_at }) => next_check_at! - checked_at! === 60 * SECOND_MS))
+    const rows = await town.store.read.domains.byAccount(accountId)
+    assert.ok(rows.every(({ nextCheckAt, checkedAt }) => nextCheckAt! - checkedAt! === 60 * SECOND_MS))
   })
 
   test('can be changed for another often, but not so often that its account takes the certificates of all', async () => {
@@ -116,7 +116,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     const use = async (name: string) => {
       await town.add(person, name)
       await town.store.write('soft', (tx) =>
-        tx.domains.update({ account_id: person.account.id, domain: name }, { status: 'active' }),
+        tx.domains.update({ accountId: person.account.id, domain: name }, { status: 'active' }),
       )
       await town.remove(person, name)
     }

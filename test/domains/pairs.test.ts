@@ -86,7 +86,7 @@ describe('a root domain and its www', requires('knot', 'unbound'), () => {
     const person = await town.person()
     await town.activate(person, 'twins.test')
     await town.activate(person, 'www.twins.test')
-    assert.equal((await town.store.read.domains.active('www.twins.test'))?.primary_domain, 'twins.test')
+    assert.equal((await town.store.read.domains.active('www.twins.test'))?.primaryDomain, 'twins.test')
     await town.clear('twins.test')
     town.pass(13.5 * 3_600_000)
     await town.sweep()

@@ -214,13 +214,13 @@ describe('a resolver holds no more memory than it accounts for', () => {
 /** A store in which every site has a version, a domain with a certificate, and its `www`. */
 function sitesWithOnePage(id: string): unknown {
   const parse = (row: object) => JSON.parse(JSON.stringify(row))
-  const files = JSON.stringify(['index.html', 'app.js', 'app.css'].map(toStoredFile))
+  const files = ['index.html', 'app.js', 'app.css'].map(toStoredFile)
   let current = ''
   return {
     sites: {
       bySlug: async (slug: string) => {
         current = slug
-        return parse({ ...emptySite, slug, live_version_id: id })
+        return parse({ ...emptySite, slug, liveVersionId: id })
       },
     },
     versions: { byId: async () => parse({ ...emptyVersion, id, slug: current, files }) },
@@ -229,8 +229,8 @@ function sitesWithOnePage(id: string): unknown {
       active: async (name: string) => {
         const primary = name.replace(/^www\./, '')
         const [slug] = primary.split('.')
-        const primary_domain = primary === name ? null : primary
-        return parse({ domain: name, slug, account_id: 'an account', primary_domain })
+        const primaryDomain = primary === name ? null : primary
+        return parse({ domain: name, slug, accountId: 'an account', primaryDomain })
       },
     },
     certificates: { summaries: async () => [{ not_after: 2_000_000 }] },

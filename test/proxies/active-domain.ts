@@ -19,12 +19,12 @@ export async function giveDomain(
   await store.write('durable', async (tx) => {
     const isActive = status === 'active'
     const row = domainRow(domain, {
-      account_id: site.ownerId ?? 'somebody',
+      accountId: site.ownerId ?? 'somebody',
       slug,
       status,
-      created_at: clock(),
-      verified_at: isActive ? clock() : null,
-      pending_since: isActive ? null : clock(),
+      createdAt: clock(),
+      verifiedAt: isActive ? clock() : null,
+      pendingSince: isActive ? null : clock(),
     })
     await tx.domains.insert(row)
     await tx.notifyChanged(slug)

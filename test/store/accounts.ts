@@ -91,9 +91,9 @@ export function storeAccounts(promises: Promises): void {
     async (open) => {
       const { read, write } = await open()
       await write('durable', async (tx) => {
-        for (const account_id of ['ann', 'bob']) {
-          await tx.domains.reserve({ domain: `${account_id}.test`, account_id, proof: 'p', until: 100 })
-          for (const window of [0, 3600]) await tx.counters.add(account_id, window)
+        for (const accountId of ['ann', 'bob']) {
+          await tx.domains.reserve({ domain: `${accountId}.test`, accountId, proof: 'p', until: 100 })
+          for (const window of [0, 3600]) await tx.counters.add(accountId, window)
         }
         await tx.domains.releaseReservations('ann')
         await tx.counters.delete('ann')

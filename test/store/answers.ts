@@ -27,7 +27,7 @@ export function storeAnswers(promises: Promises): void {
         await tx.blobReferences.removeReferences('none', [], 0)
         await tx.blobReferences.unmark([blob(1)])
         assert.equal(await tx.domains.remove('none', 'none'), false)
-        await tx.domains.update({ account_id: 'none', domain: 'none' }, { reason: 'x' })
+        await tx.domains.update({ accountId: 'none', domain: 'none' }, { reason: 'x' })
         await tx.domains.releaseReservation('none')
         assert.equal(await tx.domains.deleteExpiredReservations(1e15), 0)
       })

@@ -183,7 +183,7 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
   'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
   'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),
   'a domain is active for one account': (tx, time) =>
-    tx.domains.insert(domainRow('a.test', { account_id: time, status: 'active' })),
+    tx.domains.insert(domainRow('a.test', { accountId: time, status: 'active' })),
 }
 
 function storeProcesses(promises: Promises): void {

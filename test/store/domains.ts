@@ -7,12 +7,12 @@ export function storeDomains(promises: Promises): void {
   promises('a domain is pending for many and active for one', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
-      for (const account_id of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { account_id }))
-      await tx.domains.insert(domainRow('b.test', { account_id: 'ann', status: 'active', slug: 'b-site' }))
-      await tx.domains.insert(domainRow('b.test', { account_id: 'bob', slug: 'b-site' }))
+      for (const accountId of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { accountId }))
+      await tx.domains.insert(domainRow('b.test', { accountId: 'ann', status: 'active', slug: 'b-site' }))
+      await tx.domains.insert(domainRow('b.test', { accountId: 'bob', slug: 'b-site' }))
     })
     assert.equal(await read.domains.active('a.test'), undefined)
-    assert.equal((await read.domains.active('b.test'))?.account_id, 'ann')
+    assert.equal((await read.domains.active('b.test'))?.accountId, 'ann')
     assert.equal(await read.domains.count('ann'), 2)
     assert.equal(await write('durable', (tx) => tx.domains.remove('ann', 'a.test')), true)
     await write('durable', (tx) => tx.domains.removeOfSite('b-site'))
@@ -22,15 +22,15 @@ export function storeDomains(promises: Promises): void {
   promises('domains are due by time, counted by pair and changed one at a time', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
-      for (const [domain, next_check_at] of Object.entries({
+      for (const [domain, nextCheckAt] of Object.entries({
         'c.test': 30,
         'b.test': 20,
         'a.test': 20,
         'n.test': null,
       }))
-        await tx.domains.insert(domainRow(domain, { account_id: 'ann', next_check_at }))
-      await tx.domains.insert(domainRow('www.a.test', { account_id: 'ann', primary_domain: 'a.test' }))
-      await tx.domains.insert(domainRow('a.test', { account_id: 'bob' }))
+        await tx.domains.insert(domainRow(domain, { accountId: 'ann', nextCheckAt }))
+      await tx.domains.insert(domainRow('www.a.test', { accountId: 'ann', primaryDomain: 'a.test' }))
+      await tx.domains.insert(domainRow('a.test', { accountId: 'bob' }))
     })
     const due = async (now: number, limit: number) =>
       (await read.domains.due(now, { limit, slow: false })).map((row) => row.domain)
@@ -41,9 +41,7 @@ export function storeDomains(promises: Promises): void {
     assert.equal(await read.domains.count('ann'), 4)
     assert.equal((await read.domains.secondary('ann', 'a.test'))?.domain, 'www.a.test')
     assert.equal(await read.domains.secondary('bob', 'a.test'), undefined)
-    await write('durable', (tx) =>
-      tx.domains.update({ account_id: 'ann', domain: 'a.test' }, { reason: 'x' }),
-    )
+    await write('durable', (tx) => tx.domains.update({ accountId: 'ann', domain: 'a.test' }, { reason: 'x' }))
     assert.deepEqual(
       [
         (await read.domains.find('ann', 'a.test'))?.reason,
@@ -59,12 +57,12 @@ export function storeDomains(promises: Promises): void {
 
   promises('a domain is held for one account at a time, and until a time', async (open) => {
     const { read, write } = await open()
-    const held = { domain: 'a.test', account_id: 'ann', proof: 'one', until: 100 }
+    const held = { domain: 'a.test', accountId: 'ann', proof: 'one', until: 100 }
     await write('durable', (tx) => tx.domains.reserve(held))
     assert.deepEqual(plain(await read.domains.reservation('a.test', 99)), held)
     assert.equal(await read.domains.reservation('a.test', 100), undefined)
-    await write('durable', (tx) => tx.domains.reserve({ ...held, account_id: 'bob', until: 200 }))
-    assert.equal((await read.domains.reservation('a.test', 150))?.account_id, 'bob')
+    await write('durable', (tx) => tx.domains.reserve({ ...held, accountId: 'bob', until: 200 }))
+    assert.equal((await read.domains.reservation('a.test', 150))?.accountId, 'bob')
     const heldBy = (now: number) =>
       Promise.all(['ann', 'bob'].map((one) => read.domains.countReservations(one, now)))
     assert.deepEqual(

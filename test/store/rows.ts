@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Account } from '../../server/store/contract/accounts.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
 import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
-import type { CertificateRow, DomainRow } from '../../server/store/schema.ts'
+import type { CertificateRow } from '../../server/store/schema.ts'
 
 // Rows as the service writes them; a test names only the columns that it is about.
 
@@ -63,24 +64,24 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
   }
 }
 
-export function domainRow(domain: string, change: Partial<DomainRow> = {}): DomainRow {
+export function domainRow(domain: string, change: Partial<Domain> = {}): Domain {
   return {
     domain,
-    account_id: 'an-account',
+    accountId: 'an-account',
     slug: 'a-site',
     status: 'pending',
     proof: 'proof',
     reason: null,
-    created_at: 1000,
-    verified_at: null,
-    checked_at: null,
-    pending_since: null,
-    primary_domain: null,
-    found: null,
-    proven_since: null,
-    failing_since: null,
-    next_check_at: null,
-    slow: 0,
+    createdAt: 1000,
+    verifiedAt: null,
+    checkedAt: null,
+    pendingSince: null,
+    primaryDomain: null,
+    findings: null,
+    provenSince: null,
+    failingSince: null,
+    nextCheckAt: null,
+    isSlow: false,
     ...change,
   }
 }

@@ -22,7 +22,7 @@ test('a visitor of an active domain gets its certificate and its site', async ()
 })
 
 describe('a name is refused in the handshake, and nothing is written,', () => {
-  const held = { domain: 'held.test', account_id: 'somebody', proof: 'proof', until: Date.UTC(2090) }
+  const held = { domain: 'held.test', accountId: 'somebody', proof: 'proof', until: Date.UTC(2090) }
   const refused: Record<string, () => Promise<void>> = {
     'that nobody ever had': async () => undefined,
     'that is pending': async () => {
@@ -49,7 +49,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
       await service.addSecureDomain('failed.test', slug)
       assert.equal(await service.namesFor('failed.test'), 'DNS:failed.test')
       await service.change(['failed.test'], (tx) =>
-        tx.domains.update({ account_id: 'an-account', domain: 'failed.test' }, { status: 'pending' }),
+        tx.domains.update({ accountId: 'an-account', domain: 'failed.test' }, { status: 'pending' }),
       )
     },
     'that is an address': async () => undefined,

@@ -74,7 +74,7 @@ for (const lane of ['on', 'off']) {
 
     test('leads from a name that is not the primary one there in one go, and away from TLS never', async () => {
       await service.addDomain('pair.test', slug)
-      await service.addSecureDomain('www.pair.test', slug, { primary_domain: 'pair.test' })
+      await service.addSecureDomain('www.pair.test', slug, { primaryDomain: 'pair.test' })
       assert.equal(await ask('www.pair.test', '/a?b'), '308 http://pair.test/a?b')
       assert.equal(told(await service.secure('www.pair.test')), '200 home')
       await service.certify('pair.test')
@@ -87,7 +87,7 @@ for (const lane of ['on', 'off']) {
     test('is remembered by browsers where it leads to HTTPS, and not where the primary name may become the other one', async () => {
       const remembered = async (reply: Promise<Reply>) => (await reply).headers['cache-control']
       await service.addSecureDomain('swap.test', slug)
-      await service.addSecureDomain('www.swap.test', slug, { primary_domain: 'swap.test' })
+      await service.addSecureDomain('www.swap.test', slug, { primaryDomain: 'swap.test' })
       assert.equal(await remembered(service.plain('swap.test')), 'public, max-age=3600')
       const each = 'public, max-age=0, must-revalidate'
       assert.equal(await remembered(service.plain('www.swap.test')), each)
@@ -96,7 +96,7 @@ for (const lane of ['on', 'off']) {
 
     test('shows the site at both names while the primary one is not active', async () => {
       await service.addDomain('half.test', slug, { status: 'pending' })
-      await service.addSecureDomain('www.half.test', slug, { primary_domain: 'half.test' })
+      await service.addSecureDomain('www.half.test', slug, { primaryDomain: 'half.test' })
       assert.equal(await ask('www.half.test'), '308 https://www.half.test/')
       assert.equal(told(await service.secure('www.half.test')), '200 home')
     })
@@ -187,7 +187,7 @@ test('behind a proxy nobody is sent to HTTPS, and the primary name is as the pro
   await using service = await SecureService.start({ HTTPS_PORT: '' })
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain('pair.test', slug)
-  await service.addSecureDomain('www.pair.test', slug, { primary_domain: 'pair.test' })
+  await service.addSecureDomain('www.pair.test', slug, { primaryDomain: 'pair.test' })
   assert.equal(told(await service.plain('pair.test')), '200 home')
   assert.equal(told(await service.plain('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
   assert.equal(told(await service.plain(`${slug}.${SITES}`)), '200 home')

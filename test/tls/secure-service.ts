@@ -7,7 +7,8 @@ import { buffer } from 'node:stream/consumers'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { prepareDataFolder } from '../../server/config/data-folder.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
-import type { AcmeChallengeRow, CertificateRow, DomainRow } from '../../server/store/schema.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
+import type { AcmeChallengeRow, CertificateRow } from '../../server/store/schema.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
@@ -94,7 +95,7 @@ export class SecureService implements AsyncDisposable {
     this.running.service.invalidate(names)
   }
 
-  async addDomain(domain: string, slug: string, row: Partial<DomainRow> = {}): Promise<void> {
+  async addDomain(domain: string, slug: string, row: Partial<Domain> = {}): Promise<void> {
     await this.change([slug, domain], (tx) =>
       tx.domains.insert(domainRow(domain, { slug, status: 'active', ...row })),
     )
@@ -127,7 +128,7 @@ export class SecureService implements AsyncDisposable {
   }
 
   /** An active domain with a certificate. */
-  async addSecureDomain(domain: string, slug: string, row: Partial<DomainRow> = {}): Promise<void> {
+  async addSecureDomain(domain: string, slug: string, row: Partial<Domain> = {}): Promise<void> {
     await this.addDomain(domain, slug, row)
     await this.certify(domain)
   }

@@ -2,14 +2,14 @@ import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { MemoryBudget } from '../../lib/lru-cache.ts'
 import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { DomainRow } from '../../store/schema.ts'
+import type { Domain } from '../../store/contract/domains.ts'
 import type { Store } from '../../store/store.ts'
 import { buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution } from './resolution.ts'
 
 /** An active custom domain. */
-interface Domain {
+interface ResolvedDomain {
   kind: 'domain'
   /** Resolutions of requests over HTTPS and without it. */
   https: Resolution
@@ -18,7 +18,7 @@ interface Domain {
   expiresAt: number | undefined
 }
 
-type CachedHost = Resolution | Domain
+type CachedHost = Resolution | ResolvedDomain
 
 /** Loads the cache entry that owns the one that is being loaded. */
 type GetOwner = (key: string) => Promise<CachedHost>
@@ -97,7 +97,7 @@ export class SiteResolver {
     return select(await this.#cache.get(key), isSecure)
   }
 
-  #hasExpired({ expiresAt }: Domain): boolean {
+  #hasExpired({ expiresAt }: ResolvedDomain): boolean {
     return expiresAt !== undefined && this.#options.clock() >= expiresAt
   }
 
@@ -168,11 +168,11 @@ export class SiteResolver {
   }
 
   /** The active name that a name redirects to; the name itself when there is none. */
-  async #findPrimaryName({ domain, account_id, primary_domain }: DomainRow): Promise<string> {
-    if (primary_domain === null) return domain
-    const primary = await this.#options.store.read.domains.active(primary_domain)
+  async #findPrimaryName({ domain, accountId, primaryDomain }: Domain): Promise<string> {
+    if (primaryDomain === null) return domain
+    const primary = await this.#options.store.read.domains.active(primaryDomain)
     // Never a chain: names that redirect to each other would wait for each other's load.
-    return primary?.account_id === account_id && primary.primary_domain === null ? primary_domain : domain
+    return primary?.accountId === accountId && primary.primaryDomain === null ? primaryDomain : domain
   }
 
   #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {

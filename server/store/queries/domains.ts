@@ -1,129 +1,183 @@
 import type { Kysely } from 'kysely'
+import type { Domain, DomainQueries, DomainReservation } from '../contract/domains.ts'
+import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { DomainRow, HeldDomainRow, Schema } from '../schema.ts'
 
-export type DomainQueries = ReturnType<typeof domainQueries>
+const mapper = new RowMapper<Domain, DomainRow>({
+  domain: 'domain',
+  accountId: 'account_id',
+  slug: 'slug',
+  status: 'status',
+  proof: 'proof',
+  reason: 'reason',
+  createdAt: 'created_at',
+  verifiedAt: 'verified_at',
+  checkedAt: 'checked_at',
+  pendingSince: 'pending_since',
+  primaryDomain: 'primary_domain',
+  findings: json('found'),
+  provenSince: 'proven_since',
+  failingSince: 'failing_since',
+  nextCheckAt: 'next_check_at',
+  isSlow: flag('slow'),
+})
 
-export function domainQueries(db: Kysely<Schema>) {
-  const all = () => db.selectFrom('domains').selectAll()
-  return {
-    byAccount: (accountId: string) =>
-      all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
+const reservationMapper = new RowMapper<DomainReservation, HeldDomainRow>({
+  domain: 'domain',
+  accountId: 'account_id',
+  proof: 'proof',
+  until: 'until',
+})
 
-    /** Domains of several accounts, each account's in the order of `byAccount`. */
-    byAccounts: (accountIds: readonly string[]): Promise<DomainRow[]> =>
-      accountIds.length === 0
-        ? Promise.resolve([])
-        : all()
+const { toEntities, toEntityIfFound } = mapper
+
+export class SqlDomainQueries implements DomainQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async byAccount(accountId: string) {
+    return toEntities(
+      await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
+    )
+  }
+
+  async byAccounts(accountIds: readonly string[]) {
+    return accountIds.length === 0
+      ? []
+      : toEntities(
+          await this.#all()
             .where('account_id', 'in', [...accountIds])
             .orderBy('account_id')
             .orderBy('created_at')
             .orderBy('domain')
             .execute(),
+        )
+  }
 
-    bySite: (slug: string) => all().where('slug', '=', slug).orderBy('domain').execute(),
+  async bySite(slug: string) {
+    return toEntities(await this.#all().where('slug', '=', slug).orderBy('domain').execute())
+  }
 
-    find: (accountId: string, domain: string) =>
-      all().where('account_id', '=', accountId).where('domain', '=', domain).executeTakeFirst(),
+  async find(accountId: string, domain: string) {
+    return toEntityIfFound(
+      await this.#all().where('account_id', '=', accountId).where('domain', '=', domain).executeTakeFirst(),
+    )
+  }
 
-    /** The row of the account that has the name; its `primary_domain` may be active or not. */
-    active: (domain: string) =>
-      all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
+  async active(domain: string) {
+    return toEntityIfFound(
+      await this.#all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
+    )
+  }
 
-    /** The account's name that redirects to `primary`, if there is one. */
-    secondary: (accountId: string, primary: string) =>
-      all().where('account_id', '=', accountId).where('primary_domain', '=', primary).executeTakeFirst(),
+  async secondary(accountId: string, primary: string) {
+    return toEntityIfFound(
+      await this.#all()
+        .where('account_id', '=', accountId)
+        .where('primary_domain', '=', primary)
+        .executeTakeFirst(),
+    )
+  }
 
-    /** Names due at `now`, the longest due first. */
-    due: (now: number, { limit, slow }: { limit: number; slow: boolean }) =>
-      all()
+  async due(now: number, { limit, slow }: { limit: number; slow: boolean }) {
+    return toEntities(
+      await this.#all()
         .where('slow', '=', slow ? 1 : 0)
         .where('next_check_at', '<=', now)
         .orderBy('next_check_at')
         .orderBy('domain')
         .limit(limit)
         .execute(),
+    )
+  }
 
-    /** Number of domains counted against the plan: a root domain and its `www` are one. */
-    async count(accountId: string): Promise<number> {
-      const row = await db
-        .selectFrom('domains')
-        .select((e) => e.fn.countAll<number>().as('domains'))
-        .where('account_id', '=', accountId)
-        .where('primary_domain', 'is', null)
-        .executeTakeFirstOrThrow()
-      return Number(row.domains)
-    },
+  async count(accountId: string) {
+    const row = await this.#db
+      .selectFrom('domains')
+      .select((e) => e.fn.countAll<number>().as('domains'))
+      .where('account_id', '=', accountId)
+      .where('primary_domain', 'is', null)
+      .executeTakeFirstOrThrow()
+    return Number(row.domains)
+  }
 
-    async insert(row: DomainRow): Promise<void> {
-      await db.insertInto('domains').values(row).execute()
-    },
+  async insert(domain: Domain) {
+    await this.#db.insertInto('domains').values(mapper.toRow(domain)).execute()
+  }
 
-    async update(
-      { account_id, domain }: Pick<DomainRow, 'account_id' | 'domain'>,
-      change: Partial<Omit<DomainRow, 'account_id' | 'domain'>>,
-    ): Promise<void> {
-      await db
-        .updateTable('domains')
-        .set(change)
-        .where('account_id', '=', account_id)
-        .where('domain', '=', domain)
-        .execute()
-    },
+  async update(
+    { accountId, domain }: Pick<Domain, 'accountId' | 'domain'>,
+    change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
+  ) {
+    await this.#db
+      .updateTable('domains')
+      .set(mapper.toRow(change))
+      .where('account_id', '=', accountId)
+      .where('domain', '=', domain)
+      .execute()
+  }
 
-    async remove(accountId: string, domain: string): Promise<boolean> {
-      const gone = await db
-        .deleteFrom('domains')
-        .where('account_id', '=', accountId)
-        .where('domain', '=', domain)
-        .executeTakeFirst()
-      return gone.numDeletedRows > 0n
-    },
+  async remove(accountId: string, domain: string) {
+    const gone = await this.#db
+      .deleteFrom('domains')
+      .where('account_id', '=', accountId)
+      .where('domain', '=', domain)
+      .executeTakeFirst()
+    return gone.numDeletedRows > 0n
+  }
 
-    async removeOfSite(slug: string): Promise<void> {
-      await db.deleteFrom('domains').where('slug', '=', slug).execute()
-    },
+  async removeOfSite(slug: string) {
+    await this.#db.deleteFrom('domains').where('slug', '=', slug).execute()
+  }
 
-    /** The account for which a deleted name is reserved at `now`. */
-    reservation: (domain: string, now: number) =>
-      db
+  async reservation(domain: string, now: number) {
+    return reservationMapper.toEntityIfFound(
+      await this.#db
         .selectFrom('held_domains')
         .selectAll()
         .where('domain', '=', domain)
         .where('until', '>', now)
         .executeTakeFirst(),
+    )
+  }
 
-    async countReservations(accountId: string, now: number): Promise<number> {
-      const row = await db
-        .selectFrom('held_domains')
-        .select((e) => e.fn.countAll<number>().as('domains'))
-        .where('account_id', '=', accountId)
-        .where('until', '>', now)
-        .executeTakeFirstOrThrow()
-      return Number(row.domains)
-    },
+  async countReservations(accountId: string, now: number) {
+    const row = await this.#db
+      .selectFrom('held_domains')
+      .select((e) => e.fn.countAll<number>().as('domains'))
+      .where('account_id', '=', accountId)
+      .where('until', '>', now)
+      .executeTakeFirstOrThrow()
+    return Number(row.domains)
+  }
 
-    /** Reserves a name and replaces an earlier reservation. */
-    async reserve(row: HeldDomainRow): Promise<void> {
-      const { domain: _, ...rest } = row
-      await db
-        .insertInto('held_domains')
-        .values(row)
-        .onConflict((conflict) => conflict.column('domain').doUpdateSet(rest))
-        .execute()
-    },
+  async reserve(reservation: DomainReservation) {
+    const row = reservationMapper.toRow(reservation)
+    const { domain: _, ...rest } = row
+    await this.#db
+      .insertInto('held_domains')
+      .values(row)
+      .onConflict((conflict) => conflict.column('domain').doUpdateSet(rest))
+      .execute()
+  }
 
-    async releaseReservation(domain: string): Promise<void> {
-      await db.deleteFrom('held_domains').where('domain', '=', domain).execute()
-    },
+  async releaseReservation(domain: string) {
+    await this.#db.deleteFrom('held_domains').where('domain', '=', domain).execute()
+  }
 
-    /** Deletes all reservations of an account. */
-    async releaseReservations(accountId: string): Promise<void> {
-      await db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
-    },
+  async releaseReservations(accountId: string) {
+    await this.#db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
+  }
 
-    async deleteExpiredReservations(now: number): Promise<number> {
-      const gone = await db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
-      return Number(gone.numDeletedRows)
-    },
+  async deleteExpiredReservations(now: number) {
+    const gone = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
+    return Number(gone.numDeletedRows)
+  }
+
+  #all() {
+    return this.#db.selectFrom('domains').selectAll()
   }
 }
