@@ -193,6 +193,30 @@ test('only the configuration reads the environment of the server', () => {
   )
 })
 
+test('rows and columns stay in server/store, and only it parses stored JSON', () => {
+  const schema = readFileSync(join(root, 'server/store/schema.ts'), 'utf8')
+  const tables = [...schema.matchAll(/^export interface (\w+Row) \{\n(.*?)^\}/gms)].map(([, name, body]) => ({
+    name: name!,
+    columns: [...body!.matchAll(/^ {2}(\w+_\w+):/gm)].map(([, column]) => column!),
+  }))
+  // Certificates and the state of the ACME client are still passed around as rows.
+  const [open, closed] = [true, false].map((is) =>
+    tables.filter(({ name }) => /^(Certificate|Acme)/.test(name) === is),
+  ) as [typeof tables, typeof tables]
+  const allowed = new Set(open.flatMap(({ columns }) => columns))
+  const names = closed.flatMap(({ name, columns }) => [name, ...columns.filter((one) => !allowed.has(one))])
+  assert.ok(names.length > 40)
+  const named = new RegExp(`\\b(${names.join('|')})\\b`)
+  const usesStore = /^server\/(accounts|analytics|domains|edge|jobs|precompress|publish|sites)\//
+  const outside = sources().filter(({ path }) => /^server\/(?!store\/)/.test(path))
+  assert.deepEqual(
+    outside
+      .filter(({ path, text }) => named.test(text) || (usesStore.test(path) && text.includes('JSON.parse(')))
+      .map(({ path }) => path),
+    [],
+  )
+})
+
 test('files are named after what they contain', () => {
   const shapeless = /(^|[/-])(utils?|helpers?|common|core|managers?|index)(-[^/]*)?\.\w+$/
   assert.deepEqual(

@@ -32,7 +32,7 @@ const ROWS: readonly Row[] = [
   ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
   ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/signed-fields.test.ts'],
-  ['records an upload whose size is not in the manifest', 'server/publish/pending-versions.ts', 'if (this.#sizes[file_number] !== size) return false', '', TARGETS],
+  ['records an upload whose size is not in the manifest', 'server/publish/pending-versions.ts', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
   ['accepts an upload with another content type', 'server/publish/publish.ts', 'if (!isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', UPLOADS],
   ['lets two uploads of one file run at once', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', 'test/api/parked-uploads.test.ts'],
 
@@ -49,13 +49,13 @@ const ROWS: readonly Row[] = [
 
   // Staging and finalize (spec 4.3 to 4.5)
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
-  ['lets a claim token publish to an owned site', 'server/publish/stage.ts', 'site?.owner_id === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/publish/stage.ts', 'site?.ownerId === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
-  ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.owner_id !== null || !isDraft || !live || claimToken !== undefined) return', 'return', 'test/api/drafts.test.ts'],
+  ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', 'test/api/drafts.test.ts'],
   ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/finalize.test.ts', 'test/api/finalize-rates.test.ts'],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', 'test/api/finalize-rates.test.ts'],
-  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.live_version_id) return', 'return', FINALIZE, 'test/api/update.test.ts'],
-  ['deletes the live version', 'server/sites/version-history.ts', 'if (site.live_version_id === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
+  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.liveVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
+  ['deletes the live version', 'server/sites/version-history.ts', 'if (site.liveVersionId === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
   // Manifests (spec 4.3)
   ["accepts a '..' segment", 'protocol/manifest/paths.ts', "if (segment === '.' || segment === '..')", "if (segment === '.')", MANIFEST],
@@ -71,12 +71,12 @@ const ROWS: readonly Row[] = [
   ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'memory.remember({ ...site, pending: { versionId, manifest } })', '', 'test/cli/resume.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
-  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.owner_id !== account.id ', '', 'test/api/sites.test.ts', 'test/api/delete.test.ts'],
-  ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claim_token_hash)", 'false', 'test/api/claim.test.ts'],
-  ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expires_at !== null && site.expires_at <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
-  ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expires_at > now)', '', SIGN_IN],
-  ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attempt_hash)', '', SIGN_IN],
-  ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attempt_tries < MAX_TRIES_A_CODE', 'true', SIGN_IN, 'test/api/sign-in-strangers.test.ts'],
+  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.ownerId !== account.id ', '', 'test/api/sites.test.ts', 'test/api/delete.test.ts'],
+  ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
+  ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
+  ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
+  ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
+  ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_A_CODE', 'true', SIGN_IN, 'test/api/sign-in-strangers.test.ts'],
   ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && strangersLocked)', 'isLocked: locked.has(source) || strangersLocked', 'test/api/sign-in-lock.test.ts', 'test/api/sign-in-strangers.test.ts'],
   ['mails any number of codes', 'server/accounts/sign-in-code.ts', '> MAX_CODES_AN_HOUR) throw', '> Number.POSITIVE_INFINITY) throw', SIGN_IN],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'admitted: count <= limit', 'admitted: true', RATES],
