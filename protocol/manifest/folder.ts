@@ -1,7 +1,7 @@
 import type { FileLimits } from '../api/publish.ts'
 import { formatBytes, formatLimit, formatNumber } from '../format.ts'
 import { MAX_FILES, sumSizes } from './manifest.ts'
-import { findFilesAsFolders, findRepeatedPaths, sanitizePath, validatePath } from './paths.ts'
+import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** The name and size of a file. */
 export interface NamedFile {
@@ -21,7 +21,8 @@ const MAX_LISTED_NAMES = 10
 /** What `validateManifest` would reject in a folder, as sentences that name its files. */
 export function validateFolder(files: readonly NamedFile[], limits: FileLimits = FIXED_LIMITS): string[] {
   const paths = files.map(({ path }) => path)
-  const repeated = [...findRepeatedPaths(paths)].map(([path, positions]) =>
+  const collisions = findCollisions(paths)
+  const repeated = [...collisions.repeated].map(([path, positions]) =>
     describeRepeatedPath(
       path,
       positions.map((at) => files[at]!.local),
@@ -32,7 +33,7 @@ export function validateFolder(files: readonly NamedFile[], limits: FileLimits =
     ...truncateList(files.flatMap((file) => validateFile(file, limits) ?? [])),
     ...validateTotalSize(files, limits.siteBytes),
     ...truncateList(repeated),
-    ...truncateList(findFilesAsFolders(paths).map(({ message }) => message)),
+    ...truncateList(collisions.filesAsFolders.map(({ message }) => message)),
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { FieldError } from '../api/errors.ts'
 import type { FileEntry, FileLimits } from '../api/publish.ts'
-import { findFilesAsFolders, findRepeatedPaths, sanitizePath, validatePath } from './paths.ts'
+import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
 export type StoredFile = FileEntry
@@ -70,11 +70,12 @@ function validateType(type: unknown): string | undefined {
 
 function validateCollisions(files: readonly unknown[]): FieldError[] {
   const paths = files.map((file) => (file as { path?: unknown } | null)?.path)
-  const repeated = [...findRepeatedPaths(paths)].flatMap(([path, [first, ...others]]) =>
+  const collisions = findCollisions(paths)
+  const repeated = [...collisions.repeated].flatMap(([path, [first, ...others]]) =>
     others.map((index) => ({ index, message: `repeats files[${first}].path ('${sanitizePath(path)}')` })),
   )
   repeated.sort((a, b) => a.index - b.index)
-  return [...repeated, ...findFilesAsFolders(paths)].map(({ index, message }) => ({
+  return [...repeated, ...collisions.filesAsFolders].map(({ index, message }) => ({
     field: `files[${index}].path`,
     message,
   }))

@@ -21,21 +21,24 @@ export function validatePath(path: string): string | undefined {
   return undefined
 }
 
-/** Paths that several files have after Unicode NFC, each with the positions of these files. */
-export function findRepeatedPaths(paths: readonly unknown[]): Map<string, number[]> {
-  return new Map([...positionsByPath(paths)].filter(([, positions]) => positions.length > 1))
+/** Paths that cannot be in one site together. */
+interface PathCollisions {
+  /** Paths that several files have after Unicode NFC, each with the positions of these files. */
+  repeated: Map<string, number[]>
+  /** The files whose paths are folders of other files as well: their positions, and what is wrong. */
+  filesAsFolders: { index: number; message: string }[]
 }
 
-/** The files whose paths are folders of other files as well: their positions, and what is wrong. */
-export function findFilesAsFolders(paths: readonly unknown[]): { index: number; message: string }[] {
+export function findCollisions(paths: readonly unknown[]): PathCollisions {
   const positions = positionsByPath(paths)
   const folders = folderPaths([...positions.keys()])
-  return [...positions].flatMap(([path, [index]]) => {
+  const filesAsFolders = [...positions].flatMap(([path, [index]]) => {
     const inside = folders.get(path)
     if (inside === undefined) return []
     const message = `'${sanitizePath(path)}' is a file here and a folder of '${sanitizePath(inside)}'`
     return { index: index!, message }
   })
+  return { repeated: new Map([...positions].filter(([, { length }]) => length > 1)), filesAsFolders }
 }
 
 /** Formats a path for a message: short and without control characters. */

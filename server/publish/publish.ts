@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import type {
   BatchReceipt,
   CreateResponse,
@@ -43,7 +44,10 @@ interface UploadHeaders {
   contentLength: number | undefined
 }
 
-/** From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. */
+/**
+ * From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. Validating, storing and
+ * answering a manifest of 1,000 long names take up to 25 ms each, so other requests get their turn in between.
+ */
 export class PublishService {
   readonly #options: PublishServiceOptions
   readonly #pending: PendingVersions
@@ -66,14 +70,19 @@ export class PublishService {
   /** Spec 4.3: creates a site with its first version, pending. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
     await this.#options.blobs.assertSpace()
+    await turn()
     const staged = await this.#options.pendingVersions.newSite(caller, request)
+    await turn()
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
 
   /** Spec 4.4: stages a new version of a site. Anonymous sites need their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
     await this.#options.blobs.assertSpace()
-    return this.#buildResponse(await this.#options.pendingVersions.newVersion(caller, slug, request))
+    await turn()
+    const staged = await this.#options.pendingVersions.newVersion(caller, slug, request)
+    await turn()
+    return this.#buildResponse(staged)
   }
 
   /** Contract, "Publish": new targets for the missing files of a pending version. */

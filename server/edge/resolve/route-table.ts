@@ -140,16 +140,22 @@ function buildEntries(
 ): Map<string, ServedFile | RedirectResponse> {
   const entries = new Map<string, ServedFile | RedirectResponse>()
   const add = (path: string, entry: ServedFile | RedirectResponse) => {
-    for (const form of [path, toNfc(path)]) if (!entries.has(form)) entries.set(form, entry)
+    if (!entries.has(path)) entries.set(path, entry)
   }
-  for (const file of files) add(file.path, file)
-  for (const file of files) {
+  // Normalizing is most of the work, so the names that follow from a path are cut from its forms.
+  const named = files.map((file) => ({ file, forms: [file.path, toNfc(file.path)] }))
+  for (const { file, forms } of named) for (const path of forms) add(path, file)
+  for (const { file, forms } of named) {
     if (basename(file.path) !== INDEX) continue
-    const folder = dirname(file.path)
-    add(folder, file)
-    if (folder !== '/') add(folder.slice(0, -1), new RedirectResponse(toHref(folder), 301, policy))
+    const redirect = new RedirectResponse(toHref(dirname(file.path)), 301, policy)
+    for (const folder of forms.map(dirname)) {
+      add(folder, file)
+      if (folder !== '/') add(folder.slice(0, -1), redirect)
+    }
   }
-  for (const file of files) if (HTML_EXTENSION.test(file.path)) add(file.path.slice(0, -'.html'.length), file)
+  for (const { file, forms } of named) {
+    if (HTML_EXTENSION.test(file.path)) for (const path of forms) add(path.slice(0, -'.html'.length), file)
+  }
   return entries
 }
 
