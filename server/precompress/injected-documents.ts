@@ -37,6 +37,7 @@ export async function nameDocument(
     await tx.versions.update(id, { injectedDocumentHash })
     if (document) await tx.blobReferences.addReferences(slug, [document.hash])
     if (current.injectedDocumentHash !== null) await updateReferences(tx, slug, clock())
-    return { ...current, injectedDocumentHash }
+    // Read again: a copy of the object would parse its rules and its manifest.
+    return (await tx.versions.byId(id))!
   })
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
 import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
@@ -61,11 +62,13 @@ async function loadSiteInput(
     read.encodings.ofSite(site.slug),
     injection && injectedDocuments.get(injection),
   ])
-  const files = version.files
+  const { files, rules } = version
+  // The first access to the rules parses up to 1 MiB of them, and compiling them takes as long.
+  await turn()
   return {
     files,
     policy,
-    rules: version.rules ?? undefined,
+    rules: rules ?? undefined,
     injectedIndex,
     encodings: new Map(encodings.map((row) => [row.hash, row])),
     metadata: effectiveMetadata(site, version, files),
