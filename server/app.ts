@@ -367,10 +367,11 @@ function createServices(
     publishService: new PublishService({
       store,
       blobs,
-      pendingVersions: pendingVersions,
+      pendingVersions,
       targets,
       addresses,
       clock,
+      log,
     }),
     finalizer,
     precompressor,

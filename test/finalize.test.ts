@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { makeLog } from '../server/lib/log.ts'
 import { Finalizer } from '../server/publish/finalize.ts'
@@ -74,6 +75,48 @@ test('many finalizes of one version at once do its work once, whoever they come 
   )
   assert.deepEqual([settled, charged], [1, 19])
   assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+})
+
+test('a draft that waits for a refused finalize of its version does not stop the event loop', async () => {
+  await using api = await Api.start()
+  const inside = await api.inside()
+  const contents = { 'index.html': 'home' }
+  const { slug, upload } = await api.create(api.anonymous, contents)
+  const { versionId } = upload
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let commits = 0
+  const blobs: Blobs = {
+    ...inside.blobs,
+    async commit(_, received) {
+      if (++commits === 2) {
+        started.resolve()
+        await released.promise
+      }
+      return [...received]
+    },
+  }
+  const { versions, precompressor, clock } = inside.sweepOptions
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
+  await using finalizer = new Finalizer({
+    ...{ store: inside.store, blobs, versions, precompressor, addresses, clock, log },
+  })
+  const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
+  const finalize = (live: boolean) =>
+    finalizer.finalize(caller, slug, { versionId, live }, async () => void (await setImmediate()))
+
+  await api.upload(upload, contents)
+  await assert.rejects(finalize(true), { code: 'UPLOADS_MISSING' })
+  await api.upload(upload, contents)
+  const refused = finalize(true)
+  await started.promise
+  const both = Promise.allSettled([refused, finalize(false)])
+  await setImmediate()
+  released.resolve()
+  assert.deepEqual(
+    (await both).map((outcome) => outcome.status === 'rejected' && outcome.reason.code),
+    ['UPLOADS_MISSING', 'UPLOADS_MISSING'],
+  )
 })
 
 test('a finalize that is sent again late does not bring an older version back', async () => {

@@ -10,8 +10,9 @@ export function refuseLonger(size: number, { size: declared, limit, signal }: Pu
   }
 }
 
-/** Refuses whole bodies that are not what is expected. */
-export function refuseOther(received: StoredBlob, { size, hash }: PutConstraints): void {
+/** Refuses whole bodies that are not what is expected, and those whose sender was stopped. */
+export function refuseOther(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
+  if (signal?.aborted) throw signal.reason
   if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
   if (hash !== undefined && received.hash !== hash) {
     throw new ApiError(

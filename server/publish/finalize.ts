@@ -8,7 +8,7 @@ import {
   requireOwner,
 } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { ApiError, siteNotFound } from '../lib/errors.ts'
+import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
@@ -108,7 +108,8 @@ export class Finalizer implements AsyncDisposable {
       if (running.live === live) return { ...(await running.response), replayed: true }
       await running.response.catch(() => undefined)
     }
-    const response = this.#finalize(call)
+    // Removed before the response settles: a waiting call that still found it would wait for it again, without end.
+    const response = this.#finalize(call).finally(() => this.#running.delete(versionId))
     this.#running.set(versionId, { live, response })
     try {
       return await response
@@ -116,8 +117,6 @@ export class Finalizer implements AsyncDisposable {
       // The refusal says what to do, so it is the answer even when the charge is one too many.
       if (isRefusal(error) && this.#refusals.add(versionId) > 1) await chargeOnce().catch(() => undefined)
       throw error
-    } finally {
-      this.#running.delete(versionId)
     }
   }
 
@@ -238,9 +237,9 @@ function once(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Whether the failure counts against the caller: not when the service is short of something. */
+/** Whether the failure counts against the caller, rather than being one of the service. */
 function isRefusal(error: unknown): boolean {
-  return !(error instanceof ApiError && ['UNAVAILABLE', 'INSUFFICIENT_STORAGE'].includes(error.code))
+  return error instanceof ApiError && STATUS[error.code] < 500
 }
 
 /** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */

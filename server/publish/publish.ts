@@ -11,6 +11,7 @@ import type {
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
@@ -36,6 +37,7 @@ interface PublishServiceOptions {
   targets: SignedUploadUrls
   addresses: UrlBuilder
   clock: () => number
+  log: Log
 }
 
 /** Headers of an upload that describe its body. */

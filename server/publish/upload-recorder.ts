@@ -1,7 +1,15 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingVersions } from './pending-versions.ts'
+
+interface UploadRecorderOptions {
+  store: Store
+  blobs: Blobs
+  pending: PendingVersions
+  log: Log
+}
 
 /** The received files of one upload or batch: recorded all together or not at all. */
 interface QueuedRows {
@@ -31,15 +39,17 @@ export class UploadRecorder {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #pending: PendingVersions
+  readonly #log: Log
   #waiting: QueuedRows[] = []
   #inFlight = 0
   #batchTimer: NodeJS.Timeout | undefined
   #writing = false
 
-  constructor({ store, blobs, pending }: { store: Store; blobs: Blobs; pending: PendingVersions }) {
+  constructor({ store, blobs, pending, log }: UploadRecorderOptions) {
     this.#store = store
     this.#blobs = blobs
     this.#pending = pending
+    this.#log = log
   }
 
   /** Runs `receive` as an upload that others may wait for. */
@@ -136,9 +146,14 @@ export class UploadRecorder {
    * Concurrent uploads of different bytes may both be lost, which finalize reports.
    */
   async #deleteReplaced(again: readonly Arrival[]): Promise<void> {
-    for (const [id, rows] of Map.groupBy(again, (row) => row.versionId)) {
-      const wanted = new Set((await this.#store.read.versions.arrivalsOf(id)).map((row) => row.hash))
-      await this.#blobs.discard(id, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
+    for (const [version, rows] of Map.groupBy(again, (row) => row.versionId)) {
+      try {
+        const wanted = new Set((await this.#store.read.versions.arrivalsOf(version)).map((row) => row.hash))
+        await this.#blobs.discard(version, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
+      } catch (error) {
+        // The uploads are recorded, also those of other versions; finalize and a job delete what is left.
+        this.#log.warn('cannot delete replaced uploads; a job will retry', { version, error })
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { PendingVersions } from '../../server/publish/pending-versions.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
@@ -147,7 +148,8 @@ describe('a file that arrives', () => {
       const { versionId } = (await victim.client.create({ files: toManifest(contents) })).upload
       const { store } = await api.inside()
       const blobs = { discard: async () => undefined } as unknown as Blobs
-      const arrivals = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }) })
+      const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+      const arrivals = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }), log })
       const rowOf = (number: number, path: 'a.txt' | 'b.txt') => {
         const { hash, size } = toEntry(path, contents[path])
         return { versionId: versionId, fileNumber: number, hash, size }

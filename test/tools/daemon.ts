@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -22,6 +23,8 @@ interface DaemonOptions {
   prepare(folder: string, ports: number[]): Promise<string[]>
   /** Whether this line of its error output says that it answers. */
   isReady(line: string): boolean
+  /** Whether it prints that line before its TCP ports accept connections. */
+  printsEarly?: true
   env?: Record<string, string>
 }
 
@@ -41,7 +44,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-async function start({ name, ports: count, prepare, isReady, env }: DaemonOptions): Promise<Daemon> {
+async function start({
+  name,
+  ports: count,
+  prepare,
+  isReady,
+  printsEarly,
+  env,
+}: DaemonOptions): Promise<Daemon> {
   await using started = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), `slipway-${name}-`))
   started.defer(() => rm(folder, { recursive: true, force: true }))
@@ -53,24 +63,43 @@ async function start({ name, ports: count, prepare, isReady, env }: DaemonOption
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, HOME: folder, ...env },
   })
-  const ended = once(child, 'exit')
+  const exited = once(child, 'exit')
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   started.defer(async () => {
     process.off('exit', kill)
     child.kill('SIGTERM')
-    await ended
+    await exited
   })
   const said: string[] = []
   const ready = Promise.withResolvers<void>()
+  const ended = new AbortController()
   createInterface({ input: child.stderr })
     .on('line', (line) => {
       said.push(line)
       if (said.length > LINES_KEPT) said.shift()
       if (isReady(line)) ready.resolve()
     })
-    .on('close', () => ready.reject(new Error(`${name} did not start:\n${said.join('\n')}`)))
+    .on('close', () => {
+      ended.abort(new Error(`${name} did not start:\n${said.join('\n')}`))
+      ready.reject(ended.signal.reason)
+    })
   await ready.promise
+  if (printsEarly) await Promise.all(ports.map((port) => waitUntilListening(port, ended.signal)))
+  ended.signal.throwIfAborted()
   const owned = started.move()
   return { folder, ports, said, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Resolves once a connection to the port succeeds, or when the daemon has ended. */
+async function waitUntilListening(port: number, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (isOpen) return
+  }
 }

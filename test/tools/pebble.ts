@@ -49,6 +49,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
         return aloud('pebble', '-config', join(folder, 'pebble.json'), '-dnsserver', dns.address)
       },
       isReady: (line) => line.includes('ACME directory available'),
+      printsEarly: true,
       env: {
         PEBBLE_WFE_NONCEREJECT: `${refusedNonces}`,
         PEBBLE_AUTHZREUSE: `${reuse}`,
@@ -82,6 +83,7 @@ async function startDns() {
         ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv4', '127.0.0.1', '-defaultIPv6', ''],
       ),
     isReady: (line) => line.includes('Starting management server'),
+    printsEarly: true,
   })
   const [dns, management] = daemon.ports
   const records = `http://127.0.0.1:${management}`
