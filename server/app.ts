@@ -197,7 +197,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
         handleNodeRequest(edge, request, response)
       else if (!https || !redirectToHttps(https, baseUrl, request, response)) api.routing(request, response)
     },
-    fastPath: config.fastLane === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
+    fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
   const onDemandTls = await openOnDemandTls(config.internalPort, {

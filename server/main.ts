@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import { type Config, ConfigError, describeFormerNames, describeSettings, readConfig } from './config/settings.ts'
 import { ApiError } from './lib/errors.ts'
 import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
@@ -58,6 +58,7 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
   const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
   switch (command) {
     case 'serve':
+      for (const warning of describeFormerNames(process.env)) log.warn(warning)
       await warnOfSharedDomain(config, log)
       return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
     case 'worker':
@@ -145,9 +146,9 @@ async function freePorts({ host, port, httpsPort, internalPort }: Config): Promi
 
 async function freePort(host: string, port: number, setting: string): Promise<number> {
   const { createServer } = await import('node:net')
-  const { listenOn, getPort: portOf } = await import('./net/ports.ts')
+  const { listenOn, getPort } = await import('./net/ports.ts')
   const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
-  const free = portOf(probes[0])
+  const free = getPort(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
   return free
 }
@@ -161,8 +162,8 @@ async function sweep(config: Config, log: Log, [name]: string[]): Promise<number
       `There is no sweep ${name ?? ''}; there are ${sweeps.map((one) => one.name).join(', ')} and all.`,
     )
   }
-  const { openForOperator: openHouse } = await import('./app.ts')
-  await using context = await openHouse(config, { log, version })
+  const { openForOperator } = await import('./app.ts')
+  await using context = await openForOperator(config, { log, version })
   for (const one of chosen) print(`${one.name}: ${await runByHand(one, context.sweepOptions)}`)
   return 0
 }
@@ -175,8 +176,8 @@ async function listSweeps(): Promise<number> {
 }
 
 async function listCertificates(config: Config, log: Log): Promise<number> {
-  const { openForOperator: openHouse } = await import('./app.ts')
-  await using context = await openHouse(config, { log, version })
+  const { openForOperator } = await import('./app.ts')
+  await using context = await openForOperator(config, { log, version })
   const rows = await context.store.read.certificates.wanted()
   const file = config.tlsCertFile
   if (file !== '') {
@@ -198,8 +199,8 @@ async function account(config: Config, log: Log, [verb, email, plan]: string[]):
   if (verb !== 'plan' || !email || (plan !== 'free' && plan !== 'hobby')) {
     return usageError('Say: slipway-server account plan EMAIL free|hobby')
   }
-  const { openForOperator: openHouse } = await import('./app.ts')
-  await using context = await openHouse(config, { log, version })
+  const { openForOperator } = await import('./app.ts')
+  await using context = await openForOperator(config, { log, version })
   await context.accounts.setPlan(email, plan)
   print(`${email} is on the ${plan} plan.`)
   return 0

@@ -10,6 +10,8 @@ const MAX_RESERVE_PERCENT = 90
 /** One row of the table of settings. `read` parses a value or throws a description of the allowed values. */
 export interface Setting<T> {
   name: string
+  /** The name in the previous version, still accepted with a warning at the start. */
+  formerName?: string
   fallback: T
   /** Shown in the list of settings in place of a default. */
   without?: string
@@ -53,6 +55,11 @@ export function optional<T>(
 ): Setting<T | undefined> {
   const read = (given: string) => (given === without ? undefined : setting.read(given))
   return { ...setting, read, fallback: undefined, without }
+}
+
+/** A setting that had another name in the previous version. */
+export function renamed<T>(formerName: string, setting: Setting<T>): Setting<T> {
+  return { ...setting, formerName }
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   optional,
   origin,
   program,
+  renamed,
   type Setting,
   secret,
   sender,
@@ -169,11 +170,14 @@ const settings = {
     [1, 1_000_000],
     'Connections that an IPv4 address, or a /64 of IPv6, may have open at a process; no limit with trusted proxies.',
   ),
-  fastLane: oneOf(
+  fastPath: renamed(
     'SLIPWAY_FAST_LANE',
-    'on',
-    ['on', 'off'],
-    "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
+    oneOf(
+      'SLIPWAY_FAST_PATH',
+      'on',
+      ['on', 'off'],
+      "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
+    ),
   ),
   http2: oneOf(
     'SLIPWAY_HTTP2',
@@ -196,6 +200,10 @@ const settings = {
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Least level that is logged.'),
 } as const
 
+const renamedSettings = Object.values<Setting<unknown>>(settings).filter(
+  ({ formerName }) => formerName !== undefined,
+)
+
 /** Settings that must be given together. */
 const REQUIRED_PAIRS = [
   ['tlsCertFile', 'tlsKeyFile'],
@@ -212,7 +220,7 @@ type SettingValues = {
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
 export type Config = Readonly<SettingValues & { dnsHookEnvironment: Readonly<Record<string, string>> }>
 
-/** What every program may know of the service's environment. */
+/** Variables of the service that every program may read. */
 const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']
 
 /** Invalid settings: one line per setting with its name, value and allowed values. */
@@ -220,26 +228,28 @@ export class ConfigError extends Error {}
 
 /**
  * Reads the settings from `environment` and freezes them; throws ConfigError with a line for each invalid
- * one.
+ * one. A former name counts where the present one is not set.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const wrong: string[] = []
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
-    const given = environment[setting.name]
+    const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
+    const given = environment[name]
     if (given === undefined || given === '') values[key] = setting.fallback
     else {
       try {
         values[key] = setting.read(given)
       } catch (error) {
         const shown = setting.secret ? '(hidden)' : JSON.stringify(given)
-        wrong.push(`${setting.name}=${shown} is not allowed: ${(error as Error).message}`)
+        wrong.push(`${name}=${shown} is not allowed: ${(error as Error).message}`)
       }
     }
   }
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
+  const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SLIPWAY_') && !known.has(name) && !CLIENT_VARIABLES.has(name))
+    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !CLIENT_VARIABLES.has(name))
       wrong.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
@@ -247,6 +257,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   wrong.push(...duplicatePorts(values))
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
   return withDefaults(values as SettingValues, environment)
+}
+
+/** One warning for each setting that `environment` has under its former name. */
+export function describeFormerNames(environment: Record<string, string | undefined>): string[] {
+  return renamedSettings
+    .filter(({ formerName }) => environment[formerName!])
+    .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
 }
 
 /** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
@@ -261,6 +278,13 @@ export function describeSettings(): { name: string; fallback: string; means: str
 /** Variables of the client, which the server ignores. */
 const CLIENT_VARIABLES = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD'])
 
+function isSetByFormerName(
+  { name, formerName }: Setting<unknown>,
+  environment: Record<string, string | undefined>,
+): boolean {
+  return formerName !== undefined && Boolean(environment[formerName]) && !environment[name]
+}
+
 function withDefaults(values: SettingValues, environment: Record<string, string | undefined>): Config {
   const { siteDomain } = values
   return Object.freeze({
@@ -272,14 +296,14 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
   })
 }
 
-/** What the DNS hook is handed: nothing of the service's own settings, which hold its secrets. */
+/** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */
 function hookEnvironment(
   environment: Record<string, string | undefined>,
   names: readonly string[],
 ): Readonly<Record<string, string>> {
-  const handed = new Set([...PUBLIC_VARIABLES, ...names])
-  const isHanded = (name: string) => handed.has(name) || name.startsWith('DNS_HOOK_')
-  const entries = Object.entries(environment).filter(([name, value]) => isHanded(name) && value !== undefined)
+  const passed = new Set([...PUBLIC_VARIABLES, ...names])
+  const isPassed = (name: string) => passed.has(name) || name.startsWith('DNS_HOOK_')
+  const entries = Object.entries(environment).filter(([name, value]) => isPassed(name) && value !== undefined)
   return Object.freeze(Object.fromEntries(entries) as Record<string, string>)
 }
 

@@ -3,7 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
+import {
+  type Config,
+  ConfigError,
+  describeFormerNames,
+  describeSettings,
+  readConfig,
+} from '../../server/config/settings.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -95,7 +101,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   CACHE_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
   CLIENT_MEMORY_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
-  FAST_LANE: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
+  FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
@@ -193,6 +199,26 @@ test('a misspelt setting is named, with what was meant and without its value', (
     assert.match(line, meant)
     assert.doesNotMatch(line, /hush/)
   }
+})
+
+test('a setting is accepted under its former name, and the present name has precedence', () => {
+  assert.equal(readConfig({ SLIPWAY_FAST_LANE: 'off' }).fastPath, 'off')
+  assert.equal(readConfig({ SLIPWAY_FAST_LANE: 'off', SLIPWAY_FAST_PATH: 'on' }).fastPath, 'on')
+  assert.deepEqual(refusal({ SLIPWAY_FAST_LANE: 'yes' }), [
+    'SLIPWAY_FAST_LANE="yes" is not allowed: it must be one of on, off',
+  ])
+  assert.deepEqual(describeFormerNames({ SLIPWAY_FAST_LANE: '', SLIPWAY_FAST_PATH: 'off' }), [])
+})
+
+test('the start logs a warning with both names of a setting that has its former name', async () => {
+  await using folder = await memoryFolder()
+  await using program = await Program.serve({ DATA: folder.path, FAST_LANE: 'off' })
+  const line = await program.until(/SLIPWAY_FAST_LANE/)
+  const { level, message } = JSON.parse(line) as { level: string; message: string }
+  assert.deepEqual(
+    [level, message],
+    ['warn', 'SLIPWAY_FAST_LANE is now SLIPWAY_FAST_PATH; the next version refuses the old name'],
+  )
 })
 
 test('settings of the client, and variables of others, are none of the server’s business', () => {

@@ -88,7 +88,7 @@ export async function openLanes(): Promise<Lanes> {
   await cp(one, other, { recursive: true })
   const now = Date.now()
   const start = async (data: string, lane: string) => {
-    const service = stack.use(await startTestService({ DATA: data, BASE_URL: baseUrl, FAST_LANE: lane }))
+    const service = stack.use(await startTestService({ DATA: data, BASE_URL: baseUrl, FAST_PATH: lane }))
     service.clock.now = now
     return service
   }

@@ -12,7 +12,7 @@ const NAME = 'www.example.test'
 const BIG = noise(16 * 2 ** 20)
 
 async function start(lane: string): Promise<SecureService> {
-  const service = await SecureService.start({ FAST_LANE: lane, DRAIN_SECONDS: '60' })
+  const service = await SecureService.start({ FAST_PATH: lane, DRAIN_SECONDS: '60' })
   const { slug } = await service.publish({ 'index.html': 'home', 'big.bin': BIG })
   await service.addSecureDomain(NAME, slug)
   return service

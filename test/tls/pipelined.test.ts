@@ -22,7 +22,7 @@ const SIZES = [256, 250]
 
 for (const lane of ['on', 'off']) {
   test(`requests that come all at once are answered in their order, fast lane ${lane}`, async () => {
-    await using service = await SecureService.start({ FAST_LANE: lane, DNS_HOOK: '/bin/false' })
+    await using service = await SecureService.start({ FAST_PATH: lane, DNS_HOOK: '/bin/false' })
     const { slug } = await service.publish(FILES)
     const host = `${slug}.${SITES}`
     const plain = () => connect(service.running.port, '127.0.0.1')

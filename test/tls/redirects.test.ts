@@ -17,7 +17,7 @@ for (const lane of ['on', 'off']) {
     let slug: string
     let versionId: string
     before(async () => {
-      service = await SecureService.start({ FAST_LANE: lane })
+      service = await SecureService.start({ FAST_PATH: lane })
       ;({ slug, versionId } = await service.publish({
         'index.html': 'home',
         '.well-known/acme-challenge/own': 'a file of the site',
@@ -108,7 +108,7 @@ for (const lane of ['on', 'off']) {
     })
 
     test('leads sites and the service to HTTPS where it can be had', async () => {
-      await using covered = await SecureService.start({ FAST_LANE: lane, DNS_HOOK: '/bin/false' })
+      await using covered = await SecureService.start({ FAST_PATH: lane, DNS_HOOK: '/bin/false' })
       const published = await covered.publish({ 'index.html': 'home' })
       const hosts = [
         `${published.slug}.${SITES}`,

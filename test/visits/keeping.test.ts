@@ -126,7 +126,7 @@ const CHAINS: { proxies: number; chains: string[]; visitors: number }[] = [
 for (const lane of ['on', 'off'])
   test(`behind proxies a visitor is told by the address that they vouch for, with the fast lane ${lane}`, async () => {
     for (const { proxies, chains, visitors } of CHAINS) {
-      await using one = await house({ TRUSTED_PROXIES: String(proxies), FAST_LANE: lane })
+      await using one = await house({ TRUSTED_PROXIES: String(proxies), FAST_PATH: lane })
       const socket = connect(one.running.port, '127.0.0.1')
       const closed = new Promise((resolve) => socket.once('close', resolve))
       const asked = chains.map(
