@@ -2,10 +2,10 @@ import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { Issuer } from '../../test/acme/issuer.ts'
 import { certificateRow, domainRow } from '../../test/store/rows.ts'
 
-const DAY_MS = 86_400_000
 const AT_ONCE = 250
 
 /** A chain, leaf first, and its key: PEM. */

@@ -1,4 +1,5 @@
 import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { HOUR_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
 
@@ -26,7 +27,6 @@ interface LimitsOptions {
   rates: { anonymous: number; free: number; hobby: number; signIn: number }
 }
 
-const HOUR_MS = 3_600_000
 
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
 const COUNT_TTL_MS = 1000

@@ -1,12 +1,12 @@
 import type { SessionList, SessionsEndedResponse } from '../../protocol/api/account.ts'
 import { ApiError } from '../lib/errors.ts'
-import { toIso } from '../lib/time.ts'
+import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
 /** Lifetime of a browser session. */
-export const SESSION_TTL_SECONDS = 30 * 86_400
+export const SESSION_TTL_SECONDS = 30 * DAY_SECONDS
 
 /** Maximum number of sessions of one account. */
 const MAX_SESSIONS = 50

@@ -1,5 +1,5 @@
 import { ApiError } from '../lib/errors.ts'
-import { formatUtc } from '../lib/time.ts'
+import { HOUR_MS, formatUtc } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -14,7 +14,6 @@ export const CODE_SECONDS = 600
 /** Hours for which sign-in is locked after too many wrong codes. */
 export const LOCK_HOURS = 24
 
-const HOUR_MS = 3_600_000
 
 /** Codes an hour for a mailbox, and for each network and browser that signed in to it before. */
 const MAX_CODES_AN_HOUR = 5

@@ -1,10 +1,9 @@
 import type { VisitNumbers, VisitRange, Visits as Wire } from '../../protocol/api/visits.ts'
 import { requireOwner } from '../accounts/authorization.ts'
-import { toIso } from '../lib/time.ts'
+import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { VisitCounts } from '../store/contract/visits.ts'
 import type { Store } from '../store/store.ts'
-import { DAY_MS, HOUR_MS } from './stats-buffer.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
 interface VisitsOptions {

@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { DAY_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import { DAY_MS } from './stats-buffer.ts'
 import { SALT_GRACE_MS } from './visit-recorder.ts'
 
 /** Days that can be queried, plus the current one. */

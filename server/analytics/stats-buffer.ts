@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../lib/time.ts'
+
 /** Kinds of counted names. */
 export type NameKind = (typeof KINDS)[number]
 
@@ -21,8 +23,6 @@ export const BUFFER_LIMITS = {
   name: 512,
 } as const
 
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
 
 /** The visits of one site in one batch. */
 export class SiteStats {

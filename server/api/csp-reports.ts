@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../lib/log.ts'
+import { HOUR_MS } from '../lib/time.ts'
 import { readBody } from './bodies.ts'
 
 /** Maximum size of a report in bytes. */
@@ -8,7 +9,6 @@ const MAX_REPORT_BYTES = 16 * 1024
 /** Maximum number of logged reports per hour, since anyone can send reports. */
 const MAX_REPORTS_PER_HOUR = 100
 
-const HOUR_MS = 3_600_000
 
 /** Logged fields of a report and their maximum length. */
 const FIELDS = ['document-uri', 'effective-directive', 'violated-directive', 'blocked-uri', 'source-file']

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { SignIn, SignInClient } from '../accounts/account.ts'
 import { SESSION_TTL_SECONDS } from '../accounts/session.ts'
+import { DAY_SECONDS } from '../lib/time.ts'
 import { newSessionToken } from '../lib/tokens.ts'
 import { isSameOrigin, readCookie, SESSION_COOKIE } from './auth.ts'
 import type { ApiServices } from './services.ts'
@@ -8,7 +9,7 @@ import type { ApiServices } from './services.ts'
 /** Identifies a browser at sign-in; it grants nothing by itself. */
 const BROWSER_COOKIE = '__Host-slipway-browser'
 
-const BROWSER_SECONDS = 180 * 86_400
+const BROWSER_SECONDS = 180 * DAY_SECONDS
 
 /**
  * Spec 4.1. A browser gets a cookie by which it is recognised as one that signed in before (contract, "Sign-in"), whether

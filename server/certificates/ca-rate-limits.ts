@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { AcmeRequestRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /**
  * Orders within 3 hours by urgency; large CAs allow 300. Renewals leave room for names without a valid

@@ -1,6 +1,6 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import { isWithin, toIsoOrNull } from '../lib/time.ts'
+import { MINUTE_MS, SECOND_MS, isWithin, toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/queries/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
@@ -8,8 +8,6 @@ import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
 import { maintain, releaseCertificate, requestCertificate } from './maintenance.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
 
 /** Maximum number of names per run, and of concurrent names. */
 const NAMES_PER_BATCH = 100

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Log } from '../lib/log.ts'
+import { HOUR_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from './acme/acme.ts'
 import type { DnsHook } from './dns-hook.ts'
@@ -17,7 +18,7 @@ export class ChallengeError extends Error {
 }
 
 /** How long a challenge is answered, in milliseconds: longer than any CA takes to validate. */
-const CHALLENGE_TTL_MS = 3_600_000
+const CHALLENGE_TTL_MS = HOUR_MS
 
 /** Presents the challenges of a name on every node; `onPresent` receives the chosen type. */
 export function createChallengeSolver(

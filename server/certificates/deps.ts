@@ -1,5 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
+import { MINUTE_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Acme } from './acme/acme.ts'
 import { generateKey } from './acme/jws.ts'
@@ -44,7 +45,7 @@ export const x509Codec: CertificateCodec = {
  * Lease duration in milliseconds, longer than processing a name takes. After a crash another process
  * continues when it expires.
  */
-export const LEASE_DURATION_MS = 10 * 60_000
+export const LEASE_DURATION_MS = 10 * MINUTE_MS
 
 export function leaseName(name: string): string {
   return `certificate ${name}`

@@ -1,10 +1,10 @@
+import { DAY_MS } from '../lib/time.ts'
 import type { CertificateRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
-const DAY_MS = 86_400_000
 
 /**
  * How long the certificate of a removed name is kept: a deleted domain is reserved for its account for 7

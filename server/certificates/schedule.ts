@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/queries/certificates.ts'
 import type { CertificateRow } from '../store/schema.ts'
 import { AcmeError, type RenewalInfo } from './acme/acme.ts'
@@ -6,9 +7,6 @@ import { ChallengeError } from './challenge-solver.ts'
 
 // When to renew, to request renewal information and to retry: pure functions of a row, an error and the time.
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** Certificates with a shorter lifetime are renewed at half of it. */
 const SHORT_LIFETIME_MS = 10 * DAY_MS

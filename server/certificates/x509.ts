@@ -1,10 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
+import { DAY_MS } from '../lib/time.ts'
 import { generateKey } from './acme/jws.ts'
 import { oneLine } from './acme/response.ts'
 
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-const DAY_MS = 86_400_000
 
 /** Maximum clock difference between the CA and this machine. */
 const MAX_CLOCK_SKEW_MS = DAY_MS

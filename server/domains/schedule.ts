@@ -1,9 +1,6 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** Check intervals of a pending name by the time it has been pending. */
 const PENDING_INTERVALS_MS: readonly [under: number, every: number][] = [

@@ -1,7 +1,7 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Log } from '../lib/log.ts'
-import { isWithin } from '../lib/time.ts'
+import { HOUR_MS, MINUTE_MS, isWithin } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
 import type { Dns } from './dns/dns.ts'
@@ -38,10 +38,10 @@ const MAX_SLOW_NAMES_PER_RUN = 10
 const MAX_REQUESTED_CHECKS = { all: 32, each: 8 }
 
 /** Delay of the next check after an error of the service itself (milliseconds). */
-const RETRY_AFTER_FAILURE_MS = 60_000
+const RETRY_AFTER_FAILURE_MS = MINUTE_MS
 
 /** Interval of the log entries about a failed lookup of the service's own name (milliseconds). */
-const WARNING_INTERVAL_MS = 3_600_000
+const WARNING_INTERVAL_MS = HOUR_MS
 
 /** A change of a status, for the log. */
 interface StatusChange {

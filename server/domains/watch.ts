@@ -2,7 +2,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { isWithin } from '../lib/time.ts'
+import { HOUR_MS, MINUTE_MS, isWithin } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Domain } from '../store/contract/domains.ts'
@@ -64,13 +64,12 @@ const POLL_INTERVAL_MS = 2000
 
 /** By the service's clock: the interval of heartbeats, and how long a watcher may stay. */
 const HEARTBEAT_INTERVAL_MS = 20_000
-const MAX_WATCH_MS = 15 * 60_000
+const MAX_WATCH_MS = 15 * MINUTE_MS
 
 /** Concurrent DNS checks for watchers, and the number per account and hour. */
 const MAX_CONCURRENT_CHECKS = 10
 const MAX_CHECKS_PER_HOUR = 180
 const MAX_COUNTED_ACCOUNTS = 10_000
-const HOUR_MS = 3_600_000
 
 /**
  * The watchers of domains in this process. One timer and one query serve all of them, whichever process makes

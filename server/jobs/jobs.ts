@@ -3,6 +3,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { Log } from '../lib/log.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
 import { deleteSite } from '../sites/site.ts'
@@ -41,7 +42,6 @@ export interface SweepScope {
   since: number
 }
 
-const HOUR_SECONDS = 3600
 
 /** Items per transaction, so that none holds the store for long. */
 const BATCH_SIZE = 100
@@ -68,13 +68,13 @@ export const sweeps: readonly Sweep[] = [
   },
   {
     name: 'old-versions',
-    intervalSeconds: 3600,
+    intervalSeconds: HOUR_SECONDS,
     description: 'drops versions beyond the number that is kept',
     run: pruneVersions,
   },
   {
     name: 'uploads',
-    intervalSeconds: 3600,
+    intervalSeconds: HOUR_SECONDS,
     description: 'deletes uploaded bytes that no pending version waits for',
     run: discardUploads,
   },
@@ -86,7 +86,7 @@ export const sweeps: readonly Sweep[] = [
   },
   {
     name: 'unnamed',
-    intervalSeconds: 86_400,
+    intervalSeconds: DAY_SECONDS,
     description: 'looks through all blobs for some that nothing names',
     run: markOrphanBlobs,
   },
@@ -110,13 +110,13 @@ export const sweeps: readonly Sweep[] = [
   },
   {
     name: 'held-domains',
-    intervalSeconds: 3600,
+    intervalSeconds: HOUR_SECONDS,
     description: 'lets go of deleted domains that were kept for their accounts',
     run: releaseExpiredReservations,
   },
   {
     name: 'visits',
-    intervalSeconds: 3600,
+    intervalSeconds: HOUR_SECONDS,
     description: 'forgets who visited and, after 91 days, how often',
     run: pruneVisits,
   },

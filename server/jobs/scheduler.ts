@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { DAY_MS } from '../lib/time.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
 
 /**
  * How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds).
  */
-const LOOKBACK_MS = 86_400_000
+const LOOKBACK_MS = DAY_MS
 
 /**
  * Runs every job at its interval on the node that holds its lease. A failed job is logged and counted, and

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from './time.ts'
+
 /** A body on its way from a client. */
 export interface Transfer {
   /** Bytes that have arrived. */
@@ -26,7 +28,7 @@ interface Watched {
 
 const BYTES_PER_SECOND = 1024
 const INITIAL_PATIENCE_MS = 30_000
-const MAX_PATIENCE_MS = 60_000
+const MAX_PATIENCE_MS = MINUTE_MS
 
 /**
  * Enforces a minimum rate of transfers, so that a slow client cannot hold its place for hours: 1 KiB/s on average over a

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Connections } from '../lib/connections.ts'
 import { sendQueueOf } from '../lib/send-queue.ts'
+import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
 import { getPort, listenOn } from './ports.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
@@ -35,7 +36,7 @@ export interface ListenOptions {
 const MAX_PIPELINED = 32
 
 /** Idle time-out of a connection in milliseconds. */
-const IDLE_TIMEOUT_MS = 60_000
+const IDLE_TIMEOUT_MS = MINUTE_MS
 
 /**
  * The HTTP sockets of one process. It listens at once, so that an ephemeral port is known, and holds requests

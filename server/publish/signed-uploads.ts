@@ -1,10 +1,11 @@
 import type { BatchTarget, UploadTarget } from '../../protocol/api/publish.ts'
 import { ApiError } from '../lib/errors.ts'
+import { HOUR_SECONDS } from '../lib/time.ts'
 import { isId, Signer } from '../lib/tokens.ts'
 import { isSlug } from '../sites/slug.ts'
 
 /** Spec 2.3 and 8.2. */
-export const UPLOAD_TTL_SECONDS = 3600
+export const UPLOAD_TTL_SECONDS = HOUR_SECONDS
 
 /** Where uploads are sent; the signed key follows. */
 export const UPLOAD_PATH = '/api/v1/_upload/'

@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
+import { MINUTE_MS } from '../lib/time.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
@@ -24,7 +25,7 @@ const BUSY_TIMEOUT_MS = 5000
 /** Maximum pause between two attempts to take the write lock. */
 const MAX_RETRY_DELAY_MS = 16
 
-const CHANGES_RETENTION_MS = 10 * 60_000
+const CHANGES_RETENTION_MS = 10 * MINUTE_MS
 
 /**
  * The store in one SQLite file. One connection writes, one transaction after another; a second one reads, so

@@ -1,4 +1,5 @@
 import type { Log } from '../../lib/log.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInfo } from './acme.ts'
 import { solveChallenges } from './challenges.ts'
 import {
@@ -35,11 +36,9 @@ interface NewOrder {
 }
 
 /** Time-out of one call in milliseconds, with all its requests and pauses. */
-const CALL_TIMEOUT_MS = 60_000
+const CALL_TIMEOUT_MS = MINUTE_MS
 const REQUEST_TIMEOUT_MS = 30_000
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
 const MIN_RENEWAL_INFO_INTERVAL_MS = MINUTE_MS

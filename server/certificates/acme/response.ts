@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import { AcmeError, type AcmeErrorKind } from './acme.ts'
 import { type HttpResponse, unreachable } from './transport.ts'
 
@@ -15,8 +16,6 @@ const PROBLEM_PREFIX = 'urn:ietf:params:acme:error:'
 const MAX_DETAIL_LENGTH = 400
 const MAX_SUBPROBLEMS = 3
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Maximum wait that a CA can impose; a rate limit without a time lasts an hour. */
 const MAX_RATE_LIMIT_WAIT_MS = 7 * DAY_MS

@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
-import { isWithin } from '../../lib/time.ts'
+import { MINUTE_MS, isWithin } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { AcmeError } from './acme.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
@@ -50,7 +50,7 @@ interface AcmeCall {
 }
 
 /** Time to live of the cached directory, in milliseconds. */
-const DIRECTORY_TTL_MS = 10 * 60_000
+const DIRECTORY_TTL_MS = 10 * MINUTE_MS
 
 /** Maximum number of attempts of one request with a new nonce. */
 const MAX_NONCE_TRIES = 25

@@ -1,4 +1,5 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
 /**
@@ -6,9 +7,9 @@ import type { Queries, Store } from '../../store/store.ts'
  * So one network cannot close a site's form for the others. Right ones cost as much work, and any visitor can have a site to be
  * right at.
  */
-const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: 60_000 }
-const AN_HOUR_FROM_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: 3_600_000 }
-const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: 3_600_000 }
+const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: MINUTE_MS }
+const AN_HOUR_FROM_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
+const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 
 /** A counter of attempts within one window. */
 interface AttemptWindow {

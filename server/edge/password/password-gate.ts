@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
 import type { RequestTarget } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
@@ -21,7 +22,7 @@ interface PasswordGateOptions {
   clientIp: (request: IncomingMessage) => string
 }
 
-const COOKIE_TTL_SECONDS = 30 * 86_400
+const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
 
 /** An attempt takes 19 MiB and a thread for some tens of milliseconds. */
 const HASHING_LIMITS = { running: 4, waiting: 64 }

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
 import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
@@ -9,7 +10,7 @@ import { type Policy, passwordPolicy, previewPolicy, publicPolicy, toLastModifie
 import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.ts'
 
 /** How long files of the previous version stay reachable (contract, "Serving", 4). */
-const PREVIOUS_FILES_TTL_MS = 3_600_000
+const PREVIOUS_FILES_TTL_MS = HOUR_MS
 
 interface BuildContext {
   read: Queries

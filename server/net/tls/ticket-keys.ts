@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
+import { HOUR_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
 /** Milliseconds that one key is used for. */
-const PERIOD_MS = 12 * 3_600_000
+const PERIOD_MS = 12 * HOUR_MS
 
 const KEY_BYTES = 48
 

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
+import { DAY_MS } from '../../lib/time.ts'
 import type { Session, SignInCode, SignInQueries, SignInSource } from '../contract/sign-ins.ts'
 import { RowMapper } from '../row-mapper.ts'
 import type { Schema, SessionRow, SignInCodeRow, SignInSourceRow } from '../schema.ts'
 import { accountMapper } from './accounts.ts'
 
-const DAY_MS = 86_400_000
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 
 const codeMapper = new RowMapper<SignInCode, SignInCodeRow>({

@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { DAY_MS } from '../../lib/time.ts'
 import type { SiteVisits, VisitNameKind, VisitQueries } from '../contract/visits.ts'
 import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 
-const DAY_MS = 86_400_000
 
 const KINDS = ['path', 'missing', 'referrer'] as const
 
