@@ -70,12 +70,12 @@ async function finish(
   clock: Stopwatch,
 ): Promise<Phases> {
   const queue = [...plan.upload.uploads]
-  const lane = async () => {
+  const worker = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) {
       await send(next.method, next.url, next.headers, content.get(next.path)!)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker))
   const upload = clock.lap()
   await json<FinalizeResponse>('POST', plan.upload.finalizeUrl, { versionId: plan.upload.versionId })
   return { create, upload, finalize: clock.lap(), total: clock.total() }

@@ -11,10 +11,10 @@ export async function writeFiles(folder: string, content: Content): Promise<numb
   const folders = new Set([...content.keys()].map((path) => dirname(join(folder, path))))
   for (const one of folders) await mkdir(one, { recursive: true })
   const queue = [...content]
-  const lane = async () => {
+  const worker = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) await writeFile(join(folder, next[0]), next[1])
   }
-  await Promise.all(Array.from({ length: 16 }, lane))
+  await Promise.all(Array.from({ length: 16 }, worker))
   for (const one of [folder, ...folders]) await flushFolder(one)
   return performance.now() - start
 }

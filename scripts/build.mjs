@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from './child.mjs'
+import { run } from './spawn.mjs'
 import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
-import { Unprepared } from './unprepared.mjs'
+import { Unprepared } from './setup-error.mjs'
 
 /**
  * What is built of sources: the client for any Node and for npm, the dashboard for browsers, the content of
@@ -53,14 +53,14 @@ export async function build() {
 
 /** @param {Part} part */
 function isCurrent(part) {
-  const { dist, builtFrom } = placesOf(part)
-  return existsSync(dist) && existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === digestOf(part)
+  const { dist, builtFrom } = getPaths(part)
+  return existsSync(dist) && existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hashSources(part)
 }
 
 /** Beside its place first, so that a build that fails leaves what there was. @param {Part} part */
 async function make(part) {
-  const { dist, builtFrom, fresh } = placesOf(part)
-  const digest = digestOf(part)
+  const { dist, builtFrom, fresh } = getPaths(part)
+  const digest = hashSources(part)
   rmSync(fresh, { recursive: true, force: true })
   const { code } = await run(findNode(), part.make(fresh), { cwd: root, stdio: ['ignore', 2, 2] })
   if (code !== 0) {
@@ -73,7 +73,7 @@ async function make(part) {
 }
 
 /** @param {Part} part */
-function placesOf({ name, dist }) {
+function getPaths({ name, dist }) {
   const modules = join(root, 'node_modules')
   return {
     dist: join(root, dist),
@@ -83,7 +83,7 @@ function placesOf({ name, dist }) {
 }
 
 /** @param {Part} part */
-function digestOf({ from }) {
+function hashSources({ from }) {
   const hash = createHash('sha256')
   for (const path of from.flatMap(sourcesAt)) {
     hash

@@ -1,6 +1,6 @@
-import { run } from './child.mjs'
+import { run } from './spawn.mjs'
 import { program } from './program.mjs'
-import { say } from './say.mjs'
+import { say } from './print.mjs'
 
 /** Whether packages may be installed without asking: only by root on Debian. */
 export function mayInstallPackages() {

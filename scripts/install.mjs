@@ -1,9 +1,9 @@
 import { delimiter, join } from 'node:path'
-import { run } from './child.mjs'
+import { run } from './spawn.mjs'
 import { hasPinnedNode, linkPinnedNode, makePinnedNodeRun } from './pinned-node.mjs'
 import { readJson, root } from './root.mjs'
-import { say } from './say.mjs'
-import { Unprepared } from './unprepared.mjs'
+import { say } from './print.mjs'
+import { Unprepared } from './setup-error.mjs'
 
 /**
  * npm writes node_modules/.package-lock.json as the last step of every installation, so its absence shows an

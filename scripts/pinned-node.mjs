@@ -3,8 +3,8 @@ import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackages, mayInstallPackages } from './debian.mjs'
 import { readJson, root } from './root.mjs'
-import { say } from './say.mjs'
-import { Unprepared } from './unprepared.mjs'
+import { say } from './print.mjs'
+import { Unprepared } from './setup-error.mjs'
 
 const pinnedNode = join(root, 'node_modules', '.bin', 'node')
 

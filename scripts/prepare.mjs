@@ -1,5 +1,5 @@
 import { delimiter, join } from 'node:path'
-import { alone } from './alone.mjs'
+import { withLock } from './lock.mjs'
 import { build, isBuilt } from './build.mjs'
 import { install, isInstalled } from './install.mjs'
 import { findNode } from './pinned-node.mjs'
@@ -13,7 +13,7 @@ import { root } from './root.mjs'
  */
 export async function prepare() {
   if (!isInstalled() || !isBuilt()) {
-    await alone(join(root, '.slipway', 'preparing'), async () => {
+    await withLock(join(root, '.slipway', 'preparing'), async () => {
       if (!isInstalled()) await install()
       if (!isBuilt()) await build()
     })

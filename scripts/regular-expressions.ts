@@ -86,7 +86,7 @@ const EXCEPTIONS: readonly Exception[] = [
 ]
 
 /** A regular expression of the source, as it is written. */
-interface Found {
+interface SourceExpression {
   expression: string
   line: number
   /** Undefined when the text of the expression is only known when it runs. */
@@ -100,16 +100,16 @@ type Node = { type: string; start: number; end: number } & Record<string, unknow
 export function findSlowExpressions(file: string, source: string): string[] {
   return expressionsIn(source, file).flatMap((found) => {
     if (exceptionFor(file, found)) return []
-    const problem = problemOf(found)
+    const problem = findProblem(found)
     return problem === undefined ? [] : [`${file}:${found.line} ${found.expression} ${problem}`]
   })
 }
 
-function exceptionFor(file: string, { expression }: Found): Exception | undefined {
+function exceptionFor(file: string, { expression }: SourceExpression): Exception | undefined {
   return EXCEPTIONS.find((one) => one.file === file && one.expression === expression)
 }
 
-function problemOf({ pattern, flags }: Found): string | undefined {
+function findProblem({ pattern, flags }: SourceExpression): string | undefined {
   if (pattern === undefined) return 'is made of parts that this check cannot see'
   const { reports } = analyse({ source: pattern, flags }, { maxReports: 1 })
   const [report] = reports
@@ -118,8 +118,8 @@ function problemOf({ pattern, flags }: Found): string | undefined {
   return `takes ${time} time for repeated ${JSON.stringify(report.character.pick)}`
 }
 
-function expressionsIn(source: string, file: string): Found[] {
-  const found: Found[] = []
+function expressionsIn(source: string, file: string): SourceExpression[] {
+  const found: SourceExpression[] = []
   const constants = new Map<string, Node>()
   const add = ({ start, end }: Node, pattern: string | undefined, flags: string) => {
     const line = source.slice(0, start).split('\n').length
@@ -130,7 +130,7 @@ function expressionsIn(source: string, file: string): Found[] {
     if (type === 'VariableDeclarator' && init) constants.set(id.name, init)
     else if (type === 'Literal' && regex) add(node, regex.pattern, regex.flags)
     else if ((type === 'NewExpression' || type === 'CallExpression') && callee.name === 'RegExp') {
-      add(node, textOf(given[0], constants), textOf(given[1], constants) ?? '')
+      add(node, evaluateText(given[0], constants), evaluateText(given[1], constants) ?? '')
     } else if (type === 'Property' && key.name === 'pattern' && typeof value.value === 'string') {
       // Of a JSON Schema, where patterns have this flag.
       add(value, value.value, 'u')
@@ -140,13 +140,13 @@ function expressionsIn(source: string, file: string): Found[] {
 }
 
 /** The text of a constant expression; undefined when it depends on more than constants of the same file. */
-function textOf(node: any, constants: ReadonlyMap<string, Node>): string | undefined {
+function evaluateText(node: any, constants: ReadonlyMap<string, Node>): string | undefined {
   if (node?.type === 'Literal' && typeof node.value === 'string') return node.value
   if (node?.type === 'Identifier' && constants.has(node.name)) {
-    return textOf(constants.get(node.name), constants)
+    return evaluateText(constants.get(node.name), constants)
   }
   if (node?.type !== 'TemplateLiteral') return undefined
-  const parts: (string | undefined)[] = node.expressions.map((part: Node) => textOf(part, constants))
+  const parts: (string | undefined)[] = node.expressions.map((part: Node) => evaluateText(part, constants))
   if (parts.includes(undefined)) return undefined
   return node.quasis.map(({ value }: any, at: number) => value.cooked + (parts[at] ?? '')).join('')
 }

@@ -20,7 +20,7 @@ const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.
 /** The reporter of a test file: prints nothing and sends messages to the runner. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   const names = new Map<number, { name: string; parent: number | undefined }>()
-  const titleOf = (test: EventData.TestPass | EventData.TestFail) => {
+  const getTitle = (test: EventData.TestPass | EventData.TestFail) => {
     const title: string[] = []
     for (let id: number | undefined = test.testId; id; id = names.get(id)?.parent) {
       title.unshift(names.get(id)?.name ?? '')
@@ -29,24 +29,24 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   }
   for await (const { type, data } of events) {
     if (type === 'test:enqueue') names.set(data.testId, { name: data.name, parent: data.parentId })
-    else if (type === 'test:pass') passed(data, titleOf)
-    else if (type === 'test:fail') failed(data, titleOf)
+    else if (type === 'test:pass') passed(data, getTitle)
+    else if (type === 'test:fail') failed(data, getTitle)
     else if (type === 'test:diagnostic' && !COUNT.test(data.message))
       send({ kind: 'note', text: data.message })
   }
   send({ kind: 'end' })
 }
 
-function passed(test: EventData.TestPass, titleOf: (test: EventData.TestPass) => string): void {
+function passed(test: EventData.TestPass, getTitle: (test: EventData.TestPass) => string): void {
   const reason = test.skip ?? test.todo
-  if (reason !== undefined) send({ kind: 'skipped', what: titleOf(test), why: String(reason) })
+  if (reason !== undefined) send({ kind: 'skipped', what: getTitle(test), why: String(reason) })
   else if (test.details.type !== 'suite') send({ kind: 'passed' })
 }
 
-function failed(test: EventData.TestFail, titleOf: (test: EventData.TestFail) => string): void {
+function failed(test: EventData.TestFail, getTitle: (test: EventData.TestFail) => string): void {
   const error = test.details.error as Error & { failureType?: string }
   if (error.failureType !== 'subtestsFailed')
-    send({ kind: 'failed', what: titleOf(test), why: explain(error) })
+    send({ kind: 'failed', what: getTitle(test), why: explain(error) })
 }
 
 /** Unwraps Node's error to what the test threw, with its causes. */

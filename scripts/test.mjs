@@ -1,16 +1,16 @@
 import { join } from 'node:path'
-import { endAs, run } from './child.mjs'
-import { installParts } from './parts.mjs'
+import { endAs, run } from './spawn.mjs'
+import { installParts } from './test-dependencies.mjs'
 import { environment, prepare } from './prepare.mjs'
 import { root } from './root.mjs'
-import { main } from './unprepared.mjs'
+import { main } from './setup-error.mjs'
 
 // npm test: prepares like npm start, installs the Debian packages that tests need, then runs every check on
 // the pinned Node.
 await main(async () => {
   const node = await prepare()
   await installParts()
-  const checks = join(root, 'scripts', 'checks.ts')
+  const checks = join(root, 'scripts', 'run-checks.ts')
   endAs(
     await run(node, [checks, ...process.argv.slice(2)], { cwd: root, env: withoutSettings(environment()) }),
   )

@@ -480,7 +480,7 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   const hosts = new Hosts(edge.addresses)
   const origin = async (isSecure: boolean) => {
     const found = await resolver.resolve(hosts.read(www), isSecure)
-    return found.kind === 'elsewhere' ? found.origin : found.kind
+    return found.kind === 'redirect' ? found.origin : found.kind
   }
   assert.deepEqual([await origin(false), await origin(true)], [`http://${primary}`, 'site'])
   summaries = [{ not_after: edge.clock.now + 1000 }]

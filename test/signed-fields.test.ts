@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { encodeFields, macOf, Signer } from '../server/lib/tokens.ts'
+import { encodeFields, computeMac, Signer } from '../server/lib/tokens.ts'
 import { numbers } from './support/random.ts'
 
 type Fields = (string | number)[]
@@ -84,7 +84,7 @@ describe('what is signed', () => {
 
   test('is never a number that has no text of its own', () => {
     for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
-      assert.throws(() => macOf('key', ['a', number]), TypeError)
+      assert.throws(() => computeMac('key', ['a', number]), TypeError)
   })
 
   test('is encoded in one place: nothing else of the server makes an HMAC, but the client of the CA', () => {

@@ -4,7 +4,7 @@ import type { Line } from './figures.ts'
 import type { SeededSite } from './many-sites.ts'
 import { ask, Line as Connection } from './reply.ts'
 import { browserRequest } from './request.ts'
-import { measuredRun, type Pace } from './rounds.ts'
+import { measuredRun, type RunLengths } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { perCpuSecond } from './table.ts'
 import { type Run, runWrk, writeScript } from './wrk.ts'
@@ -14,23 +14,23 @@ interface CapacityOptions {
   /** Sites to warm. */
   sites: readonly SeededSite[]
   folder: string
-  pace: Pace
+  lengths: RunLengths
 }
 
 /** Resident memory with many warm sites, and whether one of them is as fast as alone. */
-export async function manySitesMemory({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
+export async function manySitesMemory({ data, sites, folder, lengths }: CapacityOptions): Promise<Line[]> {
   await using alone = await startServer(data, { core: SERVER_CORE })
-  await using crowded = await startServer(data, { core: SERVER_CORE })
-  const idle = await readMemory(crowded.pid, 'VmRSS')
-  await warm(crowded, sites)
+  await using warmed = await startServer(data, { core: SERVER_CORE })
+  const idle = await readMemory(warmed.pid, 'VmRSS')
+  await warm(warmed, sites)
   const ratios: number[] = []
-  const memory = [await readMemory(crowded.pid, 'VmRSS')]
-  for (let round = 0; round < pace.rounds; round++) {
-    const place = { folder, core: WRK_CORE, pace }
+  const memory = [await readMemory(warmed.pid, 'VmRSS')]
+  for (let round = 0; round < lengths.rounds; round++) {
+    const place = { folder, core: WRK_CORE, lengths }
     const first = await speed(alone, sites[0]!, place)
-    const second = await speed(crowded, sites[0]!, place)
+    const second = await speed(warmed, sites[0]!, place)
     ratios.push(second.perSecond / first.perSecond)
-    memory.push(await readMemory(crowded.pid, 'VmRSS'))
+    memory.push(await readMemory(warmed.pid, 'VmRSS'))
   }
   const many = sites.length.toLocaleString('en')
   return [
@@ -49,15 +49,15 @@ export async function manySitesMemory({ data, sites, folder, pace }: CapacityOpt
  * Two workers against one process, on both cores. wrk needs the same cores, so the clock cannot show a
  * doubling here; the comparison shows whether a response costs more.
  */
-export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions): Promise<Line[]> {
+export async function twoWorkers({ data, sites, folder, lengths }: CapacityOptions): Promise<Line[]> {
   await using one = await startServer(data, { settings: { WORKERS: '1' } })
   await using two = await startServer(data, { settings: { WORKERS: '2' } })
   const raw: number[] = []
   const scaled: number[] = []
-  for (let round = 0; round < pace.rounds; round++) {
+  for (let round = 0; round < lengths.rounds; round++) {
     const [single, double] = [
-      await speed(one, sites[0]!, { folder, pace }),
-      await speed(two, sites[0]!, { folder, pace }),
+      await speed(one, sites[0]!, { folder, lengths }),
+      await speed(two, sites[0]!, { folder, lengths }),
     ]
     raw.push(double.perSecond / single.perSecond)
     scaled.push((2 * perCpuSecond(double)) / perCpuSecond(single))
@@ -77,33 +77,33 @@ export async function twoWorkers({ data, sites, folder, pace }: CapacityOptions)
 async function warm({ baseUrl }: ServerProcess, sites: readonly SeededSite[]): Promise<void> {
   const port = Number(new URL(baseUrl).port)
   const queue = [...sites]
-  const lane = async () => {
+  const worker = async () => {
     using line = await Connection.open(port)
     for (let site = queue.pop(); site; site = queue.pop()) {
       const { status } = await line.ask(browserRequest('/', `${site.slug}.localhost:${port}`))
       if (status !== 200) throw new Error(`a site of the store got ${status}`)
     }
   }
-  await Promise.all(Array.from({ length: 16 }, lane))
+  await Promise.all(Array.from({ length: 16 }, worker))
   await pause(1000)
 }
 
 async function speed(
   server: ServerProcess,
   { slug }: SeededSite,
-  { folder, core, pace }: { folder: string; core?: number; pace: Pace },
+  { folder, core, lengths }: { folder: string; core?: number; lengths: RunLengths },
 ): Promise<Run> {
   const port = Number(new URL(server.baseUrl).port)
   const request = browserRequest('/', `${slug}.localhost:${port}`)
-  const { status, wire } = await ask(port, request)
+  const { status, wireBytes } = await ask(port, request)
   if (status !== 200) throw new Error(`a site of the store got ${status}`)
   const script = writeScript(folder, `capacity-${port}`, { requests: [request] })
   const run = {
     port,
     pid: server.pid,
     script,
-    expected: { status, wire },
+    expected: { status, wireBytes },
     ...(core === undefined ? {} : { core }),
   }
-  return measuredRun((seconds) => runWrk({ ...run, seconds }), pace)
+  return measuredRun((seconds) => runWrk({ ...run, seconds }), lengths)
 }

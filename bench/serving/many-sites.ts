@@ -36,14 +36,14 @@ const SITES_AT_ONCE = 500
 export async function seedSites(data: string, { sites, distinct }: Seed): Promise<SeededSite[]> {
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const config = readConfig({ SLIPWAY_DATA: data })
-  await using house = await openForOperator(config, { log, version: 'bench' })
-  const shared = await keep(house, Array.from({ length: FILES }, noise))
+  await using context = await openForOperator(config, { log, version: 'bench' })
+  const shared = await keep(context, Array.from({ length: FILES }, noise))
   const made: SeededSite[] = []
   for (let at = 0; at < sites; at += SITES_AT_ONCE) {
     const count = Math.min(SITES_AT_ONCE, sites - at)
-    const own = await keep(house, Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise))
+    const own = await keep(context, Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise))
     const slugs = Array.from({ length: count }, newSlug)
-    await house.store.write('durable', async (tx) => {
+    await context.store.write('durable', async (tx) => {
       for (const [index, slug] of slugs.entries()) {
         const root = own[index] ?? shared[0]!
         await insert(tx, slug, [root, ...shared.slice(1)])

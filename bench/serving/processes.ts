@@ -14,23 +14,23 @@ export class MemoryWatch implements Disposable {
   readonly #first: number
   readonly #done: (added: number) => void
   readonly #timer: NodeJS.Timeout
-  #most: number
+  #peak: number
 
   constructor(pid: number, done: (added: number) => void) {
     this.#pid = pid
     this.#done = done
-    this.#first = this.#most = readResidentBytes(pid)
-    this.#timer = setInterval(() => this.#look(), 20)
+    this.#first = this.#peak = readResidentBytes(pid)
+    this.#timer = setInterval(() => this.#sample(), 20)
   }
 
-  #look(): void {
-    this.#most = Math.max(this.#most, readResidentBytes(this.#pid))
+  #sample(): void {
+    this.#peak = Math.max(this.#peak, readResidentBytes(this.#pid))
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
-    this.#look()
-    this.#done(this.#most - this.#first)
+    this.#sample()
+    this.#done(this.#peak - this.#first)
   }
 }
 

@@ -50,14 +50,14 @@ async function load(folder: string, profiles: string): Promise<number> {
   const port = Number(new URL(service.baseUrl).port)
   const slug = await publishSite(service.baseUrl, siteFiles())
   const request = browserRequest(`/${PATHS.plain}`, `${slug}.localhost:${port}`)
-  const { status, wire } = await ask(port, request)
+  const { status, wireBytes } = await ask(port, request)
   const script = writeScript(folder, 'profile', { requests: [request] })
   const run = await runWrk({
     port,
     pid: service.pid,
     script,
     seconds: SECONDS,
-    expected: { status, wire },
+    expected: { status, wireBytes },
     core: WRK_CORE,
   })
   return run?.perSecond ?? 0

@@ -10,7 +10,7 @@ export interface Reply {
   headers: ReadonlyMap<string, string>
   body: Buffer
   /** Bytes of the whole response on the wire. */
-  wire: number
+  wireBytes: number
   /** Milliseconds from the request's last byte to the response's first. */
   firstByte: number
 }
@@ -79,7 +79,7 @@ function readReply(bytes: Buffer): Omit<Reply, 'firstByte'> | undefined {
   const status = Number(first!.split(' ')[1])
   const rest = bytes.subarray(end + 4)
   const body = status === 304 ? rest : readBody(rest, headers)
-  return body && { status, headers, body, wire: bytes.length }
+  return body && { status, headers, body, wireBytes: bytes.length }
 }
 
 function readBody(rest: Buffer, headers: ReadonlyMap<string, string>): Buffer | undefined {

@@ -11,7 +11,7 @@ export interface Result {
   failed: ReadonlyMap<ServerName, string>
 }
 
-export interface Pace {
+export interface RunLengths {
   rounds: number
   /** Seconds of each run, and of the warm-up before it. */
   seconds: number
@@ -37,7 +37,7 @@ export interface Driven extends Judged {
 interface RoundsOptions {
   works: readonly Driven[]
   servers: ReadonlyMap<ServerName, Asked>
-  pace: Pace
+  lengths: RunLengths
   /** Watches a run until it is disposed. */
   watch?: (work: Judged, server: Server) => Disposable | undefined
 }
@@ -57,10 +57,10 @@ const TRIES = 3
  * by byte before, and a run with different responses counts as failed.
  */
 export async function runRounds(options: RoundsOptions): Promise<Result[]> {
-  const { works, pace } = options
+  const { works, lengths } = options
   const results = []
   for (const work of works) results.push(await prepare(work, options))
-  for (let round = 0; round < pace.rounds; round++) {
+  for (let round = 0; round < lengths.rounds; round++) {
     for (const [index, result] of results.entries()) {
       for (const one of rotated(result.prepared, round + index)) await measure(result, one, options)
     }
@@ -121,9 +121,9 @@ async function inspect(work: Work, server: Server, { requests }: Load): Promise<
     }
     const wrong = work.wrong(reply, place, server)
     if (wrong) throw new Error(`GET ${request.path}: ${wrong}`)
-    const { status, wire } = reply
-    expected ??= { status, wire }
-    if (wire !== expected.wire) throw new Error(`answers have ${expected.wire} bytes and ${wire} bytes`)
+    const { status, wireBytes } = reply
+    expected ??= { status, wireBytes }
+    if (wireBytes !== expected.wireBytes) throw new Error(`answers have ${expected.wireBytes} bytes and ${wireBytes} bytes`)
   }
   return expected!
 }
@@ -137,7 +137,7 @@ async function measure(
   const { work, runs, failed } = result
   if (failed.has(name)) return
   try {
-    const measured = await measuredRun(runner, options.pace, () => options.watch?.(work, server))
+    const measured = await measuredRun(runner, options.lengths, () => options.watch?.(work, server))
     runs.set(name, [...(runs.get(name) ?? []), measured])
     report(work, name, `${measured.perSecond.toFixed(0).padStart(7)}/s, ${measured.cores.toFixed(2)} cores`)
   } catch (error) {
@@ -148,7 +148,7 @@ async function measure(
 /** A warm-up and a run under `watch`. */
 export async function measuredRun(
   runner: Runner,
-  { seconds, warmUp }: Pace,
+  { seconds, warmUp }: RunLengths,
   watch: () => Disposable | undefined = () => undefined,
 ): Promise<Run> {
   for (let tries = 0; tries < TRIES; tries++) {

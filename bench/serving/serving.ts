@@ -9,7 +9,7 @@ import { canDropCaches, coldFirstBytes } from './cold.ts'
 import { type Line, lineTable } from './figures.ts'
 import { MemoryWatch } from './processes.ts'
 import { profile } from './profile.ts'
-import { byWrk, type Pace, type Result, runRounds } from './rounds.ts'
+import { byWrk, type RunLengths, type Result, runRounds } from './rounds.ts'
 import { WRK_CORE } from './server.ts'
 import { type Scale, type Stage, setStage } from './stage.ts'
 import { circumstances, failures, workLines, worksTable } from './table.ts'
@@ -18,18 +18,18 @@ import { manySitesWorks, siteWorks } from './works.ts'
 const CHART = 'docs/serving.svg'
 
 interface Plan {
-  pace: Pace
+  lengths: RunLengths
   scale: Scale
 }
 
 const WHOLE: Plan = {
-  pace: { rounds: 5, seconds: 2, warmUp: 1 },
+  lengths: { rounds: 5, seconds: 2, warmUp: 1 },
   scale: { sites: 100_000, asked: 10_000, coldFiles: 200 },
 }
 
 /** For trial runs: one round is no measurement. */
 const QUICK: Plan = {
-  pace: { rounds: 1, seconds: 2, warmUp: 1 },
+  lengths: { rounds: 1, seconds: 2, warmUp: 1 },
   scale: { sites: 10_000, asked: 1000, coldFiles: 20 },
 }
 
@@ -41,7 +41,7 @@ export const serving: Measurement = {
   async run(options: RunOptions) {
     await using scratch = await scratchFolder()
     if (options.profile) return await profile(scratch.path)
-    const { pace, scale } = options.quick ? QUICK : WHOLE
+    const { lengths, scale } = options.quick ? QUICK : WHOLE
     await using stage = await setStage(scratch.path, scale)
     const scripts = join(scratch.path, 'scripts')
     mkdirSync(scripts)
@@ -51,14 +51,14 @@ export const serving: Measurement = {
         byWrk(work, { folder: scripts, core: WRK_CORE }),
       ),
       servers: stage.servers,
-      pace,
+      lengths,
       watch: (work, { name }) =>
         work.id === 'video' && name === 'ours'
           ? new MemoryWatch(stage.service.pid, (megabytes) => added.push(megabytes))
           : undefined,
     })
-    const capacity = { data: stage.data, sites: stage.sites, folder: scripts, pace }
-    return report(pace, results, [
+    const capacity = { data: stage.data, sites: stage.sites, folder: scripts, lengths }
+    return report(lengths, results, [
       ...workLines(results),
       ...memoryLine(added),
       ...(await coldLines(stage)),
@@ -93,7 +93,7 @@ async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
   ]
 }
 
-function report({ rounds, seconds }: Pace, results: readonly Result[], lines: readonly Line[]): Report {
+function report({ rounds, seconds }: RunLengths, results: readonly Result[], lines: readonly Line[]): Report {
   const why = failures(results)
   const parts = [
     `Thousand responses a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,

@@ -6,20 +6,20 @@ import { type ServerProcess, scratchFolder, startServer } from '../server-proces
 import { publishSite, siteFiles } from './content.ts'
 import { formatFigures, markdown, yes } from './figures.ts'
 import { seedSites } from './many-sites.ts'
-import { type Asked, byWrk, measuredRun, type Pace, type Runner } from './rounds.ts'
+import { type Asked, byWrk, measuredRun, type RunLengths, type Runner } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { manySitesWorks, siteWorks, type Work } from './works.ts'
 
 interface Plan {
-  pace: Pace
+  lengths: RunLengths
   /** Sites of the workload with many sites. */
   sites: number
 }
 
-const WHOLE: Plan = { pace: { rounds: 15, seconds: 4, warmUp: 1 }, sites: 10_000 }
+const WHOLE: Plan = { lengths: { rounds: 15, seconds: 4, warmUp: 1 }, sites: 10_000 }
 
 /** For trial runs: three rounds do not show hundredths. */
-const QUICK: Plan = { pace: { rounds: 3, seconds: 2, warmUp: 1 }, sites: 1000 }
+const QUICK: Plan = { lengths: { rounds: 3, seconds: 2, warmUp: 1 }, sites: 1000 }
 
 /** Maximum cost of counting, as a fraction of a response without it. */
 const MAX_OVERHEAD = 0.03
@@ -43,7 +43,7 @@ export const visits: Measurement = {
   missing: whatIsMissing,
   async run({ quick }) {
     await using scratch = await scratchFolder()
-    const { pace, sites: count } = quick ? QUICK : WHOLE
+    const { lengths, sites: count } = quick ? QUICK : WHOLE
     const seeded = join(scratch.path, 'seeded')
     console.error(`making ${count} sites`)
     const sites = await seedSites(seeded, { sites: count, distinct: count })
@@ -55,7 +55,7 @@ export const visits: Measurement = {
     }
     const wanted = new Set(['bare', 'browser', 'zipf'])
     const works = [...siteWorks(files), ...manySitesWorks(sites)].filter(({ id }) => wanted.has(id))
-    return report(pace, await runRounds(works, servers, { pace, folder: scratch.path }))
+    return report(lengths, await runRounds(works, servers, { lengths, folder: scratch.path }))
   },
 }
 
@@ -83,7 +83,7 @@ async function open(
 async function runRounds(
   works: readonly Work[],
   servers: Record<Setting, Asked>,
-  { pace, folder }: { pace: Pace; folder: string },
+  { lengths, folder }: { lengths: RunLengths; folder: string },
 ): Promise<Result[]> {
   const results: (Result & { runners: Record<Setting, Runner> })[] = []
   for (const work of works) {
@@ -95,10 +95,10 @@ async function runRounds(
     const runners = { on: await ready('on'), off: await ready('off') }
     results.push({ work, runs: { on: [], off: [] }, runners })
   }
-  for (let round = 0; round < pace.rounds; round++) {
+  for (let round = 0; round < lengths.rounds; round++) {
     for (const { work, runs, runners } of results) {
       for (const setting of round % 2 === 0 ? (['on', 'off'] as const) : (['off', 'on'] as const)) {
-        const { cores, perSecond } = await measuredRun(runners[setting], pace)
+        const { cores, perSecond } = await measuredRun(runners[setting], lengths)
         runs[setting].push((cores / perSecond) * 1e6)
         console.error(
           `${work.id.padEnd(10)} ${setting.padEnd(4)} ${runs[setting].at(-1)!.toFixed(3)} µs, ${perSecond.toFixed(0)}/s`,
@@ -109,7 +109,7 @@ async function runRounds(
   return results
 }
 
-function report({ rounds, seconds }: Pace, results: readonly Result[]): Report {
+function report({ rounds, seconds }: RunLengths, results: readonly Result[]): Report {
   const rows = results.map(({ work, runs: { on, off } }) => {
     const costs = on.map((time, round) => time / off[round]! - 1)
     const cost = median(costs)

@@ -39,10 +39,10 @@ const CHOICES = 2 ** 16
 
 /** All rows except those over many sites. */
 export function siteWorks(files: Files): Work[] {
-  const bytesOf = (path: string) => files.get(path)!.bytes
-  const video = bytesOf(PATHS.video)
+  const getBytes = (path: string) => files.get(path)!.bytes
+  const video = getBytes(PATHS.video)
   const starts = Array.from({ length: RANGES }, () => 1_000_000 + Math.floor(Math.random() * 7_900_000))
-  const plain = { servers: SERVERS, wrong: identity(bytesOf(PATHS.plain)) }
+  const plain = { servers: SERVERS, wrong: identity(getBytes(PATHS.plain)) }
   return [
     {
       ...plain,
@@ -63,7 +63,7 @@ export function siteWorks(files: Files): Work[] {
       name: '4 KB as `br`, browser; nginx plain',
       servers: ['ours', 'nginx'],
       load: ({ host }) => only(browserRequest(`/${PATHS.text}`, host)),
-      wrong: brotliOrPlain(bytesOf(PATHS.text)),
+      wrong: brotliOrPlain(getBytes(PATHS.text)),
       comesLater: true,
       reach: { nginx: 1 },
     },
@@ -72,7 +72,7 @@ export function siteWorks(files: Files): Work[] {
       name: '100 KB, bare request',
       servers: SERVERS,
       load: ({ host }) => only(bareRequest(`/${PATHS.photo}`, host)),
-      wrong: identity(bytesOf(PATHS.photo)),
+      wrong: identity(getBytes(PATHS.photo)),
       reach: { nginx: 1 },
     },
     {

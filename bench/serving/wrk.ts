@@ -18,7 +18,7 @@ export interface Load {
 export interface Expected {
   status: number
   /** Bytes on the wire. */
-  wire: number
+  wireBytes: number
 }
 
 export interface Run {
@@ -86,7 +86,7 @@ export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
   if (summary.requests === 0) return undefined
   const taken = summary.microseconds / 1e6
   return {
-    perSecond: summary.bytes / expected.wire / taken,
+    perSecond: summary.bytes / expected.wireBytes / taken,
     seconds: taken,
     p50: summary.p50 / 1e3,
     p99: summary.p99 / 1e3,
@@ -171,14 +171,14 @@ function summaryIn(text: string): Summary {
 }
 
 /** wrk itself counts statuses from 400 on as errors; the bytes show that the others were right. */
-function assertCorrect(summary: Summary, { status, wire }: Expected): void {
+function assertCorrect(summary: Summary, { status, wireBytes }: Expected): void {
   const { requests, bytes, connect, read, write, timeout } = summary
   const broken = connect + read + write + timeout
   const wrongStatus = status < 400 ? summary.status : requests - summary.status
-  const unfinished = bytes - requests * wire
-  const wrongBytes = unfinished < 0 || unfinished > CONNECTIONS * wire
+  const unfinished = bytes - requests * wireBytes
+  const wrongBytes = unfinished < 0 || unfinished > CONNECTIONS * wireBytes
   if (broken === 0 && wrongStatus === 0 && !wrongBytes) return
-  throw new Error(`wrk saw other answers than ${status} of ${wire} bytes: ${JSON.stringify(summary)}`)
+  throw new Error(`wrk saw other answers than ${status} of ${wireBytes} bytes: ${JSON.stringify(summary)}`)
 }
 
 function output([command, ...args]: readonly string[]): Promise<string> {

@@ -10,7 +10,7 @@ export interface Caller {
   bytes: number
   seconds: number
   /** Concurrent connections. */
-  lanes: number
+  connections: number
   /** Whether each connection resumes the session of the previous one. */
   resume: boolean
   version: 'TLSv1.2' | 'TLSv1.3'
@@ -46,12 +46,12 @@ async function call(caller: Caller): Promise<Calls> {
     }),
   }
   const started = performance.now()
-  const lane = async () => {
+  const worker = async () => {
     let session: Buffer | undefined
     while (performance.now() - started < caller.seconds * 1000 && calls.problems.length === 0)
       session = (await once(caller, calls, { ...options, ...(session && { session }) })) ?? session
   }
-  await Promise.all(Array.from({ length: caller.lanes }, lane))
+  await Promise.all(Array.from({ length: caller.connections }, worker))
   return { ...calls, seconds: (performance.now() - started) / 1000 }
 }
 

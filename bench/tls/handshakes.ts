@@ -17,7 +17,7 @@ interface HandshakeWork extends Pick<Caller, 'path' | 'bytes' | 'resume' | 'vers
 export async function byHandshakes(server: Asked, work: HandshakeWork): Promise<Runner> {
   const { port, core, ...asked } = work
   const run = async (seconds: number) => {
-    const caller: Caller = { ...asked, port, name: server.secureName!, seconds, lanes: 32 }
+    const caller: Caller = { ...asked, port, name: server.secureName!, seconds, connections: 32 }
     const command = [
       join(ROOT, 'node_modules/.bin/node'),
       join(import.meta.dirname, 'caller.ts'),
@@ -49,7 +49,7 @@ function assertCorrect({ handshakes, resumed, problems, cipher }: Calls, caller:
   if (problems.length > 0) throw new Error(`a handshake or its answer failed: ${problems[0]}`)
   if (cipher !== CIPHERS[caller.version])
     throw new Error(`the cipher was ${cipher}, not ${CIPHERS[caller.version]}`)
-  const wanted = caller.resume ? handshakes - caller.lanes : 0
+  const wanted = caller.resume ? handshakes - caller.connections : 0
   if (caller.resume ? resumed < wanted : resumed > wanted)
     throw new Error(`${resumed} of ${handshakes} handshakes were resumed`)
 }

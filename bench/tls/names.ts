@@ -11,7 +11,7 @@ import type { SecureService } from './stage.ts'
  */
 const WARM_UP = 10_000
 const PAIRS = 300
-const LANES = 8
+const CONCURRENCY = 8
 
 /** Handshakes of cold and warm names in turn, and the memory of all of them. */
 export async function manyNames(service: SecureService, names: readonly string[]): Promise<Line[]> {
@@ -51,10 +51,10 @@ async function inPairs(port: number, names: readonly string[], known: string) {
 
 async function requestAll(port: number, names: readonly string[]): Promise<void> {
   const queue = [...names]
-  const lane = async () => {
+  const worker = async () => {
     for (let name = queue.pop(); name !== undefined; name = queue.pop()) await handshake(port, name)
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
 
 const context = createSecureContext({ minVersion: 'TLSv1.3' })

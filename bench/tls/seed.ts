@@ -35,12 +35,12 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
   const now = Date.now()
   const life = { notBefore: now - DAY_MS, notAfter: now + 89 * DAY_MS }
   let first: Certificate | undefined
-  await using house = await openForOperator(config, { log, version: 'bench' })
+  await using context = await openForOperator(config, { log, version: 'bench' })
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const some = names.slice(at, at + AT_ONCE)
     const issued = await Promise.all(some.map((name) => issuer.issueWithKey({ ...life, names: [name] })))
     first ??= issued[0]!
-    await house.store.write('durable', async (tx) => {
+    await context.store.write('durable', async (tx) => {
       for (const [index, name] of some.entries()) {
         const { chain, key } = issued[index]!
         const sealed = seal.encrypt(key, `certificate ${name}`)

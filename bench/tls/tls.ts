@@ -5,7 +5,7 @@ import type { Measurement, Report, RunOptions } from '../figures.ts'
 import { scratchFolder } from '../server-process.ts'
 import { chart } from '../serving/chart.ts'
 import { type Line, lineTable } from '../serving/figures.ts'
-import { type Pace, type Result, runRounds } from '../serving/rounds.ts'
+import { type RunLengths, type Result, runRounds } from '../serving/rounds.ts'
 import { WRK_CORE } from '../serving/server.ts'
 import { caddyLines, circumstances, failures, worksTable } from '../serving/table.ts'
 import { manyNames } from './names.ts'
@@ -16,15 +16,15 @@ import { secureWorks } from './works.ts'
 const CHART = 'docs/https.svg'
 
 interface Plan {
-  pace: Pace
+  lengths: RunLengths
   /** Certificates in the store. */
   names: number
 }
 
-const WHOLE: Plan = { pace: { rounds: 5, seconds: 3, warmUp: 1 }, names: 10_000 }
+const WHOLE: Plan = { lengths: { rounds: 5, seconds: 3, warmUp: 1 }, names: 10_000 }
 
 /** For trial runs: one round is no measurement. */
-const QUICK: Plan = { pace: { rounds: 1, seconds: 2, warmUp: 1 }, names: 1000 }
+const QUICK: Plan = { lengths: { rounds: 1, seconds: 2, warmUp: 1 }, names: 1000 }
 
 /** Serving speed over TLS, beside nginx and Caddy on the same core in the same rounds. */
 export const tls: Measurement = {
@@ -33,15 +33,15 @@ export const tls: Measurement = {
   missing: whatIsMissing,
   async run({ quick, profile: profiled }: RunOptions) {
     await using scratch = await scratchFolder()
-    const { pace, names } = quick ? QUICK : WHOLE
+    const { lengths, names } = quick ? QUICK : WHOLE
     await using stage = await setStage(scratch.path, names)
     const folder = join(scratch.path, 'scripts')
     mkdirSync(folder)
     const works = secureWorks({ page: stage.page, folder, core: WRK_CORE })
     if (profiled) return await profile(scratch.path, stage, works)
     const many = await namesLines(stage)
-    const results = await runRounds({ works, servers: stage.servers, pace })
-    return report(pace, results, [...caddyLines(results), ...many])
+    const results = await runRounds({ works, servers: stage.servers, lengths })
+    return report(lengths, results, [...caddyLines(results), ...many])
   },
 }
 
@@ -56,7 +56,7 @@ async function namesLines(stage: Stage): Promise<Line[]> {
   return await manyNames(service, stage.names)
 }
 
-function report({ rounds, seconds }: Pace, results: readonly Result[], lines: readonly Line[]): Report {
+function report({ rounds, seconds }: RunLengths, results: readonly Result[], lines: readonly Line[]): Report {
   const why = failures(results)
   const parts = [
     `Thousand responses or handshakes a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,

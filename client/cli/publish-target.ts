@@ -11,7 +11,7 @@ import { loginCommand } from './account.ts'
 import { CliError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
-import type { RememberedSite } from './memory/site-memory.ts'
+import type { RememberedSite } from './state/site-memory.ts'
 
 /** What to publish, and where. */
 export interface PublishPlan {

@@ -1,5 +1,5 @@
 import { UsageError } from './cli-error.ts'
-import type { Keyring } from './memory/keyring.ts'
+import type { Keyring } from './state/keyring.ts'
 import type { Settings } from './settings.ts'
 
 const DEFAULT_SERVER = 'http://localhost:8080'

@@ -39,8 +39,8 @@ export function DnsRecords({ record }: { record: DomainRecord }) {
 }
 
 function Entry({ entry, record }: { entry: DomainDnsRecord; record: DomainRecord }) {
-  const standing = recordState(entry, record)
-  const [tone, word] = BADGES[standing]
+  const state = recordState(entry, record)
+  const [tone, word] = BADGES[state]
   return (
     <li class="stack tight">
       <div class="panel-head">
@@ -53,22 +53,22 @@ function Entry({ entry, record }: { entry: DomainDnsRecord; record: DomainRecord
         <span class="quiet small">Value</span>
         <CopyLine text={entry.value} of={`the value of the ${entry.type} record`} />
       </div>
-      <DnsAnswer entry={entry} standing={standing} record={record} />
+      <DnsAnswer entry={entry} state={state} record={record} />
     </li>
   )
 }
 
 interface DnsAnswerProps {
   entry: DomainDnsRecord
-  standing: RecordState
+  state: RecordState
   record: DomainRecord
 }
 
-function DnsAnswer({ entry, standing, record }: DnsAnswerProps) {
+function DnsAnswer({ entry, state, record }: DnsAnswerProps) {
   const { found } = entry
   const name = fullName(entry, record)
-  if (standing === 'missing') return <p class="small">{`DNS answers nothing for ${name}.`}</p>
-  if (standing === 'unknown' && !found?.length)
+  if (state === 'missing') return <p class="small">{`DNS answers nothing for ${name}.`}</p>
+  if (state === 'unknown' && !found?.length)
     return <p class="small">{`DNS could not be asked about ${name}.`}</p>
   if (!found?.length) return null
   return (
@@ -81,7 +81,7 @@ function DnsAnswer({ entry, standing, record }: DnsAnswerProps) {
           </li>
         ))}
       </ul>
-      {standing === 'wrong' && <p>{remedy(entry)}</p>}
+      {state === 'wrong' && <p>{remedy(entry)}</p>}
     </div>
   )
 }

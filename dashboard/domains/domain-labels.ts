@@ -46,18 +46,18 @@ export function formatReason({ reason }: DomainRecord): string | null {
 /** Whether the reason adds something to the records. */
 export function isMoreThanRecords(record: DomainRecord): boolean {
   const { status, reason, records, nextCheckAt } = record
-  const standings = records.map((one) => recordState(one, record))
-  const isUnclear = standings.includes('unknown') || standings.every((standing) => standing === 'right')
+  const states = records.map((one) => recordState(one, record))
+  const isUnclear = states.includes('unknown') || states.every((state) => state === 'right')
   return status === 'active' || isUnclear || nextCheckAt === null || / another account\b/.test(reason ?? '')
 }
 
 /** What is pending, in a few words. */
 export function formatProgress(record: DomainRecord): string {
-  const standings = record.records.map((one) => recordState(one, record))
-  const left = record.records.filter((_, index) => standings[index] !== 'right')
-  if (standings.includes('unasked')) return 'The records are being looked up.'
+  const states = record.records.map((one) => recordState(one, record))
+  const left = record.records.filter((_, index) => states[index] !== 'right')
+  if (states.includes('unasked')) return 'The records are being looked up.'
   if (left.length === 0) return 'Both records are there.'
-  if (standings.includes('wrong')) return 'DNS answers something else than it has to.'
+  if (states.includes('wrong')) return 'DNS answers something else than it has to.'
   if (left.length > 1) return 'Waiting for both records.'
   return `One record is there. Waiting for the ${left[0]!.type} record.`
 }

@@ -4,7 +4,7 @@ import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Page } from '../app/page.tsx'
 import { SignInForm } from './sign-in-form.tsx'
-import { redirectTarget } from './ways.ts'
+import { redirectTarget } from './redirect-target.ts'
 
 /** `/sign-in?then=/path`; redirects when signed in already. */
 export function SignInPage() {

@@ -25,7 +25,7 @@ export function FilesView({ site }: { site: SiteDetails }) {
   const text = wanted.trim().toLowerCase()
   const found = text === '' ? undefined : site.files.filter(({ path }) => path.toLowerCase().includes(text))
   const isLive = site.currentVersionId !== null
-  const addressOf = isLive ? (path: string) => fileUrl(site.siteUrl, path) : undefined
+  const toUrl = isLive ? (path: string) => fileUrl(site.siteUrl, path) : undefined
   return (
     <Panel
       title="Files"
@@ -46,7 +46,7 @@ export function FilesView({ site }: { site: SiteDetails }) {
       {found ? (
         <ul class="files">
           {found.slice(0, MAX_SEARCH_RESULTS).map((file) => (
-            <FileRow key={file.path} file={{ ...file, name: file.path }} addressOf={addressOf} />
+            <FileRow key={file.path} file={{ ...file, name: file.path }} toUrl={toUrl} />
           ))}
         </ul>
       ) : (
@@ -54,7 +54,7 @@ export function FilesView({ site }: { site: SiteDetails }) {
           folder={tree}
           depth={0}
           isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD}
-          toUrl={addressOf}
+          toUrl={toUrl}
         />
       )}
     </Panel>
@@ -78,7 +78,7 @@ interface EntriesProps {
   toUrl: ToUrl
 }
 
-function Entries({ folder, depth, isOpen, toUrl: addressOf }: EntriesProps) {
+function Entries({ folder, depth, isOpen, toUrl }: EntriesProps) {
   return (
     <ul class={`files ${depth > 0 && depth <= MAX_INDENT_DEPTH ? 'within' : ''}`}>
       {folder.folders.map((below) => (
@@ -90,23 +90,23 @@ function Entries({ folder, depth, isOpen, toUrl: addressOf }: EntriesProps) {
               <span class="file-type quiet small">{pluralize(below.count, 'file')}</span>
               <span class="file-size quiet small">{formatBytes(below.bytes)}</span>
             </summary>
-            <Entries folder={below} depth={depth + 1} isOpen={isOpen} toUrl={addressOf} />
+            <Entries folder={below} depth={depth + 1} isOpen={isOpen} toUrl={toUrl} />
           </details>
         </li>
       ))}
       {folder.files.map((file) => (
-        <FileRow key={file.path} file={file} addressOf={addressOf} />
+        <FileRow key={file.path} file={file} toUrl={toUrl} />
       ))}
     </ul>
   )
 }
 
-function FileRow({ file, addressOf }: { file: NamedFile; addressOf: ToUrl }) {
+function FileRow({ file, toUrl }: { file: NamedFile; toUrl: ToUrl }) {
   return (
     <li class="file-row">
       <Icon name={fileIcon(file)} />
-      {addressOf && !isRuleFile(file.path) ? (
-        <a href={addressOf(file.path)} target="_blank" rel="noreferrer">
+      {toUrl && !isRuleFile(file.path) ? (
+        <a href={toUrl(file.path)} target="_blank" rel="noreferrer">
           <bdi>{file.name}</bdi>
         </a>
       ) : (

@@ -33,7 +33,7 @@ import {
   type Redeemed,
   redeemCode,
   type SignInCaller,
-  takeBackCode,
+  revertCode,
 } from './sign-in-code.ts'
 import { describeUserAgent } from './user-agent.ts'
 
@@ -165,7 +165,7 @@ export class Accounts {
         tx,
         {
           code: { email, codeHash: this.#hashCode(email, code), attemptHash: hashToken(attempt) },
-          caller: this.#callerOf(client),
+          caller: this.#toCaller(client),
         },
         this.#clock(),
       ),
@@ -175,7 +175,7 @@ export class Accounts {
       try {
         await this.#mail.send(letter)
       } catch (error) {
-        await this.#store.write('durable', (tx) => takeBackCode(tx, issued))
+        await this.#store.write('durable', (tx) => revertCode(tx, issued))
         throw error
       }
     }
@@ -196,7 +196,7 @@ export class Accounts {
     const email = readEmail(typed)
     const codeHash = this.#hashCode(email, parseCode(typedCode) ?? '')
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
-    const caller = this.#callerOf(client)
+    const caller = this.#toCaller(client)
     const outcome = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
       const redeemed = await redeemCode(tx, { given: { email, codeHash, attemptHash }, caller }, now)
@@ -220,7 +220,7 @@ export class Accounts {
   }
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */
-  #callerOf({ address, browserTokens }: SignInClient): SignInCaller {
+  #toCaller({ address, browserTokens }: SignInClient): SignInCaller {
     return {
       network: this.#sources.sign(['network', rateLimitSubnet(address)]),
       browsers: browserTokens.map((token) => this.#sources.sign(['browser', token])),

@@ -29,7 +29,7 @@ export function readEmail(typed: string): string {
  * The mailbox of an address, derived from its spelling: without a `+tag`, and without dots where the provider ignores
  * them. For limits on mail only; accounts keep the address as it was entered.
  */
-export function mailboxOf(email: string): string {
+export function toMailbox(email: string): string {
   const at = email.lastIndexOf('@')
   const [local, domain] = [email.slice(0, at), email.slice(at + 1)]
   // A leading plus is part of the name.

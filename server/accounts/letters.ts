@@ -26,7 +26,7 @@ gets in. Do not pass it on to anyone who asks for it.
 /** The letter that tells an owner that sign-in is locked after many wrong codes, and for whom. */
 export function lockLetter(o: {
   to: string
-  lock: 'caller' | 'strangers'
+  lock: 'caller' | 'unknown sources'
   hours: number
   baseUrl: string
 }): Letter {

@@ -52,7 +52,7 @@ export class Sessions {
 
   /** Newest first; `token` marks the caller's own session. */
   async list(account: Account, token: string | undefined): Promise<SessionList> {
-    const rows = await this.#store.read.signIns.sessionsOf(account.id, this.#clock())
+    const rows = await this.#store.read.signIns.listSessions(account.id, this.#clock())
     const asking = token === undefined ? undefined : sessionId(token)
     return {
       sessions: rows.map((row) => ({
@@ -73,7 +73,7 @@ export class Sessions {
   async end(account: Account, id: string): Promise<SessionsEndedResponse> {
     const now = this.#clock()
     const ended = await this.#store.write('durable', async (tx) => {
-      const rows = await tx.signIns.sessionsOf(account.id, now)
+      const rows = await tx.signIns.listSessions(account.id, now)
       const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
       for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
       return found.length
@@ -87,7 +87,7 @@ export class Sessions {
     const now = this.#clock()
     const besides = token === undefined ? undefined : hashToken(token)
     const ended = await this.#store.write('durable', (tx) =>
-      tx.signIns.deleteSessionsOf(account.id, { now, besides }),
+      tx.signIns.deleteSessions(account.id, { now, besides }),
     )
     return { ended }
   }

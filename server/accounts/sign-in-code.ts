@@ -3,7 +3,7 @@ import { HOUR_MS, formatUtc } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
-import { mailboxOf } from './email-address.ts'
+import { toMailbox } from './email-address.ts'
 
 // The limits of signing in by mailed code, and why a stranger cannot use them against the owner of an address:
 // docs/decisions/017-sign-in-attempts.md.
@@ -16,22 +16,22 @@ export const LOCK_HOURS = 24
 
 
 /** Codes an hour for a mailbox, and for each network and browser that signed in to it before. */
-const MAX_CODES_AN_HOUR = 5
+const MAX_CODES_PER_HOUR = 5
 
 /** Wrong tries that end a code. */
-const MAX_TRIES_A_CODE = 5
+const MAX_TRIES_PER_CODE = 5
 
 /** Wrong tries in a row that lock sign-in to an address for one network or browser. */
-const MAX_TRIES_A_SOURCE = 100
+const MAX_TRIES_PER_SOURCE = 100
 
 /** Wrong tries in a row that lock it for all networks and browsers that never signed in to the address. */
-const MAX_TRIES_OF_STRANGERS = 300
+const MAX_TRIES_OF_UNKNOWN_SOURCES = 300
 
 /** Networks and browsers that are remembered for an address. */
 const MAX_KNOWN_SOURCES = 50
 
 /** The source that stands for all that never signed in to an address. */
-const STRANGERS = ''
+const UNKNOWN_SOURCES = ''
 
 /** A caller of the sign-in calls; all parts are keyed hashes. */
 export interface SignInCaller {
@@ -62,7 +62,7 @@ export interface CodeTry {
 }
 
 /** `lock`: this wrong try locked sign-in, and the owner is to be notified: for the caller only, or for all strangers. */
-export type Redeemed = { isRight: boolean; lock?: 'caller' | 'strangers' | undefined }
+export type Redeemed = { isRight: boolean; lock?: 'caller' | 'unknown sources' | undefined }
 
 /** Issues a code within its limits. RATE_LIMITED beyond them; undefined when sign-in is locked for the caller. */
 export async function issueCode(
@@ -70,11 +70,11 @@ export async function issueCode(
   { code, caller }: { code: NewCode; caller: SignInCaller },
   now: number,
 ): Promise<IssuedCode | undefined> {
-  const { source, isKnown, isLocked } = await standingOf(tx, code.email, caller, now)
+  const { source, isKnown, isLocked } = await getSourceState(tx, code.email, caller, now)
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
-  const mailbox = mailboxOf(code.email)
+  const mailbox = toMailbox(code.email)
   const counter = isKnown ? `codes:${mailbox}:${source}` : `codes:${mailbox}`
-  if ((await tx.counters.add(counter, window)) > MAX_CODES_AN_HOUR) throw tooManyCodes(window + HOUR_MS, now)
+  if ((await tx.counters.add(counter, window)) > MAX_CODES_PER_HOUR) throw tooManyCodes(window + HOUR_MS, now)
   if (isLocked) return undefined
   const row = { ...code, network: caller.network, attemptTries: 0, openTries: 0 }
   await tx.signIns.addCode({ ...row, expiresAt: now + CODE_SECONDS * 1000 })
@@ -82,7 +82,7 @@ export async function issueCode(
 }
 
 /** Undoes an issue whose mail could not be sent. */
-export async function takeBackCode(
+export async function revertCode(
   tx: WriteTransaction,
   { attemptHash, counter, window }: IssuedCode,
 ): Promise<void> {
@@ -102,55 +102,55 @@ export async function redeemCode(
 ): Promise<Redeemed> {
   const { email, codeHash, attemptHash } = given
   const unexpired = (await tx.signIns.codes(email)).filter((row) => row.expiresAt > now)
-  const standing = await standingOf(tx, email, caller, now)
-  const tryable = unexpired.filter((row) => row.attemptTries < MAX_TRIES_A_CODE)
+  const state = await getSourceState(tx, email, caller, now)
+  const tryable = unexpired.filter((row) => row.attemptTries < MAX_TRIES_PER_CODE)
   const named = tryable.find((row) => row.attemptHash === attemptHash)
-  const open = standing.isLocked ? [] : tryable.filter((row) => row.openTries < MAX_TRIES_A_CODE)
+  const open = state.isLocked ? [] : tryable.filter((row) => row.openTries < MAX_TRIES_PER_CODE)
   const right = findCode(named ? [named, ...open] : open, codeHash)
   if (right) {
     await tx.signIns.deleteCode(right.attemptHash)
-    await knowCaller(tx, email, caller)
+    await recordCaller(tx, email, caller)
     return { isRight: true }
   }
   if (named) await tx.signIns.countAttemptTry(named.attemptHash)
   else await tx.signIns.countOpenTry(email, caller.network)
   // Without a code there is nothing to guess, and an address that never requested one cannot be locked.
-  if (unexpired.length === 0 || standing.isLocked) return { isRight: false }
-  return { isRight: false, lock: await countFailure(tx, email, standing, now) }
+  if (unexpired.length === 0 || state.isLocked) return { isRight: false }
+  return { isRight: false, lock: await countFailure(tx, email, state, now) }
 
-  async function knowCaller(
+  async function recordCaller(
     tx: WriteTransaction,
     email: string,
     { network, browsers }: SignInCaller,
   ): Promise<void> {
-    if (!standing.strangersLocked) await tx.signIns.clearFailures(email, STRANGERS)
-    await tx.signIns.knowSources(email, [network, ...browsers], { now, most: MAX_KNOWN_SOURCES })
+    if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
+    await tx.signIns.recordSignIn(email, [network, ...browsers], { now, most: MAX_KNOWN_SOURCES })
   }
 }
 
 /** What the limits of one caller are charged to. */
-interface Standing {
+interface SourceState {
   /** The first of the caller's browsers that signed in to the address before, else the network. */
   source: string
   /** Whether the source signed in to the address before. */
   isKnown: boolean
   isLocked: boolean
-  strangersLocked: boolean
+  unknownLocked: boolean
 }
 
-async function standingOf(
+async function getSourceState(
   tx: WriteTransaction,
   email: string,
   { network, browsers }: SignInCaller,
   now: number,
-): Promise<Standing> {
-  const rows = await tx.signIns.sources(email, [STRANGERS, network, ...browsers])
+): Promise<SourceState> {
+  const rows = await tx.signIns.sources(email, [UNKNOWN_SOURCES, network, ...browsers])
   const known = new Set(rows.filter((row) => row.signedInAt !== null).map((row) => row.source))
   const locked = new Set(rows.filter((row) => (row.lockedUntil ?? 0) > now).map((row) => row.source))
   const source = browsers.find((browser) => known.has(browser)) ?? network
   const isKnown = known.has(source)
-  const strangersLocked = locked.has(STRANGERS)
-  return { source, isKnown, isLocked: locked.has(source) || (!isKnown && strangersLocked), strangersLocked }
+  const unknownLocked = locked.has(UNKNOWN_SOURCES)
+  return { source, isKnown, isLocked: locked.has(source) || (!isKnown && unknownLocked), unknownLocked }
 }
 
 /** Compares all of them, in a time that does not depend on which one it is. */
@@ -161,24 +161,24 @@ function findCode(rows: readonly SignInCode[], codeHash: string): SignInCode | u
 async function countFailure(
   tx: WriteTransaction,
   email: string,
-  { source, isKnown }: Standing,
+  { source, isKnown }: SourceState,
   now: number,
 ): Promise<Redeemed['lock']> {
   const bySource = await tx.signIns.countFailure(email, source, now)
-  const byStrangers = isKnown ? 0 : await tx.signIns.countFailure(email, STRANGERS, now)
+  const byUnknown = isKnown ? 0 : await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)
   const until = now + LOCK_HOURS * HOUR_MS
-  const isSourceLocked = bySource >= MAX_TRIES_A_SOURCE
-  const areStrangersLocked = byStrangers >= MAX_TRIES_OF_STRANGERS
+  const isSourceLocked = bySource >= MAX_TRIES_PER_SOURCE
+  const areUnknownLocked = byUnknown >= MAX_TRIES_OF_UNKNOWN_SOURCES
   if (isSourceLocked) await tx.signIns.lockSource(email, source, until)
-  if (areStrangersLocked) await tx.signIns.lockSource(email, STRANGERS, until)
-  if (!isSourceLocked && !areStrangersLocked) return undefined
+  if (areUnknownLocked) await tx.signIns.lockSource(email, UNKNOWN_SOURCES, until)
+  if (!isSourceLocked && !areUnknownLocked) return undefined
   // One such letter an hour for a mailbox: many networks that are locked must not fill it.
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
-  if ((await tx.counters.add(`lock letters:${mailboxOf(email)}`, window)) > 1) return undefined
-  return areStrangersLocked ? 'strangers' : 'caller'
+  if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined
+  return areUnknownLocked ? 'unknown sources' : 'caller'
 }
 
 function tooManyCodes(resetsAt: number, now: number): ApiError {
-  const sentence = `At most ${MAX_CODES_AN_HOUR} codes an hour are mailed to one address; try again at ${formatUtc(resetsAt)}`
+  const sentence = `At most ${MAX_CODES_PER_HOUR} codes an hour are mailed to one address; try again at ${formatUtc(resetsAt)}`
   return new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: Math.ceil((resetsAt - now) / 1000) })
 }

@@ -1,4 +1,4 @@
-import type { VisitNumbers, VisitRange, Visits as Wire } from '../../protocol/api/visits.ts'
+import type { VisitNumbers, VisitRange, Visits as VisitsResponse } from '../../protocol/api/visits.ts'
 import { requireOwner } from '../accounts/authorization.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -38,7 +38,7 @@ export class VisitReports {
   }
 
   /** The visits up to now, including those written by other processes. NOT_FOUND for another owner's site. */
-  async report(account: Account, slug: string, range: VisitRange): Promise<Wire> {
+  async report(account: Account, slug: string, range: VisitRange): Promise<VisitsResponse> {
     const { read } = this.#store
     requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     await this.#recorder?.flush()
@@ -61,7 +61,7 @@ export class VisitReports {
   async #names(
     slug: string,
     { from, to }: VisitSpan,
-  ): Promise<Pick<Wire, 'topPaths' | 'referrers' | 'missingPaths'>> {
+  ): Promise<Pick<VisitsResponse, 'topPaths' | 'referrers' | 'missingPaths'>> {
     if (!this.#recorder) return { topPaths: [], referrers: [], missingPaths: [] }
     const { visits, domains } = this.#store.read
     const days = { from: floorTime(from, DAY_MS), to }
@@ -89,7 +89,7 @@ function floorTime(time: number, interval: number): number {
 function buildSeries(
   { from, to, interval }: VisitSpan,
   rows: readonly (VisitCounts & { at: number })[],
-): Wire['series'] {
+): VisitsResponse['series'] {
   const known = new Map(rows.map((row) => [row.at, row]))
   return Array.from({ length: (to - from) / interval }, (_, index) => {
     const at = from + index * interval

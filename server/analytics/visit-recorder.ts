@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import { toIso } from '../lib/time.ts'
-import { macOf } from '../lib/tokens.ts'
+import { computeMac } from '../lib/tokens.ts'
 import type { Store } from '../store/store.ts'
 import {
   BUFFER_LIMITS,
@@ -148,9 +148,9 @@ export class VisitRecorder implements AsyncDisposable {
     const { hour, day } = batch
     const salt = await this.#getSalt(day)
     while (batch.sites.size > 0) {
-      const piece = takeChunks(batch)
+      const chunks = takeChunks(batch)
       const tracksVisitors = this.#canTrackVisitors(day) ? salt : undefined
-      const rows = piece.map(({ site: { slug }, requests, bytes, visitors, names }) => {
+      const rows = chunks.map(({ site: { slug }, requests, bytes, visitors, names }) => {
         const hashes =
           tracksVisitors === undefined
             ? []
@@ -158,7 +158,7 @@ export class VisitRecorder implements AsyncDisposable {
         return { slug, requests, bytes, visitors: hashes, names }
       })
       const news = await this.#store.write('soft', (tx) => tx.visits.add(hour, day, rows))
-      for (const part of piece) if (part.site.drop(part)) batch.sites.delete(part.site.slug)
+      for (const chunk of chunks) if (chunk.site.drop(chunk)) batch.sites.delete(chunk.site.slug)
       this.#countNewVisitors(news)
       await turnOfTheLoop()
     }
@@ -200,18 +200,18 @@ function isClosedDay(day: number, now: number): boolean {
 
 /** What is written at once; a site may have more. */
 function takeChunks({ sites }: StatsBuffer): StatsChunk[] {
-  const piece: StatsChunk[] = []
-  let room = ROWS_PER_WRITE
+  const chunks: StatsChunk[] = []
+  let rowsLeft = ROWS_PER_WRITE
   for (const counts of sites.values()) {
-    const part = counts.takeChunk(room)
-    piece.push(part)
-    room -= 1 + part.visitors.length + part.names.length
-    if (room === 0) break
+    const chunk = counts.takeChunk(rowsLeft)
+    chunks.push(chunk)
+    rowsLeft -= 1 + chunk.visitors.length + chunk.names.length
+    if (rowsLeft === 0) break
   }
-  return piece
+  return chunks
 }
 
 /** Different for every site and day; without a salt the hash is random. */
 function hashVisitor(salt: string, slug: string, visitor: string): string {
-  return macOf(salt, [slug, visitor]).toString('base64url', 0, VISITOR_BYTES)
+  return computeMac(salt, [slug, visitor]).toString('base64url', 0, VISITOR_BYTES)
 }

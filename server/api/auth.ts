@@ -100,9 +100,9 @@ async function applyCharge(
   charging: Promise<RateLimitStatus>,
   { account }: Caller,
 ): Promise<void> {
-  const standing = await charging
-  setRateLimitHeaders(reply, standing)
-  const { limit, reset, secondsLeft, admitted } = standing
+  const status = await charging
+  setRateLimitHeaders(reply, status)
+  const { limit, reset, secondsLeft, admitted } = status
   if (admitted) return
   const at = new Date(reset * 1000).toISOString()
   throw new ApiError(

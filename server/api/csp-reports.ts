@@ -46,11 +46,11 @@ function reported(body: unknown): Record<string, unknown> {
       string,
       unknown
     >
-    const said = FIELDS.map((name) => [name, report[name]] as const).filter(
+    const fields = FIELDS.map((name) => [name, report[name]] as const).filter(
       ([, value]) => typeof value === 'string',
     )
     return Object.fromEntries(
-      said.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
+      fields.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
     )
   } catch {
     return { unreadable: true }

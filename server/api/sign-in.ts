@@ -22,7 +22,7 @@ export function requestCode({
   const origin = new URL(baseUrl).origin
   return async (request, reply) => {
     const { email } = request.body as { email: string }
-    const client = clientOf(request, origin)
+    const client = toSignInClient(request, origin)
     const answer = await accounts.requestCode(email, client)
     if (request.headers.origin === origin && !readCookie(request, BROWSER_COOKIE))
       reply.header('Set-Cookie', cookie(BROWSER_COOKIE, newSessionToken(), BROWSER_SECONDS))
@@ -36,7 +36,7 @@ export function verifyCode({
   baseUrl,
 }: Pick<ApiServices, 'accounts' | 'baseUrl'>): RouteHandlerMethod {
   const { origin } = new URL(baseUrl)
-  return (request) => accounts.verifyCode(request.body as SignIn, clientOf(request, origin))
+  return (request) => accounts.verifyCode(request.body as SignIn, toSignInClient(request, origin))
 }
 
 /** Contract, "Sign-in": sets a cookie that scripts cannot read and other sites cannot use. */
@@ -47,7 +47,7 @@ export function openSession({
   const { origin } = new URL(baseUrl)
   return async (request, reply) => {
     const userAgent = request.headers['user-agent']
-    const client = { ...clientOf(request, origin), userAgent }
+    const client = { ...toSignInClient(request, origin), userAgent }
     const { token, ...answer } = await accounts.openSession(request.body as SignIn, client)
     reply.header('Set-Cookie', cookie(SESSION_COOKIE, token, SESSION_TTL_SECONDS))
     return answer
@@ -68,7 +68,7 @@ export function endCookie(reply: FastifyReply): void {
 }
 
 /** Cookies count for calls of the service's own pages only. */
-function clientOf(request: FastifyRequest, origin: string): SignInClient {
+function toSignInClient(request: FastifyRequest, origin: string): SignInClient {
   const { address } = request.caller
   if (!isSameOrigin(request, origin)) return { address, browserTokens: [] }
   const tokens = [BROWSER_COOKIE, SESSION_COOKIE].map((name) => readCookie(request, name))

@@ -82,7 +82,7 @@ export function readableUrl({ url = '/' }: { url?: string | undefined }): string
 
 function allowedIn(table: readonly KnownRoute[]): Allowed {
   const known = [...Map.groupBy(table, (route) => route.url)].map(([url, rows]) => ({
-    pattern: patternOf(url),
+    pattern: toPathPattern(url),
     allow: [...new Set(rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(
       ', ',
     ),
@@ -94,7 +94,7 @@ function allowedIn(table: readonly KnownRoute[]): Allowed {
 }
 
 /** A route's `url` as a pattern of paths: `:name` is one segment, `*` everything. */
-function patternOf(url: string): RegExp {
+function toPathPattern(url: string): RegExp {
   const segments = url.split('/').map((segment) => {
     if (segment === '*') return '.*'
     return segment.startsWith(':') ? '[^/]+' : segment.replaceAll('.', '\\.')

@@ -22,7 +22,7 @@ export class DiskReserve {
   readonly #folder: string
   readonly #size: ReserveSize | undefined
   /** Bytes that may be written before the reserve is reached, as last measured and written since. */
-  #room = 0
+  #writableBytes = 0
   #measuredAt = Number.NEGATIVE_INFINITY
   #measuring: Promise<void> | undefined
 
@@ -38,18 +38,18 @@ export class DiskReserve {
    */
   async assertSpace(bytes = 0): Promise<void> {
     if (this.#isOff()) return
-    if (performance.now() - this.#measuredAt >= MEASUREMENT_MS || this.#room < bytes) {
+    if (performance.now() - this.#measuredAt >= MEASUREMENT_MS || this.#writableBytes < bytes) {
       this.#measuring ??= this.#measure().finally(() => {
         this.#measuring = undefined
       })
       await this.#measuring
     }
-    if (this.#room < bytes) {
+    if (this.#writableBytes < bytes) {
       const sentence =
         'The disk of the service is almost full, so it takes no more files; sites are still served'
       throw new ApiError('INSUFFICIENT_STORAGE', sentence)
     }
-    this.#room -= bytes
+    this.#writableBytes -= bytes
   }
 
   async measure(): Promise<DiskSpace> {
@@ -63,7 +63,7 @@ export class DiskReserve {
 
   async #measure(): Promise<void> {
     const { freeBytes, reserveBytes } = await this.measure()
-    this.#room = freeBytes - reserveBytes
+    this.#writableBytes = freeBytes - reserveBytes
     this.#measuredAt = performance.now()
   }
 }

@@ -31,7 +31,7 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import type { Blobs, PutConstraints, StoredBlob } from './blobs.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
-import { refuseLonger, refuseOther } from './expected.ts'
+import { refuseLonger, refuseOther } from './constraints.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written at once. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024

@@ -71,7 +71,7 @@ export async function reserve(
   now: number,
 ): Promise<number | undefined> {
   let time = now
-  for (const { counted, max, windowMs, spreadMs = 0 } of limitsOf(request, now)) {
+  for (const { counted, max, windowMs, spreadMs = 0 } of getLimits(request, now)) {
     const oldest = await tx.acme.nthLatestRequest(counted, max, now - windowMs)
     if (oldest !== undefined) time = Math.max(time, Math.round(oldest + windowMs + spreadMs))
   }
@@ -118,7 +118,7 @@ export async function prune(tx: WriteTransaction, now: number): Promise<void> {
  * The limits that apply to an order. An account and a registrable domain have shares for names without a
  * certificate only: a renewed name was within them once.
  */
-function limitsOf({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
+function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
   const names = nameSetKey(name)
   const failures: RateLimit = {
     counted: { kind: 'failure', names },

@@ -125,10 +125,10 @@ export class Issuance {
 
   async #findOrPlaceOrder(attempt: IssuanceAttempt): Promise<IssuanceState | 'waiting'> {
     if (await this.#findOrder(attempt)) return toState(attempt.order!)
-    const hasRoom =
+    const isReserved =
       attempt.hasReservation ||
       (await this.#whileLeased(attempt, 'soft', (tx) => this.#reserveOrRelease(tx, attempt)))
-    if (!hasRoom) return 'waiting'
+    if (!isReserved) return 'waiting'
     await this.#placeOrder(attempt)
     return toState(attempt.order!)
   }

@@ -63,7 +63,7 @@ export async function removeDomain(
 }
 
 /** The same for every name of a deleted site. */
-export async function removeDomainsOf(
+export async function removeSiteDomains(
   tx: WriteTransaction,
   slug: string,
   now: number,

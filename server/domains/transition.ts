@@ -82,7 +82,7 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
     return stays({
       provenSince: since,
       reason: `Both records are there, but ${reserved}`,
-      nextCheckAt: earlierOf(next, reservation.until),
+      nextCheckAt: earliest(next, reservation.until),
     })
   if (began - since < MIN_CONFIRMATION_GAP_MS)
     return stays({ provenSince: since, reason: FIRST_CHECK_PASSED, nextCheckAt: nextConfirmation(since) })
@@ -138,6 +138,6 @@ function verdictMessage(verdict: CheckVerdict): string | undefined {
   return verdict.is === 'there' ? undefined : verdict.message
 }
 
-function earlierOf(one: number | null, other: number): number {
+function earliest(one: number | null, other: number): number {
   return one === null ? other : Math.min(one, other)
 }

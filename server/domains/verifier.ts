@@ -74,7 +74,7 @@ export class DomainVerifier {
     const name = `${row.accountId} ${row.domain}`
     const inFlight = this.#inFlight.get(name)
     if (inFlight) return inFlight
-    if (!this.#shares.hasRoom(row.accountId)) return row
+    if (!this.#shares.canRun(row.accountId)) return row
     const isGivenUp = row.status === 'pending' && row.nextCheckAt === null
     const check = this.#shares.run(row.accountId, () =>
       this.#verifyStillDue(isGivenUp ? { ...row, pendingSince: restartedAt(clock()) } : row),

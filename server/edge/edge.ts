@@ -113,7 +113,7 @@ export class Edge implements HttpHandler {
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
     const place = await this.#siteResolver.resolve(host, true)
-    return place.kind === 'elsewhere' || (place.kind === 'site' && !this.#isExpired(place))
+    return place.kind === 'redirect' || (place.kind === 'site' && !this.#isExpired(place))
   }
 
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
@@ -242,10 +242,10 @@ export class Edge implements HttpHandler {
   }
 
   #notServable(place: Resolution, { target }: HttpRequest): EdgeResponse | undefined {
-    if (place.kind === 'nothing') return SITE_NOT_FOUND
-    if (place.kind === 'elsewhere')
+    if (place.kind === 'not-found') return SITE_NOT_FOUND
+    if (place.kind === 'redirect')
       return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(place, target)
-    return place.kind === 'gone' || this.#isExpired(place) ? SITE_EXPIRED : undefined
+    return place.kind === 'expired' || this.#isExpired(place) ? SITE_EXPIRED : undefined
   }
 
   #isExpired({ expiresAt }: ResolvedSite): boolean {
@@ -263,9 +263,9 @@ export class Edge implements HttpHandler {
   }
 
   #failure({ host, target }: HttpRequest, error: unknown): EdgeResponse {
-    const away = error instanceof ApiError
-    this.#log[away ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
-    return away ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR
+    const isUnavailable = error instanceof ApiError
+    this.#log[isUnavailable ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
+    return isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR
   }
 }
 
@@ -284,6 +284,6 @@ function inline(response: EdgeResponse, visit: string | undefined): ResultWithBo
  */
 function redirectTo({ origin, isSameName }: Redirect, { path, query }: RequestTarget): EdgeResponse {
   const location = `${origin}${path}${query}`
-  const kept = isSameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
-  return { status: 308, headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', kept] }
+  const caching = isSameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
+  return { status: 308, headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', caching] }
 }

@@ -46,14 +46,14 @@ export class VisitCounter {
   }
 
   /** The counter of a repeated response. */
-  counterOf(response: EdgeResponse): ResponseCounter | undefined {
+  findCounter(response: EdgeResponse): ResponseCounter | undefined {
     return this.#counters.get(response)
   }
 
   /** Counts a response to a visit. */
   count(request: HttpRequest, { response, visit }: EdgeResult, visitor: ClientTracker): void {
     if (visit === undefined) return
-    const counter = this.counterOf(response)
+    const counter = this.findCounter(response)
     if (
       counter === undefined ||
       counter.path !== request.target.path ||
@@ -112,7 +112,7 @@ export class VisitCounter {
    * many.
    */
   #attachCounter(response: EdgeResponse, target: CounterTarget): boolean {
-    const known = this.counterOf(response)
+    const known = this.findCounter(response)
     const counter = known ?? new ResponseCounter(target)
     if (!target.site.buffer.register(counter)) return false
     if (!known) this.#counters.set(response, counter)

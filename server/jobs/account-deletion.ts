@@ -44,7 +44,7 @@ export class AccountDeletion {
       ])
     await store.write('durable', async (tx) => {
       await tx.accounts.markBeingDeleted(account.id, clock())
-      await tx.signIns.deleteSessionsOf(account.id)
+      await tx.signIns.deleteSessions(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
     })
@@ -77,16 +77,16 @@ export class AccountDeletion {
    */
   async #deleteNext({ id }: Account): Promise<boolean> {
     const { store, blobs } = this.#options
-    const { batches, gone: isDone } = await store.write('durable', async (tx) => {
+    const { batches, isDeleted } = await store.write('durable', async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
-      if (!account || account.deletionStartedAt === null) return { batches: [], gone: true }
+      if (!account || account.deletionStartedAt === null) return { batches: [], isDeleted: true }
       const batches = await this.#deleteSites(tx, account)
       if (batches === undefined) await deleteEmptyAccount(tx, account)
-      return { batches: batches ?? [], gone: batches === undefined }
+      return { batches: batches ?? [], isDeleted: batches === undefined }
     })
     for (const batch of batches) await blobs.discard(batch)
-    return isDone
+    return isDeleted
   }
 
   /** The upload batches to discard after the commit; undefined when there was no site. */

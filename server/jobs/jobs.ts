@@ -194,19 +194,19 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
 async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   let deleted = 0
   for (;;) {
-    const condemned = await store.read.blobReferences.markedForDeletion(
+    const marked = await store.read.blobReferences.markedForDeletion(
       clock() - blobGrace * 1000,
       BATCH_SIZE,
     )
-    if (condemned.length === 0) return deleted
+    if (marked.length === 0) return deleted
     await store.write('durable', async (tx) => {
-      await tx.encodings.delete(await tx.blobReferences.findUnreferenced(condemned))
+      await tx.encodings.delete(await tx.blobReferences.findUnreferenced(marked))
     })
     deleted += await store.write('durable', async (tx) => {
-      const unnamed = await tx.blobReferences.findUnreferenced(condemned)
-      await Promise.all(unnamed.map((hash) => blobs.remove(hash)))
-      await tx.blobReferences.unmark(condemned)
-      return unnamed.length
+      const unreferenced = await tx.blobReferences.findUnreferenced(marked)
+      await Promise.all(unreferenced.map((hash) => blobs.remove(hash)))
+      await tx.blobReferences.unmark(marked)
+      return unreferenced.length
     })
   }
 }
@@ -216,32 +216,32 @@ async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Pr
  * lost write.
  */
 async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<number> {
-  let found = 0
-  const look = async (hashes: string[]) => {
+  let count = 0
+  const markBatch = async (hashes: string[]) => {
     if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
-    found += await store.write('soft', async (tx) => {
+    count += await store.write('soft', async (tx) => {
       return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
     })
   }
-  let piece: string[] = []
+  let batch: string[] = []
   for await (const hash of blobs.list()) {
-    piece.push(hash)
-    if (piece.length < BATCH_SIZE) continue
-    await look(piece)
-    piece = []
+    batch.push(hash)
+    if (batch.length < BATCH_SIZE) continue
+    await markBatch(batch)
+    batch = []
   }
-  if (piece.length > 0) await look(piece)
-  return found
+  if (batch.length > 0) await markBatch(batch)
+  return count
 }
 
 /** Completes what a crashed process, a full disk or a full queue left undone. */
 async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
   return repeatUntilEmpty(async () => {
-    const left = await store.read.versions.notPrecompressed(BATCH_SIZE)
-    for (const { slug, id } of left) precompressor.enqueue(slug, id)
+    const versions = await store.read.versions.notPrecompressed(BATCH_SIZE)
+    for (const { slug, id } of versions) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
-    const now = await store.read.versions.headers(left.map((version) => version.id))
-    return left.length - now.filter((version) => !version.isEncoded).length
+    const now = await store.read.versions.headers(versions.map((version) => version.id))
+    return versions.length - now.filter((version) => !version.isEncoded).length
   })
 }
 

@@ -53,8 +53,8 @@ export class Scheduler implements AsyncDisposable {
       const until = now + sweep.intervalSeconds * 900
       const fence = await store.write('soft', (tx) => tx.leases.acquire(sweep.name, this.#holder, now, until))
       if (fence === undefined) return
-      const gone = await sweep.run(this.#options, { since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS })
-      if (gone > 0) log.info('swept', { sweep: sweep.name, gone })
+      const count = await sweep.run(this.#options, { since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS })
+      if (count > 0) log.info('swept', { sweep: sweep.name, gone: count })
     } catch (error) {
       const failures = (this.#failures.get(sweep.name) ?? 0) + 1
       this.#failures.set(sweep.name, failures)

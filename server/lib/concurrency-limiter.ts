@@ -16,12 +16,12 @@ export class ConcurrencyLimiter {
   }
 
   /** Whether `take` would run work of this caller now. */
-  hasRoom(caller: string): boolean {
+  canRun(caller: string): boolean {
     return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey
   }
 
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    if (!this.hasRoom(caller)) throw overloaded()
+    if (!this.canRun(caller)) throw overloaded()
     this.#active++
     this.#activeByKey.set(caller, (this.#activeByKey.get(caller) ?? 0) + 1)
     try {

@@ -19,7 +19,7 @@ interface Handle {
 const queues = new WeakMap<Duplex, SendQueue>()
 
 /** The queue of a client's connection; undefined for one that is not accounted for. */
-export function sendQueueOf(socket: Duplex | null): SendQueue | undefined {
+export function findSendQueue(socket: Duplex | null): SendQueue | undefined {
   return socket ? queues.get(socket) : undefined
 }
 

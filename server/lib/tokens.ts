@@ -88,7 +88,7 @@ export function encodeFields(fields: readonly (string | number)[]): string {
 }
 
 /** HMAC-SHA-256 over the encoded fields. Pass each value as a field of its own, never joined with another. */
-export function macOf(key: string | Buffer, fields: readonly (string | number)[]): Buffer {
+export function computeMac(key: string | Buffer, fields: readonly (string | number)[]): Buffer {
   return createHmac('sha256', key).update(encodeFields(fields)).digest()
 }
 
@@ -103,9 +103,9 @@ export class Signer {
     this.keyId = createHmac('sha256', this.#key).update('key id').digest('hex').slice(0, 8)
   }
 
-  /** `macOf` the fields, as base64url. */
+  /** `computeMac` the fields, as base64url. */
   sign(fields: readonly (string | number)[]): string {
-    return macOf(this.#key, fields).toString('base64url')
+    return computeMac(this.#key, fields).toString('base64url')
   }
 
   verify(fields: readonly (string | number)[], signature: string): boolean {

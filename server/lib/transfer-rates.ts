@@ -23,12 +23,12 @@ interface Watched {
   receivedBytes: number
   checkedAt: number
   /** Milliseconds that it may still wait for its client. */
-  patienceMs: number
+  allowanceMs: number
 }
 
 const BYTES_PER_SECOND = 1024
-const INITIAL_PATIENCE_MS = 30_000
-const MAX_PATIENCE_MS = MINUTE_MS
+const INITIAL_ALLOWANCE_MS = 30_000
+const MAX_ALLOWANCE_MS = MINUTE_MS
 
 /**
  * Enforces a minimum rate of transfers, so that a slow client cannot hold its place for hours: 1 KiB/s on average over a
@@ -56,7 +56,7 @@ export class TransferRates {
       onTooSlow,
       receivedBytes,
       checkedAt,
-      patienceMs: INITIAL_PATIENCE_MS,
+      allowanceMs: INITIAL_ALLOWANCE_MS,
     })
     this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()
   }
@@ -64,7 +64,7 @@ export class TransferRates {
   #check(): void {
     const now = this.#clock()
     for (const watched of this.#watched) {
-      const isTooSlow = !watched.transfer.isOver && this.#patience(watched, now) <= 0
+      const isTooSlow = !watched.transfer.isOver && this.#updateAllowance(watched, now) <= 0
       if (isTooSlow || watched.transfer.isOver) this.#watched.delete(watched)
       if (isTooSlow) watched.onTooSlow()
     }
@@ -73,13 +73,13 @@ export class TransferRates {
     this.#timer = undefined
   }
 
-  #patience(watched: Watched, now: number): number {
+  #updateAllowance(watched: Watched, now: number): number {
     const { transfer, receivedBytes, checkedAt } = watched
     const earnedMs = ((transfer.receivedBytes - receivedBytes) / BYTES_PER_SECOND) * 1000
     const waitedMs = transfer.unreadBytes > 0 ? 0 : now - checkedAt
     watched.receivedBytes = transfer.receivedBytes
     watched.checkedAt = now
-    watched.patienceMs = Math.min(MAX_PATIENCE_MS, watched.patienceMs + earnedMs - waitedMs)
-    return watched.patienceMs
+    watched.allowanceMs = Math.min(MAX_ALLOWANCE_MS, watched.allowanceMs + earnedMs - waitedMs)
+    return watched.allowanceMs
   }
 }

@@ -36,7 +36,7 @@ export interface Http2Options {
 }
 
 /** The address whose share of the memory a request uses, by the values of `X-Forwarded-For`. */
-export function callerAddress(
+export function getClientIp(
   trustedProxies: number,
   socket: Socket,
   forwardedFor: string | undefined,

@@ -12,7 +12,7 @@ import { Semaphore } from '../lib/semaphore.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse, HttpResult } from './http-handler.ts'
 import { Http1Bridge, RELAY_BYTES } from './http1-bridge.ts'
-import { callerAddress, type Http2Engine, type Http2Options } from './http2-engine.ts'
+import { getClientIp, type Http2Engine, type Http2Options } from './http2-engine.ts'
 import {
   BUSY,
   forwardedFor,
@@ -194,9 +194,9 @@ class NodeHttp2Session {
         if (!stream.destroyed) stream.respond(this.#toHeaders({ status, headers }))
       },
       data: (bytes: Buffer) => {
-        const hasRoom = stream.write(bytes)
+        const isWritable = stream.write(bytes)
         if (!account()) abort(stream)
-        return hasRoom
+        return isWritable
       },
       end: () => stream.end(),
       fail: () => abort(stream),
@@ -223,7 +223,7 @@ class NodeHttp2Session {
   /** A reservation that ends with the stream. */
   #reserve(stream: ServerHttp2Stream, forwarded: string | undefined): MemoryReservation {
     const { clientMemory, trustedProxies = 0 } = this.#options
-    const memory = clientMemory.reserve(callerAddress(trustedProxies, this.#socket, forwarded), () =>
+    const memory = clientMemory.reserve(getClientIp(trustedProxies, this.#socket, forwarded), () =>
       abort(stream),
     )
     stream.once('close', () => memory[Symbol.dispose]())

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Connections } from '../lib/connections.ts'
-import { sendQueueOf } from '../lib/send-queue.ts'
+import { findSendQueue } from '../lib/send-queue.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
 import { getPort, listenOn } from './ports.ts'
@@ -74,7 +74,7 @@ export class Listener {
 
   /** Accepts an HTTP/1.1 connection from another listener like one of its own. */
   accept(socket: Duplex): void {
-    takerOf.get(this.#servers[0])!(socket as Socket)
+    acceptors.get(this.#servers[0])!(socket as Socket)
   }
 
   /** Takes a connection within this process over which HTTP/1.1 is spoken and gives it to Node's parser at once. */
@@ -96,12 +96,12 @@ export class Listener {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) server.closeIdleConnections()
     this.#fastPath?.close()
-    const cut = setTimeout(() => {
+    const timeout = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections()
       this.#fastPath?.destroy()
     }, seconds * 1000)
     await Promise.all(closed)
-    clearTimeout(cut)
+    clearTimeout(timeout)
   }
 }
 
@@ -116,10 +116,10 @@ const NO_TUNNEL = [
 
 /** Overrides Node's defaults, which assume trusted clients; see design.md, "Node's defaults to override". */
 function makeServer(ready: Promise<RequestHandlers>, connections: Connections | undefined): Server {
-  let doors: RequestHandlers | undefined
-  const last = new WeakMap<Duplex, LastExchange>()
-  const waiting = new WeakMap<Duplex, number>()
-  const broken = new WeakSet<Duplex>()
+  let handlers: RequestHandlers | undefined
+  const lastExchange = new WeakMap<Duplex, LastExchange>()
+  const pipelined = new WeakMap<Duplex, number>()
+  const failed = new WeakSet<Duplex>()
   const server = createServer(
     {
       headersTimeout: 15_000,
@@ -129,40 +129,40 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
       maxHeaderSize: 16 * 1024,
       noDelay: true,
       IncomingMessage: RequestMessage,
-      // Node's own refusal passes `last` by, so that what follows would be refused a second time; see refuseUnclear.
+      // Node's own refusal passes `lastExchange` by, so that what follows would be refused a second time; see refuseUnclear.
       requireHostHeader: false,
     },
     (request, response) => {
       const { socket } = request
-      const count = (waiting.get(socket) ?? 0) + 1
-      waiting.set(socket, count)
+      const count = (pipelined.get(socket) ?? 0) + 1
+      pipelined.set(socket, count)
       if (count >= MAX_PIPELINED) pauseParsing(socket, true)
-      const queue = sendQueueOf(socket)
+      const queue = findSendQueue(socket)
       const bytes = headBytes(request)
       queue?.addRequest(bytes)
       response.once('close', () => {
         queue?.addRequest(-bytes)
-        const left = waiting.get(socket)! - 1
-        waiting.set(socket, left)
+        const left = pipelined.get(socket)! - 1
+        pipelined.set(socket, left)
         destroyWithSocket(request)
         if (left === MAX_PIPELINED - 1) pauseParsing(socket, false)
       })
       if (!server.listening) response.setHeader('Connection', 'close')
-      last.set(socket, { request, response })
-      if (doors) doors.request(request, response)
+      lastExchange.set(socket, { request, response })
+      if (handlers) handlers.request(request, response)
       else void ready.then((given) => given.request(request, response))
     },
   )
   saveNodeHandler(server, connections)
   void ready.then((given) => {
-    doors = given
+    handlers = given
     if (given.fastPath) interceptConnections(server, given.fastPath)
   })
   server.on('clientError', (error, socket) => {
     // Every further byte would raise the error again.
-    if (broken.has(socket)) return
-    broken.add(socket)
-    onClientError(error, socket, last.get(socket))
+    if (failed.has(socket)) return
+    failed.add(socket)
+    onClientError(error, socket, lastExchange.get(socket))
   })
   server.on('connect', (_request, socket) => socket.end(NO_TUNNEL, () => socket.destroy()))
   server.maxConnections = 20_000
@@ -195,7 +195,7 @@ function pauseParsing(socket: Socket, held: boolean): void {
 
 /** How each server gives a connection to Node's parser, and to whatever takes it first. */
 const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
-const takerOf = new WeakMap<Server, (socket: Socket) => void>()
+const acceptors = new WeakMap<Server, (socket: Socket) => void>()
 
 function saveNodeHandler(server: Server, connections: Connections | undefined): void {
   const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
@@ -204,19 +204,19 @@ function saveNodeHandler(server: Server, connections: Connections | undefined): 
     if (socket instanceof TLSSocket) readAsStream(socket)
   }
   nodeHandlers.set(server, parse)
-  takerOf.set(server, parse)
+  acceptors.set(server, parse)
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     if (connections?.admit(socket) === false) return
     connections?.watch(socket)
-    takerOf.get(server)!(socket)
+    acceptors.get(server)!(socket)
   })
 }
 
 /** Connections go to the fast path first; those it hands over take the original route. */
 function interceptConnections(server: Server, handler: ConnectionHandler): void {
   const parse = nodeHandlers.get(server)!
-  takerOf.set(server, (socket) => handler.accept(socket, parse))
+  acceptors.set(server, (socket) => handler.accept(socket, parse))
 }
 
 /**

@@ -45,7 +45,7 @@ export class FairQueue {
   /** Adds an item to the end of its flow, unless it waits there already or the queue is full. */
   add(flow: string, item: string): void {
     const { maxItems, maxItemsOfFlow } = this.#options
-    const { items } = this.#flowOf(flow)
+    const { items } = this.#getFlow(flow)
     if (items.includes(item)) return
     if (items.length >= maxItemsOfFlow) items.shift()
     else if (this.#size >= maxItems) return
@@ -72,7 +72,7 @@ export class FairQueue {
     { flow: name, item }: Turn,
     { cost, nextCost }: { cost: number; nextCost?: number | undefined },
   ): void {
-    const flow = this.#flowOf(name)
+    const flow = this.#getFlow(name)
     flow.start += cost
     flow.nextCost = nextCost ?? 0
     if (nextCost === undefined || flow.items.includes(item)) return
@@ -85,7 +85,7 @@ export class FairQueue {
     this.#size = 0
   }
 
-  #flowOf(name: string): Flow {
+  #getFlow(name: string): Flow {
     const flow = this.#flows.get(name) ?? { items: [], start: this.#virtualTime, nextCost: 0 }
     // An idle flow saves nothing up.
     if (flow.items.length === 0) flow.start = Math.max(flow.start, this.#virtualTime)

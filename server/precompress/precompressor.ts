@@ -154,8 +154,8 @@ export class Precompressor implements AsyncDisposable {
     const document = injection && (await injectedDocuments.get(injection))
     const version = await nameDocument(this.#options, found, { injection, document })
     const candidates = findCandidates(version, document)
-    const givenUp = candidates.filter((file) => this.#hasFailedTooOften(file))
-    const attempted = new Set([...(await read.encodings.ofSite(slug)), ...givenUp].map(({ hash }) => hash))
+    const skipped = candidates.filter((file) => this.#hasFailedTooOften(file))
+    const attempted = new Set([...(await read.encodings.ofSite(slug)), ...skipped].map(({ hash }) => hash))
     const failed = this.#failedFiles.get(versionId)
     const untried = candidates.filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
     if (untried.length > 0) await blobs.assertSpace()
@@ -232,8 +232,8 @@ export class Precompressor implements AsyncDisposable {
     await forEachConcurrent(ENCODINGS.length, [...encodings], ([encoding, encoded]) =>
       blobs.putEncoding(file.hash, encoding, encoded),
     )
-    const sizeOf = (encoding: Encoding) => encodings.get(encoding)?.length ?? null
-    return { hash: file.hash, br: sizeOf('br'), zstd: sizeOf('zstd'), gzip: sizeOf('gzip') }
+    const getSize = (encoding: Encoding) => encodings.get(encoding)?.length ?? null
+    return { hash: file.hash, br: getSize('br'), zstd: getSize('zstd'), gzip: getSize('gzip') }
   }
 
   async #compress(file: PrecompressionCandidate, bytes: Buffer | undefined): Promise<Map<Encoding, Buffer>> {

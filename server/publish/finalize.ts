@@ -124,7 +124,7 @@ export class Finalizer implements AsyncDisposable {
     const { store, addresses, blobs } = this.#options
     const { versionId } = call.request
     // Read before the version: while that is pending, no other finalize has deleted them.
-    const arrivals = await store.read.versions.arrivalsOf(versionId)
+    const arrivals = await store.read.versions.listArrivals(versionId)
     const found = await this.#admit(store.read, call)
     const promoted = found.version.state === 'pending' ? await this.#promote(found, arrivals) : undefined
     const outcome = await store.write('durable', async (tx) =>
@@ -300,7 +300,7 @@ async function findOverwritten(
   versionId: string,
   files: readonly StoredFile[],
 ): Promise<number[]> {
-  const arrivals = await tx.versions.arrivalsOf(versionId)
+  const arrivals = await tx.versions.listArrivals(versionId)
   return arrivals.flatMap(({ fileNumber, hash }) => {
     const file = files[fileNumber]
     return file === undefined || file.hash === hash ? [] : [fileNumber]

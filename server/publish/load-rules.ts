@@ -12,7 +12,7 @@ import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from
 export async function loadRules(blobs: Blobs, files: readonly StoredFile[]): Promise<ParsedRules> {
   const warnings: PublishWarning[] = []
   const leftOut = (warning: PublishWarning): undefined => void warnings.push(warning)
-  const textOf = async (path: '_redirects' | '_headers'): Promise<string | undefined> => {
+  const readText = async (path: '_redirects' | '_headers'): Promise<string | undefined> => {
     const file = files.find((one) => one.path === path)
     if (!file) return undefined
     if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
@@ -20,8 +20,8 @@ export async function loadRules(blobs: Blobs, files: readonly StoredFile[]): Pro
     if (!bytes) throw new Error(`The blob ${file.hash} is missing`)
     return decodeUtf8(bytes) ?? leftOut(notTextWarning(path))
   }
-  const redirects = await textOf('_redirects')
-  const headers = await textOf('_headers')
+  const redirects = await readText('_redirects')
+  const headers = await readText('_headers')
   if (redirects === undefined && headers === undefined) return { rules: null, warnings }
   const parsed = await runInSlices(ruleSteps({ redirects, headers }))
   return { rules: parsed.rules, warnings: [...warnings, ...parsed.warnings] }

@@ -98,7 +98,7 @@ export class PublishService {
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
-    const arrived = new Set((await store.read.versions.arrivalsOf(version.id)).map((row) => row.fileNumber))
+    const arrived = new Set((await store.read.versions.listArrivals(version.id)).map((row) => row.fileNumber))
     const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
     return this.#buildResponse(
@@ -161,7 +161,7 @@ export class PublishService {
   /** Something about these sites changed: their versions may not be pending any more. */
   async #forget(names: readonly string[] | undefined): Promise<void> {
     this.#pending.forget(names)
-    const active = this.#slots.versionsOf(names)
+    const active = this.#slots.listVersions(names)
     if (active.size === 0) return
     // What changed is committed, so this must not fail. Uploads that go on are refused by `Arrivals`.
     const pending = await this.#options.store.read.versions.pendingAmong([...active]).catch(() => active)

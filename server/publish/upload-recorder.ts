@@ -21,8 +21,8 @@ interface QueuedRows {
 interface Recorded {
   /** The versions that are pending. */
   pending: Set<string>
-  kept: Set<Arrival>
-  again: Arrival[]
+  accepted: Set<Arrival>
+  replaced: Arrival[]
 }
 
 /** Rows of a transaction, unless a single batch has more. */
@@ -40,7 +40,7 @@ export class UploadRecorder {
   readonly #blobs: Blobs
   readonly #pending: PendingVersions
   readonly #log: Log
-  #waiting: QueuedRows[] = []
+  #queued: QueuedRows[] = []
   #inFlight = 0
   #batchTimer: NodeJS.Timeout | undefined
   #writing = false
@@ -59,7 +59,7 @@ export class UploadRecorder {
       return await receive()
     } finally {
       this.#inFlight--
-      if (this.#waiting.length > 0) this.#scheduleFlush()
+      if (this.#queued.length > 0) this.#scheduleFlush()
     }
   }
 
@@ -71,7 +71,7 @@ export class UploadRecorder {
   add(rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ rows, resolve, reject })
+      this.#queued.push({ rows, resolve, reject })
       this.#scheduleFlush()
     })
   }
@@ -87,13 +87,13 @@ export class UploadRecorder {
     this.#batchTimer = undefined
     if (this.#writing) return
     this.#writing = true
-    while (this.#waiting.length > 0) {
+    while (this.#queued.length > 0) {
       const batch = this.#takeBatch()
       try {
-        const { pending, kept, again } = await this.#record(batch)
-        await this.#deleteReplaced(again)
+        const { pending, accepted, replaced } = await this.#record(batch)
+        await this.#deleteReplaced(replaced)
         for (const { rows, resolve, reject } of batch) {
-          if (rows.every((row) => kept.has(row))) resolve()
+          if (rows.every((row) => accepted.has(row))) resolve()
           else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
         }
       } catch (error) {
@@ -105,50 +105,50 @@ export class UploadRecorder {
 
   #takeBatch(): QueuedRows[] {
     let rows = 0
-    const end = this.#waiting.findIndex((one) => {
+    const end = this.#queued.findIndex((one) => {
       rows += one.rows.length
       return rows > MAX_BATCH_ROWS
     })
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : Math.max(end, 1))
+    return this.#queued.splice(0, end < 0 ? this.#queued.length : Math.max(end, 1))
   }
 
-  /** `kept` are the rows that fit a pending version; `replaced` those of files that had arrived before, and those not kept. */
+  /** `accepted` are the rows that fit a pending version; `replaced` those of files that had arrived before, and those not kept. */
   #record(batch: readonly QueuedRows[]): Promise<Recorded> {
     const rows = batch.flatMap((one) => one.rows)
     return this.#store.write('soft', async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
-      const kept = await this.#fitting(tx, rows, pending)
-      const latest = new Map([...kept].map((row) => [fileKey(row), row]))
-      const before = await findEarlier(tx, [...latest.values()])
+      const accepted = await this.#selectValid(tx, rows, pending)
+      const latest = new Map([...accepted].map((row) => [fileKey(row), row]))
+      const replacedRows = await findEarlier(tx, [...latest.values()])
       await tx.versions.recordArrivals([...latest.values()])
-      const once = new Set(before.map(fileKey))
-      const repeated = rows.filter((row) => latest.get(fileKey(row)) !== row || once.has(fileKey(row)))
-      return { pending, kept, again: [...before, ...repeated] }
+      const earlier = new Set(replacedRows.map(fileKey))
+      const repeated = rows.filter((row) => latest.get(fileKey(row)) !== row || earlier.has(fileKey(row)))
+      return { pending, accepted, replaced: [...replacedRows, ...repeated] }
     })
   }
 
   /** The rows whose number, size and hash are those of a file in the manifest of their version. */
-  async #fitting(
+  async #selectValid(
     tx: WriteTransaction,
     rows: readonly Arrival[],
     pending: ReadonlySet<string>,
   ): Promise<Set<Arrival>> {
-    const fitting = new Set<Arrival>()
+    const valid = new Set<Arrival>()
     for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
       const manifest = pending.has(id) ? await this.#pending.load(id, tx) : undefined
-      for (const row of own) if (manifest?.has(row)) fitting.add(row)
+      for (const row of own) if (manifest?.has(row)) valid.add(row)
     }
-    return fitting
+    return valid
   }
 
   /**
    * A file may be uploaded repeatedly, and late uploads arrive too: only one copy stays on the disk.
    * Concurrent uploads of different bytes may both be lost, which finalize reports.
    */
-  async #deleteReplaced(again: readonly Arrival[]): Promise<void> {
-    for (const [version, rows] of Map.groupBy(again, (row) => row.versionId)) {
+  async #deleteReplaced(replaced: readonly Arrival[]): Promise<void> {
+    for (const [version, rows] of Map.groupBy(replaced, (row) => row.versionId)) {
       try {
-        const wanted = new Set((await this.#store.read.versions.arrivalsOf(version)).map((row) => row.hash))
+        const wanted = new Set((await this.#store.read.versions.listArrivals(version)).map((row) => row.hash))
         await this.#blobs.discard(version, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
       } catch (error) {
         // The uploads are recorded, also those of other versions; finalize and a job delete what is left.

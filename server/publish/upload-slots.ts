@@ -70,7 +70,7 @@ export class UploadSlots {
   }
 
   /** The versions of these sites that an upload is in progress for; without names, of all sites. */
-  versionsOf(names: readonly string[] | undefined): Set<string> {
+  listVersions(names: readonly string[] | undefined): Set<string> {
     const slugs = names ?? [...this.#bySlug.keys()]
     return new Set(
       slugs.flatMap((slug) => [...(this.#bySlug.get(slug)?.values() ?? [])].map((one) => one.versionId)),

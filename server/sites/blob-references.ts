@@ -6,6 +6,6 @@ import type { WriteTransaction } from '../store/store.ts'
  */
 export async function updateReferences(tx: WriteTransaction, slug: string, now: number): Promise<void> {
   const needed = await tx.versions.neededHashes(slug)
-  const unneeded = (await tx.blobReferences.hashesOf(slug)).filter((hash) => !needed.has(hash))
+  const unneeded = (await tx.blobReferences.listHashes(slug)).filter((hash) => !needed.has(hash))
   if (unneeded.length > 0) await tx.blobReferences.removeReferences(slug, unneeded, now)
 }

@@ -18,7 +18,7 @@ import {
   withClaimToken,
 } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { type DomainCertificates, removeDomainsOf } from '../domains/status.ts'
+import { type DomainCertificates, removeSiteDomains } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
@@ -186,7 +186,7 @@ export class Sites {
   async #summaries(sites: readonly Site[]): Promise<SiteSummary[]> {
     const { read } = this.#store
     const pending = new Map<string, VersionHeader>()
-    for (const version of await read.versions.pendingOf(sites.map((site) => site.slug))) {
+    for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
       pending.set(version.slug, version)
     }
     const live = new Map<string, VersionHeader>()
@@ -240,7 +240,7 @@ export async function deleteSite(
   const versions = await tx.versions.bySlug(slug)
   for (const version of versions) await tx.versions.remove(version.id)
   await updateReferences(tx, slug, now)
-  await removeDomainsOf(tx, slug, now, certificates)
+  await removeSiteDomains(tx, slug, now, certificates)
   await tx.sites.update(slug, {
     liveVersionId: null,
     previousVersionId: null,

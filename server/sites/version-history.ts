@@ -58,7 +58,7 @@ export class Versions {
     const versions: VersionSummary[] = []
     let earlier: readonly StoredFile[] | undefined
     for (const version of ready.reverse()) {
-      const files = await read.versions.filesOf(version.id)
+      const files = await read.versions.findFiles(version.id)
       if (files === undefined) continue
       versions.push(this.#summary({ site, account, version }, earlier && diffManifests(earlier, files)))
       earlier = files
@@ -74,8 +74,8 @@ export class Versions {
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
-    const earlier = await read.versions.previousOf(slug, versionId)
-    const before = earlier && (await read.versions.filesOf(earlier.id))
+    const earlier = await read.versions.findPrevious(slug, versionId)
+    const before = earlier && (await read.versions.findFiles(earlier.id))
     const differs = before === undefined ? undefined : diffManifests(before, files)
     return {
       ...this.#summary({ site, account, version }, differs),

@@ -159,7 +159,7 @@ describe('a file that arrives', () => {
         arrivals.add([{ ...rowOf(0, 'a.txt'), ...more }]),
       ])
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
-      const recorded = await store.read.versions.arrivalsOf(versionId)
+      const recorded = await store.read.versions.listArrivals(versionId)
       assert.deepEqual(
         recorded.map(({ fileNumber }) => fileNumber),
         [1],

@@ -133,7 +133,7 @@ async function assertKept(
       `${id} is kept`,
     )
   for (const { id } of ready) {
-    for (const file of (await store.read.versions.filesOf(id)) ?? []) {
+    for (const file of (await store.read.versions.findFiles(id)) ?? []) {
       const { path, hash } = file as { path: string; hash: string }
       if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
       const bytes = await read.get(hash)

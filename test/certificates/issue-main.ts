@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { whatIsMissing } from '../../scripts/parts.mjs'
+import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { type Figures, issueAndRenew } from './issue.ts'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
+import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { CliHarness } from './desk.ts'
 import { answer, FakeServer, failure } from './peer.ts'
 

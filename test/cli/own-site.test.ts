@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SiteMemory } from '../../client/cli/memory/site-memory.ts'
+import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { KEY, startAnsweringCli } from './answering-desk.ts'
 
 describe('a site of this folder', () => {

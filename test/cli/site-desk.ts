@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RememberedSite } from '../../client/cli/memory/site-memory.ts'
+import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
 import { CliHarness, type CliRun } from './desk.ts'
 import { FakeServer } from './peer.ts'
 

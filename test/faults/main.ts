@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { whatIsMissing } from '../../scripts/parts.mjs'
+import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed, Random } from '../support/random.ts'
 import { CONTROLS, cutPower } from './cutting.ts'
 import { killAgainAndAgain } from './kill.ts'
 import type { Restart } from './killing.ts'
 
 // `npm run faults -- [--cuts N] [--kills N] [--seed N]`: the long runs of test/power-cut.test.ts and test/kill.test.ts.
-// Cuts need root and the Debian packages that scripts/parts.mjs names. Exits with 1 when anything was lost or a
+// Cuts need root and the Debian packages that scripts/test-dependencies.mjs names. Exits with 1 when anything was lost or a
 // control was not caught.
 
 /** Steps of clients before a kill. */

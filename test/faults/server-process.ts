@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 
 const root = join(import.meta.dirname, '..', '..')
 const SCRIPT = join(root, 'server', 'bin', 'slipway-server.js')
-const WITH_PARENT = join(root, 'scripts', 'with-parent.mjs')
+const WITH_PARENT = join(root, 'scripts', 'exit-with-parent.mjs')
 
 export interface ServerOptions {
   /** The data folder. */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { RememberedSite } from '../../client/cli/memory/site-memory.ts'
+import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
 
 export interface Result {
   /** The exit code; null when a signal ended the command. */

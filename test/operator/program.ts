@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..', '..')
 const SCRIPT = join(root, 'server', 'bin', 'slipway-server.js')
 
 /** Ends a program that was started here when this process is gone, however that happens. */
-const WITH_PARENT = join(root, 'scripts', 'with-parent.mjs')
+const WITH_PARENT = join(root, 'scripts', 'exit-with-parent.mjs')
 
 /** Environment variables without `SLIPWAY_`. */
 export type Settings = Record<string, string>

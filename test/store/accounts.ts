@@ -29,9 +29,9 @@ export function storeAccounts(promises: Promises): void {
     await write('durable', async (tx) => {
       for (const row of rows) await tx.signIns.addSession(row)
     })
-    assert.deepEqual(plain(await read.signIns.sessionsOf('ann', 500)), [rows[1], rows[0]])
-    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 499)), ['new', 'over', 'old'])
-    assert.deepEqual(await read.signIns.sessionsOf('nobody', 0), [])
+    assert.deepEqual(plain(await read.signIns.listSessions('ann', 500)), [rows[1], rows[0]])
+    assert.deepEqual(names(await read.signIns.listSessions('ann', 499)), ['new', 'over', 'old'])
+    assert.deepEqual(await read.signIns.listSessions('nobody', 0), [])
   })
 
   promises('of an account’s sessions so many of the newest are kept', async (open) => {
@@ -41,11 +41,11 @@ export function storeAccounts(promises: Promises): void {
         await tx.signIns.addSession(sessionRow(`${createdAt}`, { createdAt }))
       await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
       await tx.signIns.trimSessions('ann', 4)
-      assert.equal((await tx.signIns.sessionsOf('ann', 0)).length, 4)
+      assert.equal((await tx.signIns.listSessions('ann', 0)).length, 4)
       await tx.signIns.trimSessions('ann', 2)
     })
-    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['4', '3'])
-    assert.equal((await read.signIns.sessionsOf('bob', 0)).length, 1)
+    assert.deepEqual(names(await read.signIns.listSessions('ann', 0)), ['4', '3'])
+    assert.equal((await read.signIns.listSessions('bob', 0)).length, 1)
   })
 
   promises('ending an account’s sessions tells how many were valid, and can leave one', async (open) => {
@@ -54,12 +54,12 @@ export function storeAccounts(promises: Promises): void {
       for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
       await tx.signIns.addSession(sessionRow('over', { expiresAt: 500 }))
       await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
-      return tx.signIns.deleteSessionsOf('ann', { now: 500, besides: 'two' })
+      return tx.signIns.deleteSessions('ann', { now: 500, besides: 'two' })
     })
     assert.equal(told, 2)
-    assert.deepEqual(names(await read.signIns.sessionsOf('ann', 0)), ['two'])
-    assert.equal(await write('durable', (tx) => tx.signIns.deleteSessionsOf('ann')), 1)
-    assert.deepEqual(names(await read.signIns.sessionsOf('bob', 0)), ['of another'])
+    assert.deepEqual(names(await read.signIns.listSessions('ann', 0)), ['two'])
+    assert.equal(await write('durable', (tx) => tx.signIns.deleteSessions('ann')), 1)
+    assert.deepEqual(names(await read.signIns.listSessions('bob', 0)), ['of another'])
   })
 
   promises('an account that leaves has no key, keeps the time when it began and is found', async (open) => {
@@ -120,9 +120,9 @@ export function storeAccounts(promises: Promises): void {
       ] as const)
         await tx.versions.insert(versionRow(id, slug, { state, files: [fileOf(id)] }))
     })
-    const before = async (id: string) => (await read.versions.previousOf('one', id))?.id
+    const before = async (id: string) => (await read.versions.findPrevious('one', id))?.id
     assert.deepEqual([await before('v5'), await before('v2'), await before('v1')], ['v2', 'v1', undefined])
-    assert.deepEqual(await read.versions.filesOf('v2'), [fileOf('v2')])
-    assert.equal(await read.versions.filesOf('none'), undefined)
+    assert.deepEqual(await read.versions.findFiles('v2'), [fileOf('v2')])
+    assert.equal(await read.versions.findFiles('none'), undefined)
   })
 }

@@ -61,11 +61,11 @@ export function storeAnswers(promises: Promises): void {
       await tx.versions.recordArrivals(rows.slice(1250))
       await tx.versions.recordArrivals(rows.slice(1250).map((row) => ({ ...row, size: 8 })))
     })
-    assert.equal((await store.read.blobReferences.hashesOf('a-site')).length, 1250)
+    assert.equal((await store.read.blobReferences.listHashes('a-site')).length, 1250)
     assert.deepEqual(await store.read.blobReferences.findUnreferenced([...hashes, blob('other')]), [
       blob('other'),
     ])
-    const arrivals = await store.read.versions.arrivalsOf('v1')
+    const arrivals = await store.read.versions.listArrivals('v1')
     assert.deepEqual(
       arrivals.map(({ size }) => size),
       Array(1250).fill(8),
@@ -95,13 +95,13 @@ function aboutNothing({ accounts, sites, versions, signIns, blobReferences, doma
     'no heads': versions.headers([]),
     'versions of a site': versions.bySlug('none'),
     'pending version': versions.newestPending('none'),
-    'pending versions': versions.pendingOf(['none']),
+    'pending versions': versions.listNewestPending(['none']),
     'pending among': versions.pendingAmong(['none']).then((found) => found.size),
-    arrivals: versions.arrivalsOf('none'),
+    arrivals: versions.listArrivals('none'),
     codes: signIns.codes('none'),
     sources: signIns.sources('none', ['', 'none']),
     session: signIns.session('none', 0),
-    names: blobReferences.hashesOf('none'),
+    names: blobReferences.listHashes('none'),
     condemned: blobReferences.markedForDeletion(9e12, 10),
     domain: domains.find('none', 'none'),
     'active domain': domains.active('none'),
@@ -189,7 +189,7 @@ function listings(promises: Promises): void {
       const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
       assert.deepEqual(ids(await read.versions.bySlug('one')), ['v4', 'v3', 'v2', 'v1'])
       assert.equal((await read.versions.newestPending('one'))?.id, 'v3')
-      assert.deepEqual(ids(await read.versions.pendingOf(['one', 'two', 'three'])).sort(), ['v3', 'v5'])
+      assert.deepEqual(ids(await read.versions.listNewestPending(['one', 'two', 'three'])).sort(), ['v3', 'v5'])
       assert.deepEqual([...(await read.versions.pendingAmong(['v1', 'v2', 'v9']))], ['v1'])
       assert.deepEqual(ids(await read.versions.headers(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
       const {
@@ -222,7 +222,7 @@ function sweepQuestions(promises: Promises): void {
       await tx.blobReferences.addReferences('two', [blob('shared')])
       await tx.blobReferences.removeReferences('one', [blob('own'), blob('shared'), blob('waited for')], 1000)
     })
-    assert.deepEqual(await read.blobReferences.hashesOf('one'), [blob('kept')])
+    assert.deepEqual(await read.blobReferences.listHashes('one'), [blob('kept')])
     assert.deepEqual(await read.blobReferences.markedForDeletion(1000, 10), [blob('own')])
     assert.deepEqual(
       await read.blobReferences.markedForDeletion(999, 10),

@@ -79,7 +79,7 @@ function storeWrites(promises: Promises): void {
     }
     assert.equal((await store.read.sites.bySlug('before'))?.title, 'as it was')
     assert.equal(await store.read.sites.bySlug('during'), undefined)
-    assert.deepEqual(await store.read.blobReferences.hashesOf('during'), [])
+    assert.deepEqual(await store.read.blobReferences.listHashes('during'), [])
   })
 
   promises('one write that fails takes none of those around it along', async (open) => {

@@ -1,7 +1,7 @@
-import { type PartName, whatIsMissing } from '../../scripts/parts.mjs'
+import { type PartName, whatIsMissing } from '../../scripts/test-dependencies.mjs'
 
 /**
- * The options of a test that needs a part of scripts/parts.mjs:
+ * The options of a test that needs a part of scripts/test-dependencies.mjs:
  *
  *     test('a letter arrives', needs('smtp'), async () => …)
  *

@@ -255,7 +255,7 @@ test('an answer that is kept holds on to nothing long that it was asked for with
   const long = 'x'.repeat(8000)
   for (const query of [`?${long}`, '?short', `?${long}`]) count('/old', query)
   count(`/${long}`, '')
-  const counter = counting.counterOf(response)
+  const counter = counting.findCounter(response)
   assert.equal(counter?.path, '/old')
   await one.book.flush()
   assert.equal(counter.path, '')

@@ -8,7 +8,7 @@ import type { Queries, Store } from '../../store/store.ts'
  * right at.
  */
 const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: MINUTE_MS }
-const AN_HOUR_FROM_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
+const PER_HOUR_AND_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 
 /** A counter of attempts within one window. */
@@ -43,7 +43,7 @@ export class AttemptLimiter {
     const now = this.#clock()
     const windows = [
       toWindow(`address:${rateLimitSubnet(address)}`, PER_MINUTE, now),
-      toWindow(`site:${slug}:${rateLimitSubnet(address)}`, AN_HOUR_FROM_NETWORK, now),
+      toWindow(`site:${slug}:${rateLimitSubnet(address)}`, PER_HOUR_AND_NETWORK, now),
       toWindow(`site:${slug}`, PER_HOUR, now),
     ]
     // A read costs far less than a write, and most attempts come from callers over the limit.

@@ -80,12 +80,12 @@ export class PasswordGate {
     passwordHash: string,
     { password, next, secure }: { password: string; next: string; secure: boolean },
   ): Promise<EdgeResponse> {
-    const guess = await this.#attempts.begin(this.#options.clientIp(request), slug)
-    if ('retryAfterSeconds' in guess) return this.#tooManyAttempts(guess.retryAfterSeconds, next)
+    const attempt = await this.#attempts.begin(this.#options.clientIp(request), slug)
+    if ('retryAfterSeconds' in attempt) return this.#tooManyAttempts(attempt.retryAfterSeconds, next)
     if (!(await verifyPassword(password, passwordHash))) {
       return this.#form('That is not the password. Please try again.', { next, secure })
     }
-    await this.#attempts.reset(guess)
+    await this.#attempts.reset(attempt)
     return seeOther(next, ['Set-Cookie', this.#cookie(slug, passwordHash, secure)])
   }
 

@@ -1,11 +1,11 @@
 import type { RouteTable } from './route-table.ts'
 
 /** What a host resolves to. `gone` is an expired site; every other deleted site is `nothing`. */
-export type Resolution = { kind: 'nothing' } | { kind: 'gone' } | Redirect | ResolvedSite
+export type Resolution = { kind: 'not-found' } | { kind: 'expired' } | Redirect | ResolvedSite
 
 /** A redirect of the requested path to another origin. */
 export interface Redirect {
-  kind: 'elsewhere'
+  kind: 'redirect'
   /** Scheme, host and port. */
   origin: string
   /**

@@ -18,7 +18,7 @@ export type Match =
   | { kind: 'no asset' }
   | { kind: 'redirected'; by: RedirectMatch }
   /** What a navigation gets differs from what other requests for the path get. */
-  | { kind: 'by request'; found: ServedFile | NotFound | { kind: 'no asset' } }
+  | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'no asset' } }
   | { kind: 'malformed' }
 
 const MALFORMED_MATCH: Match = { kind: 'malformed' }
@@ -30,15 +30,15 @@ const ASSET = /\.(?:[cm]?js|css)$/i
 /**
  * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
  */
-export function resolve(table: RouteTable, asked: HttpRequest, now: number): Match {
-  const { path } = asked.target
+export function resolve(table: RouteTable, request: HttpRequest, now: number): Match {
+  const { path } = request.target
   const entry = table.entries.get(path)
   if (entry && !table.redirects?.hasForced) return entry
   const spelling = entry ? path : canonicalize(path)
   if (spelling === undefined) return MALFORMED_MATCH
-  const forced = table.redirects?.matchForced(asked)
+  const forced = table.redirects?.matchForced(request)
   if (forced) return applyRule(table, forced, spelling)
-  return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, asked, { spelling, now })
+  return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, request, { spelling, now })
 }
 
 /** Finds a name as published, or in NFC. */
@@ -49,11 +49,11 @@ function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | un
 /** The result for an unknown path. */
 function resolveMiss(
   table: RouteTable,
-  asked: HttpRequest,
+  request: HttpRequest,
   { spelling, now }: { spelling: string; now: number },
 ): Match {
   const { previousFiles, root, redirects, fallback } = table
-  const rule = redirects?.matchOthers(asked)
+  const rule = redirects?.matchOthers(request)
   if (rule && isRedirect(rule)) return { kind: 'redirected', by: rule }
   const old =
     previousFiles && now < previousFiles.until ? findEntry(previousFiles.entries, spelling) : undefined
@@ -62,8 +62,8 @@ function resolveMiss(
   if (root && spelling === '/') return root
   if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)
   return {
-    kind: 'by request',
-    found: isNavigation(asked.headers) ? fallback : findNotFoundPage(table, spelling),
+    kind: 'by-request',
+    found: isNavigation(request.headers) ? fallback : findNotFoundPage(table, spelling),
   }
 }
 

@@ -43,10 +43,10 @@ export interface HttpsInfo {
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
 
-const NO_SITE: Resolution = { kind: 'nothing' }
-const EXPIRED: Resolution = { kind: 'gone' }
+const NOT_FOUND: Resolution = { kind: 'not-found' }
+const EXPIRED: Resolution = { kind: 'expired' }
 /** Any number of versions can be requested of an expired site, so this is a negative result. */
-const EXPIRED_PREVIEW: Resolution = { kind: 'gone' }
+const EXPIRED_PREVIEW: Resolution = { kind: 'expired' }
 /** Measured bytes of a cached site and of a cached domain. */
 const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
 
@@ -76,7 +76,7 @@ export class SiteResolver {
    * store is unreachable.
    */
   resolve(host: Host, isSecure: boolean): Resolution | Promise<Resolution> {
-    if (host.kind === 'service' || host.kind === 'unknown') return NO_SITE
+    if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
     const { slot } = host
     if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
       return this.#redirect(`${slot.key}.${this.#options.addresses.siteDomain}`, true, true)
@@ -112,7 +112,7 @@ export class SiteResolver {
     for (let attempt = 1; attempt <= MAX_READ_ATTEMPTS; attempt++) {
       const row = await read.sites.bySlug(slug)
       if (row?.deletionReason === 'expired') return EXPIRED
-      if (!row || row.deletedAt !== null) return NO_SITE
+      if (!row || row.deletedAt !== null) return NOT_FOUND
       const live = row.liveVersionId ? await read.versions.byId(row.liveVersionId) : undefined
       if (row.liveVersionId && !live) continue
       return {
@@ -129,7 +129,7 @@ export class SiteResolver {
 
   /** The site's password and expiry apply to every version of it. */
   async #loadPreview(versionId: string, site: CachedHost): Promise<Resolution> {
-    if (site.kind !== 'site') return site.kind === 'gone' ? EXPIRED_PREVIEW : NO_SITE
+    if (site.kind !== 'site') return site.kind === 'expired' ? EXPIRED_PREVIEW : NOT_FOUND
     const { read } = this.#options.store
     const version = await read.versions.byId(versionId)
     if (version?.slug !== site.slug || version.state !== 'ready')
@@ -148,9 +148,9 @@ export class SiteResolver {
   async #loadDomain(domain: string, getOwner: GetOwner): Promise<CachedHost> {
     const { store, https, clock } = this.#options
     const row = await store.read.domains.active(domain)
-    if (!row) return NO_SITE
+    if (!row) return NOT_FOUND
     const site = (await getOwner(row.slug)) as Resolution
-    if (site.kind === 'nothing') return NO_SITE
+    if (site.kind === 'not-found') return NOT_FOUND
     const name = await this.#findPrimaryName(row)
     const isSameName = name === domain
     // A new certificate of the primary name, which invalidates that name only, changes this redirect too.
@@ -177,10 +177,10 @@ export class SiteResolver {
 
   #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {
     const { https, addresses } = this.#options
-    if (!https) return { kind: 'elsewhere', origin: addresses.customDomainOrigin(name), isSameName }
+    if (!https) return { kind: 'redirect', origin: addresses.customDomainOrigin(name), isSameName }
     const port = https.port === 443 ? '' : `:${https.port}`
     const origin = isCovered ? `https://${name}${port}` : `http://${name}`
-    return { kind: 'elsewhere', origin, isSameName }
+    return { kind: 'redirect', origin, isSameName }
   }
 }
 
@@ -190,7 +190,7 @@ function select(cached: CachedHost, isSecure: boolean): Resolution {
 
 function isNegative(loaded: CachedHost): boolean {
   if (loaded.kind === 'site') return loaded.preview && loaded.table === undefined
-  return loaded.kind === 'nothing' || loaded === EXPIRED_PREVIEW
+  return loaded.kind === 'not-found' || loaded === EXPIRED_PREVIEW
 }
 
 function estimateBytes(loaded: CachedHost): number {

@@ -10,31 +10,31 @@ import { parseRange } from './ranges.ts'
 import type { Representation } from './served-file.ts'
 
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
-export function respond(table: RouteTable, asked: HttpRequest, now: number): EdgeResponse {
-  const outcome = resolve(table, asked, now)
+export function respond(table: RouteTable, request: HttpRequest, now: number): EdgeResponse {
+  const outcome = resolve(table, request, now)
   if (outcome.kind === 'malformed') return BAD_REQUEST
-  const answer = baseResponse(table, outcome, asked)
+  const answer = baseResponse(table, outcome, request)
   const { headers, entries } = table
   if (!headers) return answer
-  return entries.has(asked.target.path) ? headers.applyCached(answer, asked) : headers.apply(answer, asked)
+  return entries.has(request.target.path) ? headers.applyCached(answer, request) : headers.apply(answer, request)
 }
 
 type Readable = Exclude<Match, { kind: 'malformed' }>
 
 /** The response before `_headers` rules are applied. */
-function baseResponse(table: RouteTable, outcome: Readable, asked: HttpRequest): EdgeResponse {
-  const { target, headers } = asked
+function baseResponse(table: RouteTable, outcome: Readable, request: HttpRequest): EdgeResponse {
+  const { target, headers } = request
   switch (outcome.kind) {
     case 'file':
-      return fileResponse(outcome.representation(headers['accept-encoding']), asked)
+      return fileResponse(outcome.representation(headers['accept-encoding']), request)
     case 'redirection':
       return outcome.answer(target.query)
     case 'redirected':
       return table.redirects!.respond(outcome.by)
     case 'page':
       return conditionalResponse(outcome, headers)
-    case 'by request':
-      return varied(baseResponse(table, outcome.found, asked))
+    case 'by-request':
+      return varied(baseResponse(table, outcome.found, request))
     case 'no asset':
       return ASSET_NOT_FOUND
     case 'missing':

@@ -44,8 +44,8 @@ export class SiteRedirects {
 
   /** The result of a rule that follows the files. */
   matchOthers({ target: { path, query }, host }: RuleInput): RedirectMatch | undefined {
-    const said = query === '' ? this.#cache?.get(path) : undefined
-    if (said) return said
+    const cached = query === '' ? this.#cache?.get(path) : undefined
+    if (cached) return cached
     const redirected = this.#others?.match({ path, query, host })
     if (redirected && query === '' && !hasVariables(redirected.rule)) this.#remember(path, redirected)
     return redirected
@@ -58,10 +58,10 @@ export class SiteRedirects {
 
   /** Returns the same object for the same target. */
   respond({ rule, status, to }: RedirectMatch): EdgeResponse {
-    const known = this.#responses.get(rule)
-    if (known?.headers[1] === to) return known
+    const previous = this.#responses.get(rule)
+    if (previous?.headers[1] === to) return previous
     const answer = buildRedirect(status, to, this.#policy)
-    if (!known && to.length <= MAX_CACHED_PATH_LENGTH) this.#responses.set(rule, answer)
+    if (!previous && to.length <= MAX_CACHED_PATH_LENGTH) this.#responses.set(rule, answer)
     return answer
   }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type SendQueue, sendQueueOf } from '../../lib/send-queue.ts'
+import { type SendQueue, findSendQueue } from '../../lib/send-queue.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler, HttpResponse, HttpResult } from '../http-handler.ts'
 import { isTls } from '../is-tls.ts'
@@ -61,7 +61,7 @@ export class FastPathConnection {
     this.#fastPath = fastPath
     this.#parser = new RequestParser(isTls(socket))
     this.#client = fastPath.handler.trackClient(socket)
-    this.#queue = sendQueueOf(socket)
+    this.#queue = findSendQueue(socket)
     this.#lastActiveTick = fastPath.pool.ticks
     this.#stopReading = fastPath.read(socket, this.#onData)
     socket.on('drain', this.#onDrain)

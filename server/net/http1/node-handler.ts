@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { sendQueueOf } from '../../lib/send-queue.ts'
+import { findSendQueue } from '../../lib/send-queue.ts'
 import type {
   HttpHandler,
   HttpRequest,
@@ -66,7 +66,7 @@ async function openBody(
   result: HttpResult,
 ): Promise<ResultWithBody | undefined> {
   if (!response.socket && !response.destroyed) await once(response, 'socket').catch(() => undefined)
-  const memory = sendQueueOf(response.socket)?.reserve()
+  const memory = findSendQueue(response.socket)?.reserve()
   return response.destroyed ? undefined : handler.openBody(httpRequest, result, memory)
 }
 
@@ -76,7 +76,7 @@ function stream(exchange: Exchange, result: ResultWithBody): void {
   if (body === undefined || Buffer.isBuffer(body)) return void send(exchange, result, body)
   if (response.destroyed) return void body.close()
   sendHead(exchange, result)
-  const sink = writableSink(response, sendQueueOf(response.socket))
+  const sink = writableSink(response, findSendQueue(response.socket))
   void pipeBody(body, sink).then((isWhole) => isWhole && response.end())
 }
 

@@ -81,7 +81,7 @@ export class FrameHandler {
     this.#floodGuard = floodGuard
     this.#streams = streams
     this.#responder = responder
-    this.#requests = new RequestReader({ server, streams, responder, patience: floodGuard })
+    this.#requests = new RequestReader({ server, streams, responder, floodGuard })
   }
 
   /** The newest stream that was processed: later ones can be retried. */

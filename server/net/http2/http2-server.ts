@@ -4,7 +4,7 @@ import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Log } from '../../lib/log.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler } from '../http-handler.ts'
-import { callerAddress, type Http2Engine, type Http2Options } from '../http2-engine.ts'
+import { getClientIp, type Http2Engine, type Http2Options } from '../http2-engine.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import { FrameSerializer } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
@@ -58,8 +58,8 @@ export class Http2Server implements Http2Engine, Http2ServerContext {
     return `HTTP/2 connection ${this.#connections++}`
   }
 
-  callerAddress(socket: Socket, forwardedFor: string | undefined): string {
-    return callerAddress(this.#trustedProxies, socket, forwardedFor)
+  getClientIp(socket: Socket, forwardedFor: string | undefined): string {
+    return getClientIp(this.#trustedProxies, socket, forwardedFor)
   }
 
   close(): void {

@@ -26,7 +26,7 @@ interface RequestReaderOptions {
   server: Http2ServerContext
   streams: Streams
   responder: Responder
-  patience: FloodGuard
+  floodGuard: FloodGuard
 }
 
 /** Handles the header blocks of one connection. */
@@ -55,15 +55,15 @@ export class RequestReader {
     bytes: Buffer,
     part: PayloadRange,
   ): void {
-    const { server, streams, responder, patience } = this.#options
+    const { server, streams, responder, floodGuard } = this.#options
     const { stream: id, ended } = block
     if (id <= this.newestStreamId) {
       if (!streams.wasEnded(id)) throw new ConnectionError(CODE.streamClosed, 'a stream is begun again')
-      patience.charge(1)
+      floodGuard.charge(1)
       return void this.#decode(bytes, part)
     }
     this.newestStreamId = id
-    const isRefused = this.#isGoingAway || patience.refusesRequests
+    const isRefused = this.#isGoingAway || floodGuard.refusesRequests
     if (!isRefused) this.lastAcceptedStreamId = id
     const mayBegin = !isRefused && streams.size < MAX_CONCURRENT_STREAMS && !block.dependsOnItself
     if (mayBegin && ended && this.#isCached(bytes, part) && responder.respond(id, this.#cached!.request)) {
@@ -74,7 +74,7 @@ export class RequestReader {
     const list = this.#decode(bytes, part)
     if (isRefused) {
       streams.sendReset(id, CODE.refused)
-      patience.charge(1)
+      floodGuard.charge(1)
     } else if (block.dependsOnItself) streams.streamErrorById(id, CODE.protocol)
     else if (!mayBegin) streams.streamErrorById(id, CODE.refused)
     else {
@@ -117,7 +117,7 @@ export class RequestReader {
   #decode(bytes: Buffer, { from, to }: PayloadRange): FieldList {
     const list = this.#decoder.decode(bytes, from, to)
     if (!list) throw new ConnectionError(CODE.compression, 'a header block cannot be read')
-    if (list.tooLong) this.#options.patience.oversized(to - from)
+    if (list.tooLong) this.#options.floodGuard.oversized(to - from)
     return list
   }
 

@@ -68,7 +68,7 @@ export class Responder {
     const { server, streams, socket: peer } = this.#options
     const { parse } = server
     const stream = streams.open(id, ended)
-    stream.memory = server.clientMemory.reserve(server.callerAddress(peer, forwardedFor(head)))
+    stream.memory = server.clientMemory.reserve(server.getClientIp(peer, forwardedFor(head)))
     stream.fixedBytes = RELAY_BYTES
     if (!stream.account()) {
       this.refuse(stream)
@@ -84,8 +84,8 @@ export class Responder {
       data: (bytes: Buffer) => {
         streams.sender.push(stream, bytes)
         if (!stream.account()) this.refuse(stream)
-        if (stream.hasRoom) return true
-        stream.onRoom(() => stream.bridge?.resume())
+        if (stream.canQueue) return true
+        stream.onDrain(() => stream.bridge?.resume())
         return false
       },
       end: () => streams.sender.end(stream),
@@ -173,7 +173,7 @@ export class Responder {
       if (!stream.closed) handler.count(request, result, this.#client)
       if (body === undefined || Buffer.isBuffer(body)) {
         this.#send(stream, response, body, request)
-        return new Promise<void>((resolve) => stream.onRoom(resolve))
+        return new Promise<void>((resolve) => stream.onDrain(resolve))
       }
       this.#sendHeaders(stream, response, { ended: false })
       if (await pipeBody(body, this.#sink(stream, request))) streams.sender.end(stream)
@@ -209,10 +209,10 @@ export class Responder {
         return stream.closed
       },
       get isFull() {
-        return !stream.hasRoom
+        return !stream.canQueue
       },
       write: (bytes) => streams.sender.push(stream, bytes),
-      drained: () => new Promise((resolve) => stream.onRoom(resolve)),
+      drained: () => new Promise((resolve) => stream.onDrain(resolve)),
       account: () => void (stream.closed || memory.require(stream.bufferedBytes) || refuse()),
       abort: () => stream.closed || streams.reset(stream, CODE.internal),
     }
@@ -220,7 +220,7 @@ export class Responder {
 
   #reserve(request?: HttpRequest, evict?: () => void): MemoryReservation {
     const { server, socket } = this.#options
-    const address = server.callerAddress(socket, request?.headers['x-forwarded-for'])
+    const address = server.getClientIp(socket, request?.headers['x-forwarded-for'])
     return server.clientMemory.reserve(address, evict)
   }
 

@@ -22,7 +22,7 @@ export interface Http2ServerContext {
   /** The address whose share of the memory a connection uses. */
   connectionAddress(socket: Socket): string
   /** The same for a request with these values of `X-Forwarded-For`. */
-  callerAddress(socket: Socket, forwardedFor: string | undefined): string
+  getClientIp(socket: Socket, forwardedFor: string | undefined): string
   /** Received requests. */
   requests: number
   /** Relayed requests in progress. */

@@ -58,7 +58,7 @@ export class Stream {
   #chunks: Buffer[] = []
   /** Sent bytes of the first chunk. */
   #sent = 0
-  #onRoom: (() => void) | undefined
+  #onDrain: (() => void) | undefined
   /** Called once when it closes. */
   onClose: (() => void) | undefined
 
@@ -72,7 +72,7 @@ export class Stream {
   }
 
   /** Whether more may be queued. */
-  get hasRoom(): boolean {
+  get canQueue(): boolean {
     return this.bufferedBytes <= LOW_WATER_MARK_BYTES
   }
 
@@ -105,13 +105,13 @@ export class Stream {
     }
     this.bufferedBytes -= count
     if (this.memory) this.account()
-    if (this.hasRoom) this.#notify()
+    if (this.canQueue) this.#notify()
   }
 
   /** Calls back once, when there is room or the stream is closed. */
-  onRoom(callback: () => void): void {
-    if (this.closed || this.hasRoom) callback()
-    else this.#onRoom = callback
+  onDrain(callback: () => void): void {
+    if (this.closed || this.canQueue) callback()
+    else this.#onDrain = callback
   }
 
   /** Ends the relayed request, if there is one, and releases its memory. */
@@ -133,8 +133,8 @@ export class Stream {
   }
 
   #notify(): void {
-    const callback = this.#onRoom
-    this.#onRoom = undefined
+    const callback = this.#onDrain
+    this.#onDrain = undefined
     callback?.()
   }
 }

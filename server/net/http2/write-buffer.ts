@@ -54,11 +54,11 @@ export class WriteBuffer {
 
   /** Whether the client must read before more is processed. */
   get isFull(): boolean {
-    return !this.hasRoom(MAX_BUFFERED_BYTES)
+    return !this.canBuffer(MAX_BUFFERED_BYTES)
   }
 
   /** Whether more may be sent although `bytes` wait, and the client's share of the memory is not used up. */
-  hasRoom(bytes: number): boolean {
+  canBuffer(bytes: number): boolean {
     return !this.#isOverShare && this.bufferedBytes <= bytes
   }
 

@@ -112,8 +112,8 @@ export class CertificateSelector {
     if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
-    const warm = this.#cache.peek(key)
-    return warm ? this.#select(warm, key) : this.#cache.get(key).then((made) => this.#select(made, key))
+    const cached = this.#cache.peek(key)
+    return cached ? this.#select(cached, key) : this.#cache.get(key).then((made) => this.#select(made, key))
   }
 
   /** Whether the certificate of an own name was available at the last check. */
@@ -128,11 +128,11 @@ export class CertificateSelector {
   async refresh(names: readonly string[] = this.#options.own): Promise<void> {
     const own = names.filter((name) => this.#options.own.includes(name))
     // A handshake that needs the certificate reports the same error.
-    const looks = await Promise.allSettled(own.map((name) => this.#cache.get(name)))
+    const results = await Promise.allSettled(own.map((name) => this.#cache.get(name)))
     for (const [index, name] of own.entries()) {
-      const look = looks[index]!
-      if (look.status === 'rejected') this.#undetermined.add(name)
-      else if (look.value.context) this.#available.add(name)
+      const result = results[index]!
+      if (result.status === 'rejected') this.#undetermined.add(name)
+      else if (result.value.context) this.#available.add(name)
       else this.#available.delete(name)
     }
   }
@@ -195,12 +195,12 @@ export class CertificateSelector {
     const { store, clock } = this.#options
     const [row] = await store.read.acme.challenge('tls-alpn-01', name, clock())
     if (!row) return undefined
-    const about = `${name} ${row.key_authorization}`
-    const known = this.#challenges.get(about)
+    const cacheKey = `${name} ${row.key_authorization}`
+    const known = this.#challenges.get(cacheKey)
     if (known) return known
     const proof = this.#buildChallenge(name, row.key_authorization)
-    this.#challenges.set(about, proof)
-    proof.catch(() => this.#challenges.delete(about))
+    this.#challenges.set(cacheKey, proof)
+    proof.catch(() => this.#challenges.delete(cacheKey))
     if (this.#challenges.size > MAX_CACHED_CHALLENGES)
       this.#challenges.delete(this.#challenges.keys().next().value!)
     return proof
@@ -215,7 +215,7 @@ export class CertificateSelector {
   }
 
   /** The session id context binds tickets to the certificate they were issued with. */
-  #createContext({ chain, key }: KeyPair, about: string): SecureContext {
+  #createContext({ chain, key }: KeyPair, cacheKey: string): SecureContext {
     return createSecureContext({
       cert: chain,
       key,
@@ -224,7 +224,7 @@ export class CertificateSelector {
       honorCipherOrder: true,
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       ticketKeys: this.#options.tickets.current.key,
-      sessionIdContext: createHash('sha256').update(about).digest('base64url').slice(0, 32),
+      sessionIdContext: createHash('sha256').update(cacheKey).digest('base64url').slice(0, 32),
     })
   }
 

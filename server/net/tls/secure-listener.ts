@@ -84,12 +84,12 @@ export class SecureListener {
   /** Resolves when the last connection has ended; destroys the rest after `seconds`. */
   async drain(seconds: number): Promise<void> {
     this.close()
-    const cut = setTimeout(() => {
+    const timeout = setTimeout(() => {
       for (const socket of this.#tlsSockets) socket.destroy()
     }, seconds * 1000)
     await Promise.all(
       [...this.#tlsSockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
     )
-    clearTimeout(cut)
+    clearTimeout(timeout)
   }
 }

@@ -69,12 +69,12 @@ export class TicketKeys {
   /** The key of a period in the store; a new one in the place of one that is missing, or sealed with another secret. */
   async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
     const { seal } = this.#options
-    const about = `session tickets ${period}`
+    const context = `session tickets ${period}`
     const row = await queries.find(period)
-    const opened = row && seal.decrypt(row.key, about)
+    const opened = row && seal.decrypt(row.key, context)
     if (opened !== undefined) return Buffer.from(opened, 'base64')
     const key = randomBytes(KEY_BYTES)
-    await queries.keep({ period, key: seal.encrypt(key.toString('base64'), about) })
+    await queries.keep({ period, key: seal.encrypt(key.toString('base64'), context) })
     return key
   }
 

@@ -138,26 +138,26 @@ export class TlsAcceptor {
   }
 
   #selectCertificate(raw: Socket, hello: ClientHello, done: () => void): void {
-    const away = (error: unknown) => {
+    const fail = (error: unknown) => {
       this.#options.log.warn('TLS handshake failed', { name: hello.serverName, error })
       sendAlert(raw, 'internal_error')
     }
     try {
-      const choice = this.#options.select(hello)
-      if (choice instanceof Promise) choice.then((chosen) => this.#encrypt(raw, chosen, done)).catch(away)
-      else this.#encrypt(raw, choice, done)
+      const selected = this.#options.select(hello)
+      if (selected instanceof Promise) selected.then((certificate) => this.#encrypt(raw, certificate, done)).catch(fail)
+      else this.#encrypt(raw, selected, done)
     } catch (error) {
-      away(error)
+      fail(error)
     }
   }
 
-  #encrypt(raw: Socket, choice: SelectedCertificate | undefined, done: () => void): void {
+  #encrypt(raw: Socket, selected: SelectedCertificate | undefined, done: () => void): void {
     if (raw.destroyed) return
-    if (!choice) {
+    if (!selected) {
       this.refused.unknown++
       return void sendAlert(raw, 'unrecognized_name')
     }
-    const { context, protocols, covers } = choice
+    const { context, protocols, covers } = selected
     const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context,

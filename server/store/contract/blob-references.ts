@@ -6,7 +6,7 @@ export interface BlobReferenceQueries {
   addReferences(slug: string, hashes: Iterable<string>): Promise<void>
 
   /** The blobs that a site references, in no order. */
-  hashesOf(slug: string): Promise<string[]>
+  listHashes(slug: string): Promise<string[]>
 
   /**
    * Removes references of a site; blobs without references are marked for deletion with a new grace period.

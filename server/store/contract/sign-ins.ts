@@ -65,7 +65,7 @@ export interface SignInQueries {
   lockSource(email: string, source: string, until: number): Promise<void>
 
   /** Records a successful sign-in of these sources; only the `most` newest of an address stay known. */
-  knowSources(
+  recordSignIn(
     email: string,
     sources: readonly string[],
     options: { now: number; most: number },
@@ -87,13 +87,13 @@ export interface SignInQueries {
   deleteSession(tokenHash: string): Promise<void>
 
   /** The sessions of an account that are valid at `now`, newest first. */
-  sessionsOf(accountId: string, now: number): Promise<Session[]>
+  listSessions(accountId: string, now: number): Promise<Session[]>
 
   /** Ends all but `most` sessions of an account, the oldest first. */
   trimSessions(accountId: string, most: number): Promise<void>
 
   /** Ends an account's sessions, except one if given; returns how many were valid at `now`. */
-  deleteSessionsOf(
+  deleteSessions(
     accountId: string,
     options?: { now?: number; besides?: string | undefined },
   ): Promise<number>

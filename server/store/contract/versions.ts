@@ -79,10 +79,10 @@ export interface VersionQueries {
   /** All versions of a site, pending ones too, newest first. */
   bySlug(slug: string): Promise<VersionHeader[]>
 
-  filesOf(id: string): Promise<readonly ManifestFile[] | undefined>
+  findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
 
   /** The newest finalized version of a site that is older than this one. */
-  previousOf(slug: string, id: string): Promise<VersionHeader | undefined>
+  findPrevious(slug: string, id: string): Promise<VersionHeader | undefined>
 
   /** The blobs that the versions of a site need: their manifests, injected documents and received files. */
   neededHashes(slug: string): Promise<Set<string>>
@@ -90,7 +90,7 @@ export interface VersionQueries {
   newestPending(slug: string): Promise<Version | undefined>
 
   /** The newest pending version of each of these sites, in no order. */
-  pendingOf(slugs: readonly string[]): Promise<VersionHeader[]>
+  listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]>
 
   /** Versions pending since before that time, the oldest first. */
   abandoned(before: number, limit: number): Promise<VersionHeader[]>
@@ -108,7 +108,7 @@ export interface VersionQueries {
   recordArrivals(arrivals: readonly Arrival[]): Promise<void>
 
   /** The received files of a version, in no order. */
-  arrivalsOf(id: string): Promise<Arrival[]>
+  listArrivals(id: string): Promise<Arrival[]>
 
   /** The received files of a version with these numbers, in no order. */
   arrivalsAmong(id: string, fileNumbers: readonly number[]): Promise<Arrival[]>

@@ -56,8 +56,8 @@ export function acmeQueries(db: Kysely<Schema>) {
     },
 
     async deleteExpiredChallenges(now: number): Promise<number> {
-      const gone = await db.deleteFrom('acme_challenges').where('expires_at', '<=', now).executeTakeFirst()
-      return Number(gone.numDeletedRows)
+      const deleted = await db.deleteFrom('acme_challenges').where('expires_at', '<=', now).executeTakeFirst()
+      return Number(deleted.numDeletedRows)
     },
 
     /** Counts a request; repeating it changes nothing. */
@@ -92,12 +92,12 @@ export function acmeQueries(db: Kysely<Schema>) {
     },
 
     async deleteRequests(before: number): Promise<number> {
-      const gone = await db
+      const deleted = await db
         .deleteFrom('acme_requests')
         .where('kind', 'in', [...RATE_LIMITED_KINDS, 'pause'])
         .where('at', '<', before)
         .executeTakeFirst()
-      return Number(gone.numDeletedRows)
+      return Number(deleted.numDeletedRows)
     },
   }
 }

@@ -11,56 +11,56 @@ export class SqlBlobReferenceQueries implements BlobReferenceQueries {
   }
 
   async addReferences(slug: string, hashes: Iterable<string>) {
-    for (const piece of toBatches([...new Set(hashes)])) {
+    for (const batch of toBatches([...new Set(hashes)])) {
       await this.#db
         .insertInto('blob_names')
-        .values(piece.map((hash) => ({ slug, hash })))
+        .values(batch.map((hash) => ({ slug, hash })))
         .onConflict((c) => c.doNothing())
         .execute()
     }
   }
 
-  async hashesOf(slug: string) {
+  async listHashes(slug: string) {
     const rows = await this.#db.selectFrom('blob_names').select('hash').where('slug', '=', slug).execute()
     return rows.map((row) => row.hash)
   }
 
   async removeReferences(slug: string, hashes: readonly string[], now: number) {
-    for (const piece of toBatches(hashes)) {
-      await this.#db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', piece).execute()
+    for (const batch of toBatches(hashes)) {
+      await this.#db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', batch).execute()
     }
-    const unnamed = await this.findUnreferenced(hashes)
-    await this.unmark(unnamed)
-    await this.markForDeletion(unnamed, now)
+    const unreferenced = await this.findUnreferenced(hashes)
+    await this.unmark(unreferenced)
+    await this.markForDeletion(unreferenced, now)
   }
 
   async findUnreferenced(hashes: readonly string[]) {
-    const unnamed: string[] = []
-    for (const piece of toBatches(hashes)) {
-      const names = await this.#db
+    const unreferenced: string[] = []
+    for (const batch of toBatches(hashes)) {
+      const references = await this.#db
         .selectFrom('blob_names')
         .select('hash')
         .distinct()
-        .where('hash', 'in', piece)
+        .where('hash', 'in', batch)
         .execute()
-      const coming = await this.#db
+      const arrivals = await this.#db
         .selectFrom('arrivals')
         .select('hash')
         .distinct()
-        .where('hash', 'in', piece)
+        .where('hash', 'in', batch)
         .execute()
-      const named = new Set([...names, ...coming].map((row) => row.hash))
-      unnamed.push(...piece.filter((hash) => !named.has(hash)))
+      const referenced = new Set([...references, ...arrivals].map((row) => row.hash))
+      unreferenced.push(...batch.filter((hash) => !referenced.has(hash)))
     }
-    return unnamed
+    return unreferenced
   }
 
   async markForDeletion(hashes: readonly string[], now: number) {
     let marked = 0
-    for (const piece of toBatches(hashes)) {
+    for (const batch of toBatches(hashes)) {
       const { numInsertedOrUpdatedRows } = await this.#db
         .insertInto('condemned_blobs')
-        .values(piece.map((hash) => ({ hash, since: now })))
+        .values(batch.map((hash) => ({ hash, since: now })))
         .onConflict((c) => c.doNothing())
         .executeTakeFirst()
       marked += Number(numInsertedOrUpdatedRows)
@@ -80,8 +80,8 @@ export class SqlBlobReferenceQueries implements BlobReferenceQueries {
   }
 
   async unmark(hashes: readonly string[]) {
-    for (const piece of toBatches(hashes)) {
-      await this.#db.deleteFrom('condemned_blobs').where('hash', 'in', piece).execute()
+    for (const batch of toBatches(hashes)) {
+      await this.#db.deleteFrom('condemned_blobs').where('hash', 'in', batch).execute()
     }
   }
 

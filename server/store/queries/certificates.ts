@@ -130,8 +130,8 @@ export function certificateQueries(db: Kysely<Schema>) {
 
     /** Deletes certificates that have not been requested since that time. */
     async deleteUnused(before: number): Promise<number> {
-      const gone = await db.deleteFrom('certificates').where('unused_since', '<', before).executeTakeFirst()
-      return Number(gone.numDeletedRows)
+      const deleted = await db.deleteFrom('certificates').where('unused_since', '<', before).executeTakeFirst()
+      return Number(deleted.numDeletedRows)
     },
   }
 }

@@ -47,10 +47,10 @@ export class SqlCounterQueries implements CounterQueries {
   }
 
   async deleteBefore(windowStart: number) {
-    const gone = await this.#db
+    const deleted = await this.#db
       .deleteFrom('counters')
       .where('window_start', '<', windowStart)
       .executeTakeFirst()
-    return Number(gone.numDeletedRows)
+    return Number(deleted.numDeletedRows)
   }
 }

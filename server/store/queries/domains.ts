@@ -121,12 +121,12 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async remove(accountId: string, domain: string) {
-    const gone = await this.#db
+    const deleted = await this.#db
       .deleteFrom('domains')
       .where('account_id', '=', accountId)
       .where('domain', '=', domain)
       .executeTakeFirst()
-    return gone.numDeletedRows > 0n
+    return deleted.numDeletedRows > 0n
   }
 
   async removeOfSite(slug: string) {
@@ -173,8 +173,8 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async deleteExpiredReservations(now: number) {
-    const gone = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
-    return Number(gone.numDeletedRows)
+    const deleted = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
+    return Number(deleted.numDeletedRows)
   }
 
   #all() {

@@ -112,7 +112,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
-  async knowSources(email: string, sources: readonly string[], { now, most }: { now: number; most: number }) {
+  async recordSignIn(email: string, sources: readonly string[], { now, most }: { now: number; most: number }) {
     for (const source of sources)
       await this.#db
         .insertInto('sign_in_sources')
@@ -181,7 +181,7 @@ export class SqlSignInQueries implements SignInQueries {
     await this.#db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
 
-  async sessionsOf(accountId: string, now: number) {
+  async listSessions(accountId: string, now: number) {
     return sessionMapper.toEntities(
       await this.#db
         .selectFrom('sessions')
@@ -209,17 +209,17 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
-  async deleteSessionsOf(
+  async deleteSessions(
     accountId: string,
     { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
   ) {
-    const gone = await this.#db
+    const deleted = await this.#db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)
       .where('token_hash', '!=', besides)
       .returning('expires_at')
       .execute()
-    return gone.filter((row) => row.expires_at > now).length
+    return deleted.filter((row) => row.expires_at > now).length
   }
 
   async deleteExpired(now: number) {

@@ -87,12 +87,12 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async filesOf(id: string) {
+  async findFiles(id: string) {
     const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
-  async previousOf(slug: string, id: string) {
+  async findPrevious(slug: string, id: string) {
     return headerMapper.toEntityIfFound(
       await this.#headers()
         .where('slug', '=', slug)
@@ -130,7 +130,7 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async pendingOf(slugs: readonly string[]) {
+  async listNewestPending(slugs: readonly string[]) {
     if (slugs.length === 0) return []
     const newest = this.#db
       .selectFrom('versions')
@@ -202,7 +202,7 @@ export class SqlVersionQueries implements VersionQueries {
     }
   }
 
-  async arrivalsOf(id: string) {
+  async listArrivals(id: string) {
     return arrivalMapper.toEntities(
       await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
     )

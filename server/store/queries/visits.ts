@@ -117,8 +117,8 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async deleteSalts(day: number) {
-    const gone = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
-    return Number(gone.numDeletedRows)
+    const deleted = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
+    return Number(deleted.numDeletedRows)
   }
 
   deleteVisitors(day: number) {
@@ -160,11 +160,11 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async truncateNames(slug: string, day: number, kept: number) {
-    let gone = 0
+    let deleted = 0
     for (const kind of KINDS)
       if ((await this.#countNames(slug, day, kind)) > kept)
-        gone += await this.#truncateKind(slug, day, kind, kept)
-    return gone
+        deleted += await this.#truncateKind(slug, day, kind, kept)
+    return deleted
   }
 
   async sitesWithVisits(after: string, limit: number) {
@@ -287,7 +287,7 @@ export class SqlVisitQueries implements VisitQueries {
 
   /** Keeps the most requested names of a day. */
   async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
-    const gone = await this.#db
+    const deleted = await this.#db
       .deleteFrom('visit_names')
       .where('slug', '=', slug)
       .where('day', '=', day)
@@ -296,6 +296,6 @@ export class SqlVisitQueries implements VisitQueries {
         this.#names(slug, day, kind).select('name').orderBy('requests', 'desc').orderBy('name').limit(kept),
       )
       .executeTakeFirst()
-    return Number(gone.numDeletedRows)
+    return Number(deleted.numDeletedRows)
   }
 }

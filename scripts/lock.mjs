@@ -10,9 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises'
  * @param {string} lock
  * @param {() => Promise<void>} work
  */
-export async function alone(lock, work) {
+export async function withLock(lock, work) {
   mkdirSync(dirname(lock), { recursive: true })
-  await take(lock)
+  await acquire(lock)
   try {
     await work()
   } finally {
@@ -21,10 +21,10 @@ export async function alone(lock, work) {
 }
 
 /** @param {string} lock */
-async function take(lock) {
+async function acquire(lock) {
   let isAnnounced = false
-  while (!taken(lock)) {
-    const holder = holderOf(lock)
+  while (!tryAcquire(lock)) {
+    const holder = readHolder(lock)
     if (holder === undefined) continue
     if (!isAlive(holder)) rmSync(lock, { force: true })
     else {
@@ -37,7 +37,7 @@ async function take(lock) {
 }
 
 /** @param {string} lock */
-function taken(lock) {
+function tryAcquire(lock) {
   try {
     symlinkSync(String(process.pid), lock)
     return true
@@ -48,7 +48,7 @@ function taken(lock) {
 }
 
 /** @param {string} lock */
-function holderOf(lock) {
+function readHolder(lock) {
   try {
     return Number(readlinkSync(lock))
   } catch (error) {

@@ -1,4 +1,4 @@
-import { say } from './say.mjs'
+import { say } from './print.mjs'
 
 /** An error that the user can fix: its message is the whole explanation. */
 export class Unprepared extends Error {}

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { alone } from './alone.mjs'
+import { withLock } from './lock.mjs'
 import { installPackages, mayInstallPackages } from './debian.mjs'
 import { program } from './program.mjs'
-import { say } from './say.mjs'
+import { say } from './print.mjs'
 
 /**
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian
@@ -84,7 +84,7 @@ export function whatIsMissing(name) {
 /** Installs the Debian packages of missing programs, where that is allowed. */
 export async function installParts() {
   if (!mayInstallPackages() || incomplete().length === 0) return
-  await alone('/run/slipway-packages', async () => {
+  await withLock('/run/slipway-packages', async () => {
     const missing = incomplete()
     if (missing.length === 0) return
     const packages = missing.flatMap((part) => part.packages)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
 /** Milliseconds within which the same signal from several senders counts as one. */
-const ONE_SIGNAL = 1000
+const REPEATED_SIGNAL_MS = 1000
 
 /**
  * Runs a program to its end with the terminal of this process, passes on the signals that this process gets,
@@ -10,7 +10,7 @@ const ONE_SIGNAL = 1000
  *
  * `apart` puts it into a session of its own. Ctrl-C reaches every process of the terminal's group, and npm sends
  * it once more to the script it runs: apart, the program hears of it once, from here. It has a channel to this
- * process, to notice when this process is gone (with-parent.mjs).
+ * process, to notice when this process is gone (exit-with-parent.mjs).
  *
  * @param {string} command
  * @param {string[]} args
@@ -52,8 +52,8 @@ function forwardSignals(child) {
   /** @param {NodeJS.Signals} signal */
   const forward = (signal) => {
     const now = performance.now()
-    const again = now - (last.get(signal) ?? -ONE_SIGNAL) < ONE_SIGNAL
-    if (again) return
+    const isRepeated = now - (last.get(signal) ?? -REPEATED_SIGNAL_MS) < REPEATED_SIGNAL_MS
+    if (isRepeated) return
     last.set(signal, now)
     child.kill(signal)
   }

@@ -9,7 +9,7 @@ import { Report } from './report.ts'
 import { root } from './root.mjs'
 import { runTestFile } from './test-file.ts'
 
-// Every check of the project, on the pinned Node: `node scripts/checks.ts [part of a test file's path …]`.
+// Every check of the project, on the pinned Node: `node scripts/run-checks.ts [part of a test file's path …]`.
 // With a path only the tests run; without one types, lint and regular expressions count as one check each.
 
 const report = new Report(process.env.CI === 'true')
@@ -25,7 +25,7 @@ if (parts.length === 0) {
   await program('lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
   await program('regular expressions', ['scripts/regular-expressions.ts'])
 }
-await inParallel(files, Math.max(2, availableParallelism()), testFile)
+await forEachConcurrent(files, Math.max(2, availableParallelism()), testFile)
 durations.save()
 if (stop.signal.aborted) report.failed('all checks', `stopped by ${stop.signal.reason}`)
 process.exitCode = report.end() ? 0 : 1
@@ -60,10 +60,10 @@ async function testFile(file: string): Promise<void> {
   report.testFile(file, { milliseconds, outcome })
 }
 
-async function inParallel<T>(items: T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrent<T>(items: T[], concurrency: number, work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values()
-  const lane = async () => {
+  const worker = async () => {
     for (const item of queue) if (!stop.signal.aborted) await work(item)
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
