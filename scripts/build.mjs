@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { run } from './spawn.mjs'
 import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
-import { Unprepared } from './setup-error.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /**
  * What is built of sources: the client for any Node and for npm, the dashboard for browsers, the content of
@@ -65,7 +65,7 @@ async function make(part) {
   const { code } = await run(findNode(), part.make(fresh), { cwd: root, stdio: ['ignore', 2, 2] })
   if (code !== 0) {
     rmSync(fresh, { recursive: true, force: true })
-    throw new Unprepared(`The ${part.name} could not be built; the reason is above.`)
+    throw new SetupError(`The ${part.name} could not be built; the reason is above.`)
   }
   rmSync(dist, { recursive: true, force: true })
   renameSync(fresh, dist)

@@ -1,6 +1,6 @@
 import { run } from './spawn.mjs'
 import { program } from './program.mjs'
-import { say } from './print.mjs'
+import { print } from './print.mjs'
 
 /** Whether packages may be installed without asking: only by root on Debian. */
 export function mayInstallPackages() {
@@ -15,7 +15,7 @@ export function mayInstallPackages() {
 export async function installPackages(packages) {
   const installed =
     (await aptGet(['update'])) && (await aptGet(['install', '--no-install-recommends', ...packages]))
-  if (!installed) say(`apt-get could not install ${packages.join(' ')}; its reason is above.`)
+  if (!installed) print(`apt-get could not install ${packages.join(' ')}; its reason is above.`)
   return installed
 }
 

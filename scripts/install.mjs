@@ -2,8 +2,8 @@ import { delimiter, join } from 'node:path'
 import { run } from './spawn.mjs'
 import { hasPinnedNode, linkPinnedNode, makePinnedNodeRun } from './pinned-node.mjs'
 import { readJson, root } from './root.mjs'
-import { say } from './print.mjs'
-import { Unprepared } from './setup-error.mjs'
+import { print } from './print.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /**
  * npm writes node_modules/.package-lock.json as the last step of every installation, so its absence shows an
@@ -25,7 +25,7 @@ export function isInstalled() {
  * was made where the registry lacks an optional package of another platform.
  */
 export async function install() {
-  say('Installing what package-lock.json names; later starts skip this.')
+  print('Installing what package-lock.json names; later starts skip this.')
   const { command, args } = npm()
   const flags = [
     '--no-save',
@@ -40,18 +40,18 @@ export async function install() {
     env: { ...process.env, PATH: pathWithoutOwnBinaries() },
     stdio: ['ignore', 2, 2],
   }).catch(() => {
-    throw new Unprepared('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
+    throw new SetupError('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
   })
   if (signal)
-    throw new Unprepared(`The installation was stopped (${signal}); the next start goes on with it.`)
+    throw new SetupError(`The installation was stopped (${signal}); the next start goes on with it.`)
   if (code !== 0) {
-    throw new Unprepared(
+    throw new SetupError(
       `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,
     )
   }
   linkPinnedNode()
   if (!isInstalled()) {
-    throw new Unprepared(
+    throw new SetupError(
       'npm reported success but left out a package, most likely the pinned Node. Please try again.',
     )
   }

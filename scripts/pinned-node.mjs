@@ -3,8 +3,8 @@ import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackages, mayInstallPackages } from './debian.mjs'
 import { readJson, root } from './root.mjs'
-import { say } from './print.mjs'
-import { Unprepared } from './setup-error.mjs'
+import { print } from './print.mjs'
+import { SetupError } from './setup-error.mjs'
 
 const pinnedNode = join(root, 'node_modules', '.bin', 'node')
 
@@ -16,7 +16,7 @@ export function findNode() {
   if (existsSync(pinnedNode)) return pinnedNode
   const needed = Number.parseInt(Object.values(nodePackages())[0] ?? '', 10)
   if (Number.parseInt(process.versions.node, 10) >= needed) return process.execPath
-  throw new Unprepared(
+  throw new SetupError(
     `There is no pinned Node for ${process.platform}-${process.arch}: install Node ${needed} or later and run this again.`,
   )
 }
@@ -42,14 +42,14 @@ const NODE_LIBRARIES = ['libatomic1', 'libstdc++6']
 export async function makePinnedNodeRun() {
   if (!pinnedPackage() || reasonNotToRun() === undefined) return
   if (mayInstallPackages()) {
-    say(`Installing Debian packages for the pinned Node: ${NODE_LIBRARIES.join(' ')}.`)
+    print(`Installing Debian packages for the pinned Node: ${NODE_LIBRARIES.join(' ')}.`)
     await installPackages(NODE_LIBRARIES)
   }
   const reason = reasonNotToRun()
   if (reason === undefined) return
   // Removed, so that npm runs its scripts on the Node that is installed.
   rmSync(pinnedNode)
-  throw new Unprepared(
+  throw new SetupError(
     `The pinned Node does not run here: ${reason}\nOn Debian: sudo apt-get install ${NODE_LIBRARIES.join(' ')}`,
   )
 }

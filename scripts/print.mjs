@@ -3,6 +3,6 @@
  *
  * @param {string} sentence
  */
-export function say(sentence) {
+export function print(sentence) {
   process.stderr.write(`${sentence}\n`)
 }

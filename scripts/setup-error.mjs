@@ -1,7 +1,7 @@
-import { say } from './print.mjs'
+import { print } from './print.mjs'
 
 /** An error that the user can fix: its message is the whole explanation. */
-export class Unprepared extends Error {}
+export class SetupError extends Error {}
 
 /**
  * Runs `work` and ends this process; what a person can mend is printed as a sentence, not as a stack.
@@ -12,8 +12,8 @@ export async function main(work) {
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof Unprepared)) throw error
-    say(error.message)
+    if (!(error instanceof SetupError)) throw error
+    print(error.message)
     process.exitCode = 1
   }
 }

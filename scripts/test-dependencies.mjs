@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { withLock } from './lock.mjs'
 import { installPackages, mayInstallPackages } from './debian.mjs'
 import { program } from './program.mjs'
-import { say } from './print.mjs'
+import { print } from './print.mjs'
 
 /**
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian
@@ -88,7 +88,7 @@ export async function installParts() {
     const missing = incomplete()
     if (missing.length === 0) return
     const packages = missing.flatMap((part) => part.packages)
-    say(
+    print(
       `Installing Debian packages for ${missing.map((part) => part.for).join(', ')}: ${packages.join(' ')}.`,
     )
     await installPackages(packages)

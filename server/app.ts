@@ -96,7 +96,7 @@ interface Backends {
   store: Store
   blobs: Blobs
   mail: Mail
-  seal: SecretBox
+  secretBox: SecretBox
   certificates: CertificateManager | undefined
 }
 
@@ -136,7 +136,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends.folder
-  const parts = { shared, connections, baseUrl, store, secretBox: services.seal, clock, log }
+  const parts = { shared, connections, baseUrl, store, secretBox: services.secretBox, clock, log }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
   const edge = new Edge({
@@ -279,9 +279,9 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
-  const seal = new SecretBox(folder.secret)
-  const certificates = await openCertificates(config, { store, seal, clock, log, version, baseUrl })
-  return { folder, store, blobs, mail, seal, certificates }
+  const secretBox = new SecretBox(folder.secret)
+  const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
+  return { folder, store, blobs, mail, secretBox, certificates }
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
@@ -308,7 +308,7 @@ function createServices(
   backends: Backends,
   { clock = Date.now, log, budget }: StartOptions & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, folder, seal, certificates } = backends
+  const { store, blobs, mail, folder, secretBox, certificates } = backends
   const { secret } = folder
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const pendingVersions = new PendingVersionStore({
@@ -385,7 +385,7 @@ function createServices(
     }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock, certificates }),
     domains,
-    seal,
+    secretBox,
     certificates,
     limits: new RateLimits({ store, clock, rates }),
     sweepOptions: {

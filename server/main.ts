@@ -36,7 +36,7 @@ async function main(args: string[]): Promise<number> {
         return await listSweeps()
       case 'settings':
         for (const row of describeSettings())
-          print(`${row.name.padEnd(30)} ${row.fallback.padEnd(12)} ${row.means}`)
+          print(`${row.name.padEnd(30)} ${row.defaultValue.padEnd(12)} ${row.description}`)
         return 0
       case 'version':
         print(version)
@@ -155,7 +155,7 @@ async function freePort(host: string, port: number, setting: string): Promise<nu
 
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
   const { sweeps } = await import('./jobs/jobs.ts')
-  const { runOnce: runByHand } = await import('./jobs/scheduler.ts')
+  const { runOnce } = await import('./jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
   if (chosen.length === 0) {
     return usageError(
@@ -164,7 +164,7 @@ async function sweep(config: Config, log: Log, [name]: string[]): Promise<number
   }
   const { openForOperator } = await import('./app.ts')
   await using context = await openForOperator(config, { log, version })
-  for (const one of chosen) print(`${one.name}: ${await runByHand(one, context.sweepOptions)}`)
+  for (const one of chosen) print(`${one.name}: ${await runOnce(one, context.sweepOptions)}`)
   return 0
 }
 

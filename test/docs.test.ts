@@ -11,8 +11,8 @@ const domains = readFileSync(new URL('../docs/domains.md', import.meta.url), 'ut
 const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
 
 test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
-  for (const { name, fallback, means } of describeSettings()) {
-    const row = `| \`${name}\` | ${fallback ? `\`${fallback}\`` : '–'} | ${means} |`
+  for (const { name, defaultValue, description } of describeSettings()) {
+    const row = `| \`${name}\` | ${defaultValue ? `\`${defaultValue}\`` : '–'} | ${description} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
 })

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readMemory, type ServerProcess, startServer } from '../server-process.ts'
 import type { Line } from './figures.ts'
 import type { SeededSite } from './many-sites.ts'
-import { ask, Line as Connection } from './reply.ts'
+import { send, Line as Connection } from './reply.ts'
 import { browserRequest } from './request.ts'
 import { measuredRun, type RunLengths } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
@@ -35,12 +35,12 @@ export async function manySitesMemory({ data, sites, folder, lengths }: Capacity
   const many = sites.length.toLocaleString('en')
   return [
     { what: 'resident memory at the start, with all sites in the store', unit: 'MB', rounds: [idle] },
-    { what: `resident memory with ${many} sites warm`, unit: 'MB', rounds: memory, most: 450 },
+    { what: `resident memory with ${many} sites warm`, unit: 'MB', rounds: memory, max: 450 },
     {
       what: `speed of a warm request with ${many} sites warm, to that with one`,
       unit: 'times',
       rounds: ratios,
-      least: 0.95,
+      min: 0.95,
     },
   ]
 }
@@ -67,7 +67,7 @@ export async function twoWorkers({ data, sites, folder, lengths }: CapacityOptio
       what: 'two workers to one, by responses for each second of CPU, times two',
       unit: 'times',
       rounds: scaled,
-      least: 1.8,
+      min: 1.8,
     },
     { what: 'two workers to one, by the clock, wrk on the same two cores', unit: 'times', rounds: raw },
   ]
@@ -80,7 +80,7 @@ async function warm({ baseUrl }: ServerProcess, sites: readonly SeededSite[]): P
   const worker = async () => {
     using line = await Connection.open(port)
     for (let site = queue.pop(); site; site = queue.pop()) {
-      const { status } = await line.ask(browserRequest('/', `${site.slug}.localhost:${port}`))
+      const { status } = await line.send(browserRequest('/', `${site.slug}.localhost:${port}`))
       if (status !== 200) throw new Error(`a site of the store got ${status}`)
     }
   }
@@ -95,7 +95,7 @@ async function speed(
 ): Promise<Run> {
   const port = Number(new URL(server.baseUrl).port)
   const request = browserRequest('/', `${slug}.localhost:${port}`)
-  const { status, wireBytes } = await ask(port, request)
+  const { status, wireBytes } = await send(port, request)
   if (status !== 200) throw new Error(`a site of the store got ${status}`)
   const script = writeScript(folder, `capacity-${port}`, { requests: [request] })
   const run = {

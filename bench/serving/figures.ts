@@ -5,8 +5,8 @@ export interface Line {
   what: string
   unit: 'ms' | 'MB' | 'times' | 'thousand/s'
   rounds: readonly number[]
-  least?: number
-  most?: number
+  min?: number
+  max?: number
 }
 
 export function lineTable(lines: readonly Line[]): string {
@@ -38,12 +38,12 @@ export function yes(met: boolean): string {
   return met ? 'yes' : '**no**'
 }
 
-function getLimit({ least, most, unit }: Line): string {
-  if (least !== undefined) return `at least ${formatFigures(least)} ${unit}`
-  return most === undefined ? '' : `at most ${formatFigures(most)} ${unit}`
+function getLimit({ min, max, unit }: Line): string {
+  if (min !== undefined) return `at least ${formatFigures(min)} ${unit}`
+  return max === undefined ? '' : `at most ${formatFigures(max)} ${unit}`
 }
 
-function metBy({ least, most }: Line, value: number): string {
-  if (least === undefined && most === undefined) return ''
-  return yes(value >= (least ?? value) && value <= (most ?? value))
+function metBy({ min, max }: Line, value: number): string {
+  if (min === undefined && max === undefined) return ''
+  return yes(value >= (min ?? value) && value <= (max ?? value))
 }

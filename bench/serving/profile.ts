@@ -5,7 +5,7 @@ import type { Report } from '../figures.ts'
 import { ROOT, startServer } from '../server-process.ts'
 import { PATHS, publishSite, siteFiles } from './content.ts'
 import { markdown } from './figures.ts'
-import { ask } from './reply.ts'
+import { send } from './reply.ts'
 import { browserRequest } from './request.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { runWrk, writeScript } from './wrk.ts'
@@ -50,7 +50,7 @@ async function load(folder: string, profiles: string): Promise<number> {
   const port = Number(new URL(service.baseUrl).port)
   const slug = await publishSite(service.baseUrl, siteFiles())
   const request = browserRequest(`/${PATHS.plain}`, `${slug}.localhost:${port}`)
-  const { status, wireBytes } = await ask(port, request)
+  const { status, wireBytes } = await send(port, request)
   const script = writeScript(folder, 'profile', { requests: [request] })
   const run = await runWrk({
     port,

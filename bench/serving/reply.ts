@@ -33,7 +33,7 @@ export class Line implements Disposable {
   }
 
   /** Rejects when the connection ends before the response does, or after ten seconds. */
-  ask(request: Request): Promise<Reply> {
+  send(request: Request): Promise<Reply> {
     const socket = this.#socket
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
     const chunks: Buffer[] = []
@@ -60,9 +60,9 @@ export class Line implements Disposable {
 }
 
 /** Sends one request on a connection of its own. */
-export async function ask(port: number, request: Request): Promise<Reply> {
+export async function send(port: number, request: Request): Promise<Reply> {
   using line = await Line.open(port)
-  return await line.ask(request)
+  return await line.send(request)
 }
 
 /** Undefined while the response is incomplete. */

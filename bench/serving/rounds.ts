@@ -114,10 +114,10 @@ async function inspect(work: Work, server: Server, { requests }: Load): Promise<
   const until = performance.now() + (work.comesLater ? LATER_SECONDS * 1000 : 0)
   let expected: Expected | undefined
   for (const [place, request] of requests.entries()) {
-    let reply = await line.ask(request)
+    let reply = await line.send(request)
     while (work.wrong(reply, place, server) && performance.now() < until) {
       await pause(250)
-      reply = await line.ask(request)
+      reply = await line.send(request)
     }
     const wrong = work.wrong(reply, place, server)
     if (wrong) throw new Error(`GET ${request.path}: ${wrong}`)

@@ -76,7 +76,7 @@ function whatIsMissing(): string | undefined {
 
 function memoryLine(rounds: readonly number[]): Line[] {
   const what = 'memory added while 64 connections fetch 10 MB files'
-  return rounds.length === 0 ? [] : [{ what, unit: 'MB', rounds, most: 60 }]
+  return rounds.length === 0 ? [] : [{ what, unit: 'MB', rounds, max: 60 }]
 }
 
 async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
@@ -89,7 +89,7 @@ async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
   return [
     { what: 'first byte of a file never read before', unit: 'ms', rounds: ours! },
     { what: 'the same from nginx', unit: 'ms', rounds: nginx! },
-    { what: 'ours later than nginx', unit: 'ms', rounds: later, most: 2 },
+    { what: 'ours later than nginx', unit: 'ms', rounds: later, max: 2 },
   ]
 }
 

@@ -46,7 +46,7 @@ export function workLines(results: readonly Result[]): Line[] {
     return one && many ? many.map(({ perSecond }, round) => perSecond / one[round]!.perSecond) : []
   }
   const lines: Omit<Line, 'unit'>[] = [
-    { what: 'many sites to one site: ours', rounds: spread('ours'), least: 0.85 },
+    { what: 'many sites to one site: ours', rounds: spread('ours'), min: 0.85 },
     { what: 'many sites to one site: nginx', rounds: spread('nginx') },
   ]
   const measured = lines.filter(({ rounds }) => rounds.length > 0)
@@ -59,7 +59,7 @@ export function caddyLines(results: readonly Result[]): Line[] {
     const { name, reach } = result.work
     const rounds = ratios(result, 'ours', 'Caddy', judgedSpeed(result))
     if (reach?.caddy === undefined || rounds.length === 0) return []
-    return [{ what: `${name}: ours to Caddy`, unit: 'times', rounds, least: reach.caddy }]
+    return [{ what: `${name}: ours to Caddy`, unit: 'times', rounds, min: reach.caddy }]
   })
 }
 

@@ -1,7 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { type Files, PATHS, REDIRECT } from './content.ts'
 import { type SeededSite, zipf } from './many-sites.ts'
-import { ask, type Reply } from './reply.ts'
+import { send, type Reply } from './reply.ts'
 import { bareRequest, browserRequest, type Request, withHeader } from './request.ts'
 import { SERVERS, type Server, type ServerName } from './server.ts'
 import type { Load } from './wrk.ts'
@@ -167,7 +167,7 @@ function rangeRequest(host: string, range: string): Request {
 /** A browser's revalidation with the validators of this server. */
 async function revalidation({ port, host }: Server): Promise<Load> {
   const request = browserRequest(`/${PATHS.plain}`, host)
-  const { headers } = await ask(port, request)
+  const { headers } = await send(port, request)
   const known = [
     ['If-None-Match', headers.get('etag')],
     ['If-Modified-Since', headers.get('last-modified')],

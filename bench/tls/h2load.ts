@@ -76,8 +76,8 @@ function summaryIn(text: string, length: number): { done: number; perSecond: num
     throw new Error(`h2load did not end as it should:\n${text}`)
   const [done, ...wrong] = counts.slice(1).map(Number)
   const partly = bytes - done! * length
-  const most = H2_CONNECTIONS * H2_STREAMS * length
-  if (wrong.some((count) => count > 0) || partly < 0 || partly > most)
+  const max = H2_CONNECTIONS * H2_STREAMS * length
+  if (wrong.some((count) => count > 0) || partly < 0 || partly > max)
     throw new Error(`h2load saw other answers than 200 of ${length} bytes:\n${text}`)
   return { done: done!, perSecond }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { program } from '../../scripts/program.mjs'
 import { freePort, type PeerProcess, startPeer } from '../serving/server.ts'
 
-interface Place {
+interface PeerFiles {
   /** For configuration and files of the peer itself. */
   own: string
   /** The files of the one site. */
@@ -22,7 +22,7 @@ export interface SecurePeer extends PeerProcess {
 }
 
 /** nginx tuned for static files over TLS: one worker, sendfile, open file cache, no log. */
-export async function startNginx(place: Place): Promise<SecurePeer> {
+export async function startNginx(place: PeerFiles): Promise<SecurePeer> {
   const [port, resumingPort] = [await freePort(), await freePort()]
   mkdirSync(place.own, { recursive: true })
   const config = join(place.own, 'nginx.conf')
@@ -32,7 +32,7 @@ export async function startNginx(place: Place): Promise<SecurePeer> {
   return { ...peer, port, resumingPort }
 }
 
-export async function startCaddy(place: Place): Promise<SecurePeer> {
+export async function startCaddy(place: PeerFiles): Promise<SecurePeer> {
   const port = await freePort()
   const { own } = place
   mkdirSync(own, { recursive: true })
@@ -44,7 +44,7 @@ export async function startCaddy(place: Place): Promise<SecurePeer> {
   return { ...peer, port, resumingPort: port }
 }
 
-function nginxConfig({ own, site, chain, key }: Place, port: number, resumingPort: number): string {
+function nginxConfig({ own, site, chain, key }: PeerFiles, port: number, resumingPort: number): string {
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `${user}
@@ -83,7 +83,7 @@ http {
 `
 }
 
-function caddyConfig({ site, name, chain, key }: Place, port: number): string {
+function caddyConfig({ site, name, chain, key }: PeerFiles, port: number): string {
   return `{
   admin off
   auto_https off

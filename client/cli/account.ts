@@ -13,13 +13,13 @@ export interface ChosenSite {
 
 /** The server of a command without a site. */
 export function resolveServer(
-  { settings, keyring, siteMemory }: CommandContext,
+  { settings, credentials, siteMemory }: CommandContext,
   options: OptionValues,
 ): string {
   return chooseServer(
     namedServer(stringOption(options, 'server'), settings),
     siteMemory.all()[0]?.server,
-    keyring,
+    credentials,
   )
 }
 
@@ -31,8 +31,8 @@ export function loginCommand(work: CommandContext, server: string): string {
 
 /** The key for a server, if there is one. Prints a note when SLIPWAY_KEY belongs to another server. */
 export function resolveKey(work: CommandContext, options: OptionValues, server: string): string | undefined {
-  const { settings, keyring, terminal } = work
-  const key = keyFor(server, { option: stringOption(options, 'server'), settings, keyring })
+  const { settings, credentials, terminal } = work
+  const key = keyFor(server, { option: stringOption(options, 'server'), settings, credentials })
   if (settings.key !== undefined && key !== settings.key) {
     terminal.printNote(`SLIPWAY_KEY is not sent to ${server}. If it is that server's, set SLIPWAY_URL to it.`)
   }
@@ -75,7 +75,7 @@ export function chooseSite(work: CommandContext, options: OptionValues): ChosenS
   const slug = stringOption(options, 'site')
   if (slug !== undefined) {
     const remembered = known.find((site) => site.slug === slug)
-    return { server: chooseServer(named, remembered?.server, work.keyring), slug, remembered }
+    return { server: chooseServer(named, remembered?.server, work.credentials), slug, remembered }
   }
   const [site, ...others] = known
   if (!site) {

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from '../sdk/retry.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import type { Keyring } from './state/keyring.ts'
+import type { CredentialStore } from './state/credentials.ts'
 import type { SiteMemory } from './state/site-memory.ts'
 import type { Settings } from './settings.ts'
 import type { Launch } from './terminal/browser.ts'
@@ -25,7 +25,7 @@ export interface CommandContext {
   version: string
   settings: Settings
   terminal: Terminal
-  keyring: Keyring
+  credentials: CredentialStore
   siteMemory: SiteMemory
   retryPolicy: RetryPolicy
   signal: AbortSignal

@@ -13,7 +13,7 @@ signing in again ends it.`,
   options: { server: SERVER_OPTION },
   async run(work, options) {
     const server = resolveServer(work, options)
-    const forgotten = work.keyring.forget(server)
+    const forgotten = work.credentials.forget(server)
     work.terminal.printNote(forgotten ? `Signed out of ${server}.` : `You were not signed in at ${server}.`)
   },
 }

@@ -7,7 +7,7 @@ import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { COMMANDS, findCommand, parseCommandLine } from './command-line.ts'
 import { formatError, type LastRequest } from './format-error.ts'
-import { Keyring } from './state/keyring.ts'
+import { CredentialStore } from './state/credentials.ts'
 import { SiteMemory } from './state/site-memory.ts'
 import { readSettings } from './settings.ts'
 import { type Launch, launchDetached } from './terminal/browser.ts'
@@ -42,7 +42,7 @@ export async function main(invocation: Invocation): Promise<number> {
     version: invocation.version,
     settings,
     terminal,
-    keyring: new Keyring(settings.keysFile),
+    credentials: new CredentialStore(settings.keysFile),
     siteMemory: new SiteMemory(invocation.cwd),
     retryPolicy,
     signal: invocation.signal,

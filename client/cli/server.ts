@@ -1,5 +1,5 @@
 import { UsageError } from './cli-error.ts'
-import type { Keyring } from './state/keyring.ts'
+import type { CredentialStore } from './state/credentials.ts'
 import type { Settings } from './settings.ts'
 
 const DEFAULT_SERVER = 'http://localhost:8080'
@@ -16,9 +16,9 @@ export function namedServer(option: string | undefined, settings: Settings): str
 export function chooseServer(
   named: string | undefined,
   remembered: string | undefined,
-  keyring: Keyring,
+  credentials: CredentialStore,
 ): string {
-  return named ?? remembered ?? keyring.server ?? DEFAULT_SERVER
+  return named ?? remembered ?? credentials.server ?? DEFAULT_SERVER
 }
 
 /**
@@ -27,11 +27,11 @@ export function chooseServer(
  */
 export function keyFor(
   server: string,
-  { option, settings, keyring }: { option: string | undefined; settings: Settings; keyring: Keyring },
+  { option, settings, credentials }: { option: string | undefined; settings: Settings; credentials: CredentialStore },
 ): string | undefined {
-  if (settings.key === undefined) return keyring.keyFor(server)
-  const home = namedServer(settings.server ?? option, settings) ?? keyring.server ?? DEFAULT_SERVER
-  return home === server ? settings.key : keyring.keyFor(server)
+  if (settings.key === undefined) return credentials.keyFor(server)
+  const home = namedServer(settings.server ?? option, settings) ?? credentials.server ?? DEFAULT_SERVER
+  return home === server ? settings.key : credentials.keyFor(server)
 }
 
 /** Normalizes an address. Without a scheme it is https, or http on this machine. */

@@ -18,7 +18,7 @@ export async function signIn(
   server: string,
   given: { email?: string | undefined; code?: string | undefined } = {},
 ): Promise<string | undefined> {
-  const { terminal, keyring } = work
+  const { terminal, credentials } = work
   if (!terminal.interactive && given.email === undefined) {
     throw new UsageError(
       'Nobody is here to ask for an email address',
@@ -30,9 +30,9 @@ export async function signIn(
   const verified =
     given.code === undefined
       ? await mailAndVerify(work, slipway, server, email)
-      : await slipway.verifyCode(email, given.code, keyring.attemptFor(server, email))
+      : await slipway.verifyCode(email, given.code, credentials.attemptFor(server, email))
   if (verified === undefined) return undefined
-  keyring.remember(server, verified.apiKey, verified.email)
+  credentials.remember(server, verified.apiKey, verified.email)
   const greeting = verified.isNewUser ? 'Welcome. You are signed' : 'Signed'
   terminal.printNote(
     `${terminal.green('✓')} ${greeting} in at ${server} as ${stripControlChars(verified.email)}.`,
@@ -46,13 +46,13 @@ async function mailAndVerify(
   server: string,
   email: string,
 ): Promise<VerifyCodeResponse | undefined> {
-  const { terminal, keyring } = work
+  const { terminal, credentials } = work
   const { expiresInSeconds, attempt } = await slipway.requestCode(email)
   terminal.printNote(
     `A code is on its way to ${stripControlChars(email)}. It lasts ${formatDuration(expiresInSeconds)}.`,
   )
   if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt })
-  if (attempt) keyring.rememberAttempt(server, email, attempt)
+  if (attempt) credentials.rememberAttempt(server, email, attempt)
   terminal.printNote(`Then: ${loginCommand(work, server)} --email ${stripControlChars(email)} --code CODE`)
   return undefined
 }

@@ -40,7 +40,7 @@ const PUBLIC_LINKS = [
 function Header() {
   const { path } = useLocation()
   const isSignedIn = useSignal(signedInAs) !== null
-  const ways = isSignedIn ? OWNER_LINKS : PUBLIC_LINKS
+  const links = isSignedIn ? OWNER_LINKS : PUBLIC_LINKS
   return (
     <header class="top">
       <a class="home" href="/">
@@ -48,7 +48,7 @@ function Header() {
         Slipway
       </a>
       <nav aria-label="Slipway">
-        {ways.map(([href, name]) => (
+        {links.map(([href, name]) => (
           <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
             {name}
           </a>

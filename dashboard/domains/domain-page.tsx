@@ -26,7 +26,7 @@ interface DomainPageProps {
 /** One domain: its DNS records until it is active with HTTPS, then its state. */
 export function DomainPage({ record, known }: DomainPageProps) {
   const { domain, siteSlug, status, reason, redirectsTo } = record
-  const trouble = useDomainUpdates(record, known)
+  const error = useDomainUpdates(record, known)
   const check = useAction(async () => known.put(await slipway.checkDomain(domain)))
   const isActive = status === 'active'
   return (
@@ -43,7 +43,7 @@ export function DomainPage({ record, known }: DomainPageProps) {
         </p>
         <DomainState record={record} check={check} />
         <ErrorNotice error={check.error} />
-        <ErrorNotice error={trouble} />
+        <ErrorNotice error={error} />
       </div>
       {(!isActive || reason !== null) && <DnsRecords record={record} />}
       {isActive && <Certificate record={record} />}
@@ -55,14 +55,14 @@ export function DomainPage({ record, known }: DomainPageProps) {
 
 /** Watches the domain while changes are expected; returns the error, if any. */
 function useDomainUpdates(record: DomainRecord, known: KnownDomains): DisplayError | undefined {
-  const [trouble, show] = useState<DisplayError | undefined>(undefined)
+  const [error, show] = useState<DisplayError | undefined>(undefined)
   const { domain } = record
   const settled = isSettled(record)
   useEffect(() => {
     if (settled) return show(undefined)
     return watchDomain(domain, { record: known.put, removed: () => known.drop(domain), error: show })
   }, [domain, settled])
-  return trouble
+  return error
 }
 
 /** The other one of `www` and the root domain, when it can be added. */

@@ -11,17 +11,17 @@ interface NameListProps {
 /** File names: a few at once, all on request. */
 export function NameList({ title, names }: NameListProps) {
   if (names.length === 0) return null
-  const few = names.slice(0, MAX_VISIBLE_NAMES).map(stripControlChars).join(', ')
+  const visible = names.slice(0, MAX_VISIBLE_NAMES).map(stripControlChars).join(', ')
   if (names.length <= MAX_VISIBLE_NAMES)
     return (
       <p class="names small">
-        {title}: {few}
+        {title}: {visible}
       </p>
     )
   return (
     <details class="names small">
       <summary>
-        {title}: {few} and {pluralize(names.length - MAX_VISIBLE_NAMES, 'other')}
+        {title}: {visible} and {pluralize(names.length - MAX_VISIBLE_NAMES, 'other')}
       </summary>
       <ul>
         {names.map((name) => (

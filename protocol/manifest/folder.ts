@@ -65,8 +65,8 @@ export function truncateList(sentences: string[]): string[] {
   return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more like these`] : sentences
 }
 
-function validateFileCount(files: readonly NamedFile[], most: number): string[] {
-  if (files.length <= most) return []
+function validateFileCount(files: readonly NamedFile[], max: number): string[] {
+  if (files.length <= max) return []
   const folders = new Map<string, number>()
   for (const { path } of files) {
     const slash = path.indexOf('/')
@@ -74,7 +74,7 @@ function validateFileCount(files: readonly NamedFile[], most: number): string[] 
   }
   const largest = [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
   const where = largest.map(([folder, count]) => `${folder} has ${formatNumber(count)}`).join(', ')
-  const sentence = `${formatNumber(files.length)} files; a site can have at most ${formatNumber(most)}`
+  const sentence = `${formatNumber(files.length)} files; a site can have at most ${formatNumber(max)}`
   return [where ? `${sentence} (${where})` : sentence]
 }
 

@@ -26,8 +26,8 @@ export function validateManifest(files: unknown, limits: FileLimits): FieldError
   return [...entries, ...validateCollisions(files), ...validateTotal(files, limits)]
 }
 
-export function tooManyFiles(count: number, most: number): FieldError {
-  return { field: 'files', message: `must name at most ${most} files, not ${count}` }
+export function tooManyFiles(count: number, max: number): FieldError {
+  return { field: 'files', message: `must name at most ${max} files, not ${count}` }
 }
 
 /** The sum of the sizes in bytes. */

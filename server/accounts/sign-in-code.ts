@@ -124,7 +124,7 @@ export async function redeemCode(
     { network, browsers }: SignInCaller,
   ): Promise<void> {
     if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
-    await tx.signIns.recordSignIn(email, [network, ...browsers], { now, most: MAX_KNOWN_SOURCES })
+    await tx.signIns.recordSignIn(email, [network, ...browsers], { now, max: MAX_KNOWN_SOURCES })
   }
 }
 

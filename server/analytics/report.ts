@@ -66,12 +66,12 @@ export class VisitReports {
     const { visits, domains } = this.#store.read
     const days = { from: floorTime(from, DAY_MS), to }
     const own = new Set((await domains.bySite(slug)).map(({ domain }) => domain))
-    const most = { ...days, limit: MAX_REPORTED_NAMES }
+    const options = { ...days, limit: MAX_REPORTED_NAMES }
     const referrers = await visits.top(slug, 'referrer', { ...days, limit: MAX_REPORTED_NAMES + own.size })
     return {
-      topPaths: await visits.top(slug, 'path', most),
+      topPaths: await visits.top(slug, 'path', options),
       referrers: referrers.filter(({ name }) => !own.has(name)).slice(0, MAX_REPORTED_NAMES),
-      missingPaths: await visits.top(slug, 'missing', most),
+      missingPaths: await visits.top(slug, 'missing', options),
     }
   }
 }

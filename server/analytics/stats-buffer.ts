@@ -72,10 +72,10 @@ export class SiteStats {
       for (const [name, { requests }] of this.#names[kind] ?? []) yield { kind, name, requests }
   }
 
-  /** A part that takes at most `most` rows to write, one for the totals among them. */
-  takeChunk(most: number): StatsChunk {
-    const visitors = [...this.visitors.values().take(most - 1)]
-    const names = [...this.names().take(most - 1 - visitors.length)]
+  /** A part that takes at most `maxRows` rows to write, one for the totals among them. */
+  takeChunk(maxRows: number): StatsChunk {
+    const visitors = [...this.visitors.values().take(maxRows - 1)]
+    const names = [...this.names().take(maxRows - 1 - visitors.length)]
     return { site: this, requests: this.requests, bytes: this.bytes, visitors, names }
   }
 

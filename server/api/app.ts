@@ -159,9 +159,9 @@ function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type, 'content-length': length = Number.POSITIVE_INFINITY } = request.headers
-    const most =
+    const maxBytes =
       type?.trim().toLowerCase() === BATCH_CONTENT_TYPE ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES
-    reserveBody(request, Math.min(Number(length), most))
+    reserveBody(request, Math.min(Number(length), maxBytes))
     return payload
   })
 }
@@ -180,8 +180,8 @@ function logRequests(app: FastifyInstance, log: Log): void {
     reply.header('X-Request-Id', request.id)
   })
   app.addHook('onResponse', async (request, reply) => {
-    const quiet = !request.url.startsWith('/api/') || request.url.startsWith('/api/v1/_upload/')
-    log[quiet ? 'debug' : 'info']('request', {
+    const isDebug = !request.url.startsWith('/api/') || request.url.startsWith('/api/v1/_upload/')
+    log[isDebug ? 'debug' : 'info']('request', {
       request: request.id,
       method: request.method,
       path: request.url.split('?', 1)[0],

@@ -2,7 +2,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { PutConstraints, StoredBlob } from './blobs.ts'
 
 /** Refuses bytes beyond what is expected, and all once the sender was stopped. */
-export function refuseLonger(size: number, { size: declared, limit, signal }: PutConstraints): void {
+export function assertLength(size: number, { size: declared, limit, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
   if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
   if (limit !== undefined && size > limit) {
@@ -11,7 +11,7 @@ export function refuseLonger(size: number, { size: declared, limit, signal }: Pu
 }
 
 /** Refuses whole bodies that are not what is expected, and those whose sender was stopped. */
-export function refuseOther(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
+export function assertExpected(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
   if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
   if (hash !== undefined && received.hash !== hash) {

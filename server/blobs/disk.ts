@@ -31,7 +31,7 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import type { Blobs, PutConstraints, StoredBlob } from './blobs.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
-import { refuseLonger, refuseOther } from './constraints.ts'
+import { assertLength, assertExpected } from './constraints.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written at once. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
@@ -252,14 +252,14 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
 
 /** Buffers a small body and checks it before any of it is written. */
 async function bufferBody(body: Readable, expected: PutConstraints): Promise<StoredBlob & { bytes: Buffer }> {
-  const gathered = new GrowingBuffer()
+  const buffered = new GrowingBuffer()
   for await (const chunk of iterateBody(body)) {
-    refuseLonger(gathered.length + chunk.length, expected)
-    gathered.append(chunk)
+    assertLength(buffered.length + chunk.length, expected)
+    buffered.append(chunk)
   }
-  const bytes = gathered.take()
+  const bytes = buffered.take()
   const received = { hash: hashOnce('sha256', bytes), size: bytes.length, bytes }
-  refuseOther(received, expected)
+  assertExpected(received, expected)
   return received
 }
 
@@ -282,23 +282,23 @@ async function receiveLarge(
   const handle = await open(path, 'wx').catch(rethrowDiscarded)
   try {
     const hash = createHash('sha256')
-    const gathered = new GrowingBuffer()
+    const buffered = new GrowingBuffer()
     let size = 0
     const write = async () => {
-      const bytes = gathered.take()
+      const bytes = buffered.take()
       await assertSpace(bytes.length)
       hash.update(bytes)
       await writeWhole(handle, bytes)
     }
     for await (const chunk of iterateBody(body)) {
       size += chunk.length
-      refuseLonger(size, expected)
-      gathered.append(chunk)
-      if (gathered.length >= WRITE_BYTES) await write()
+      assertLength(size, expected)
+      buffered.append(chunk)
+      if (buffered.length >= WRITE_BYTES) await write()
     }
     await write()
     const received = { hash: hash.digest('hex'), size }
-    refuseOther(received, expected)
+    assertExpected(received, expected)
     return received
   } finally {
     await handle.close()

@@ -12,7 +12,7 @@ export interface IssuingDeps {
   store: Store
   acme: Acme
   /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */
-  seal: SecretBox
+  secretBox: SecretBox
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log

@@ -135,10 +135,10 @@ export class Issuance {
 
   /** Finds the order that an earlier process stored, if the CA still knows it and its key can be decrypted. */
   async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
-    const { acme, seal, log } = this.#deps
+    const { acme, secretBox, log } = this.#deps
     const { name, row } = attempt
     if (row.order_url === null) return false
-    const key = seal.decrypt(row.order_key ?? '', `order ${name}`)
+    const key = secretBox.decrypt(row.order_key ?? '', `order ${name}`)
     if (key === undefined) {
       log.warn('cannot decrypt the key of an order; creating a new order', { name })
       return false
@@ -150,13 +150,13 @@ export class Issuance {
   }
 
   async #placeOrder(attempt: IssuanceAttempt): Promise<void> {
-    const { acme, seal, codec } = this.#deps
+    const { acme, secretBox, codec } = this.#deps
     const { name, row } = attempt
     const replaces = isRenewal(row) ? row.certificate_id! : undefined
     const order = await acme.newOrder(certificateNames(name), replaces)
     const key = codec.newKey()
     Object.assign(attempt, { order, key })
-    const change = { order_url: order.url, order_key: seal.encrypt(key, `order ${name}`) }
+    const change = { order_url: order.url, order_key: secretBox.encrypt(key, `order ${name}`) }
     await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
   }
 
@@ -203,7 +203,7 @@ export class Issuance {
   }
 
   async #readChain({ name, key }: IssuanceAttempt, pem: string) {
-    const { clock, seal, codec } = this.#deps
+    const { clock, secretBox, codec } = this.#deps
     const now = clock()
     const checked = codec.check(pem, { names: certificateNames(name), key: key!, now })
     if (checked.problem !== undefined) {
@@ -214,7 +214,7 @@ export class Issuance {
     const plan = firstPlan({ name, notBefore, notAfter, issuedAt: now }, now)
     return {
       chain,
-      key: seal.encrypt(key!, `certificate ${name}`),
+      key: secretBox.encrypt(key!, `certificate ${name}`),
       not_before: notBefore,
       not_after: notAfter,
       issued_at: now,

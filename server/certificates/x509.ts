@@ -161,9 +161,9 @@ function formatDay(date: Date): string {
 }
 
 function signatureProblem(certificates: readonly X509Certificate[]): string | undefined {
-  const broken = certificates.slice(1).find((issuer, index) => {
+  const invalid = certificates.slice(1).find((issuer, index) => {
     const issued = certificates[index]!
     return !issued.checkIssued(issuer) || !issued.verify(issuer.publicKey)
   })
-  return broken && 'a certificate of the chain is not signed by the next one'
+  return invalid && 'a certificate of the chain is not signed by the next one'
 }

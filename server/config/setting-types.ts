@@ -12,49 +12,49 @@ export interface Setting<T> {
   name: string
   /** The name in the previous version, still accepted with a warning at the start. */
   formerName?: string
-  fallback: T
+  defaultValue: T
   /** Shown in the list of settings in place of a default. */
-  without?: string
+  defaultLabel?: string
   read(text: string): T
   secret?: true
-  means: string
+  description: string
 }
 
-export function text(name: string, fallback: string, means: string): Setting<string> {
-  return { name, fallback, means, read: (given) => given }
+export function text(name: string, defaultValue: string, description: string): Setting<string> {
+  return { name, defaultValue, description, read: (given) => given }
 }
 
 export function integer(
   name: string,
-  fallback: number,
-  [least, most]: [number, number],
-  means: string,
+  defaultValue: number,
+  [min, max]: [number, number],
+  description: string,
 ): Setting<number> {
   return {
     name,
-    fallback,
-    means,
+    defaultValue,
+    description,
     read(given) {
       const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
-      if (!(value >= least && value <= most))
-        throw new Error(`it must be a whole number from ${least} to ${most}`)
+      if (!(value >= min && value <= max))
+        throw new Error(`it must be a whole number from ${min} to ${max}`)
       return value
     },
   }
 }
 
 /** A string setting that is empty by default. */
-function optionalText(name: string, means: string, read: (given: string) => string): Setting<string> {
-  return { name, fallback: '', means, read }
+function optionalText(name: string, description: string, read: (given: string) => string): Setting<string> {
+  return { name, defaultValue: '', description, read }
 }
 
-/** A setting that is undefined by default, and when its value is `without`. */
+/** A setting that is undefined by default, and when its value is `defaultLabel`. */
 export function optional<T>(
-  { fallback: _, ...setting }: Setting<T>,
-  without: string,
+  { defaultValue: _, ...setting }: Setting<T>,
+  defaultLabel: string,
 ): Setting<T | undefined> {
-  const read = (given: string) => (given === without ? undefined : setting.read(given))
-  return { ...setting, read, fallback: undefined, without }
+  const read = (given: string) => (given === defaultLabel ? undefined : setting.read(given))
+  return { ...setting, read, defaultValue: undefined, defaultLabel }
 }
 
 /** A setting that had another name in the previous version. */
@@ -66,11 +66,11 @@ export function renamed<T>(formerName: string, setting: Setting<T>): Setting<T> 
  * Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the
  * system.
  */
-export function dnsServers(name: string, means: string): Setting<readonly string[]> {
+export function dnsServers(name: string, description: string): Setting<readonly string[]> {
   return {
     name,
-    fallback: [],
-    means,
+    defaultValue: [],
+    description,
     read(given) {
       const servers = given.split(',').map((one) => one.trim())
       const resolver = new Resolver()
@@ -88,11 +88,11 @@ export function dnsServers(name: string, means: string): Setting<readonly string
 }
 
 /** Bytes, or percent of a disk. */
-export function bytesOrPercent(name: string, means: string): Setting<ReserveSize> {
+export function bytesOrPercent(name: string, description: string): Setting<ReserveSize> {
   return {
     name,
-    fallback: { bytes: 0 },
-    means,
+    defaultValue: { bytes: 0 },
+    description,
     read(given) {
       if (/^\d{1,15}$/.test(given) && Number(given) <= MAX_RESERVE_BYTES) return { bytes: Number(given) }
       const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
@@ -104,16 +104,16 @@ export function bytesOrPercent(name: string, means: string): Setting<ReserveSize
   }
 }
 
-export function mailAddress(name: string, means: string): Setting<string> {
-  return optionalText(name, means, (given) => {
+export function mailAddress(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
     if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
     return given
   })
 }
 
 /** An origin, without a trailing slash. */
-export function origin(name: string, means: string): Setting<string> {
-  const { read, ...setting } = address(name, means, ['http:', 'https:'])
+export function origin(name: string, description: string): Setting<string> {
+  const { read, ...setting } = address(name, description, ['http:', 'https:'])
   return {
     ...setting,
     read(given) {
@@ -124,19 +124,19 @@ export function origin(name: string, means: string): Setting<string> {
   }
 }
 
-export function sender(name: string, means: string): Setting<string> {
-  return optionalText(name, means, (given) => {
+export function sender(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
     if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
       throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
     return given
   })
 }
 
-export function address(name: string, means: string, schemes: string[], fallback = ''): Setting<string> {
+export function address(name: string, description: string, schemes: string[], defaultValue = ''): Setting<string> {
   return {
     name,
-    fallback,
-    means,
+    defaultValue,
+    description,
     read(given) {
       const url = URL.parse(given)
       if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
@@ -149,11 +149,11 @@ export function address(name: string, means: string, schemes: string[], fallback
   }
 }
 
-export function hostName(name: string, fallback: string, means: string): Setting<string> {
+export function hostName(name: string, defaultValue: string, description: string): Setting<string> {
   return {
     name,
-    fallback,
-    means,
+    defaultValue,
+    description,
     read(given) {
       const host = given.toLowerCase()
       if (
@@ -167,11 +167,11 @@ export function hostName(name: string, fallback: string, means: string): Setting
   }
 }
 
-export function secret(name: string, means: string): Setting<string> {
+export function secret(name: string, description: string): Setting<string> {
   return {
     name,
-    fallback: '',
-    means,
+    defaultValue: '',
+    description,
     secret: true,
     read(given) {
       if (given.length < 32) throw new Error('it must have at least 32 characters')
@@ -182,14 +182,14 @@ export function secret(name: string, means: string): Setting<string> {
 
 export function oneOf<T extends string>(
   name: string,
-  fallback: NoInfer<T>,
+  defaultValue: NoInfer<T>,
   allowed: readonly T[],
-  means: string,
+  description: string,
 ): Setting<T> {
   return {
     name,
-    fallback,
-    means,
+    defaultValue,
+    description,
     read(given) {
       const value = allowed.find((one) => one === given)
       if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
@@ -199,16 +199,16 @@ export function oneOf<T extends string>(
 }
 
 /** The path of a readable file. */
-export function file(name: string, means: string): Setting<string> {
-  return optionalText(name, means, (given) => {
+export function file(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
     if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
     return given
   })
 }
 
 /** The path of a PEM file with a certificate. */
-export function certificateFile(name: string, means: string): Setting<string> {
-  const setting = file(name, means)
+export function certificateFile(name: string, description: string): Setting<string> {
+  const setting = file(name, description)
   return {
     ...setting,
     read(given) {
@@ -224,11 +224,11 @@ export function certificateFile(name: string, means: string): Setting<string> {
 }
 
 /** Names of environment variables, separated by commas; none of the service's own, which may be secrets. */
-export function variableNames(name: string, means: string): Setting<readonly string[]> {
+export function variableNames(name: string, description: string): Setting<readonly string[]> {
   return {
     name,
-    fallback: [],
-    means,
+    defaultValue: [],
+    description,
     read(given) {
       const names = given.split(',').map((one) => one.trim())
       if (names.some((one) => !/^[A-Za-z_]\w*$/.test(one) || one.startsWith('SLIPWAY_')))
@@ -239,19 +239,19 @@ export function variableNames(name: string, means: string): Setting<readonly str
 }
 
 /** The absolute path of an executable file. */
-export function program(name: string, means: string): Setting<string> {
-  return optionalText(name, means, (given) => {
+export function program(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
     if (!isAbsolute(given) || !isFile(given, constants.X_OK))
       throw new Error('it must be the whole path of a program that can be run')
     return given
   })
 }
 
-export function base64url(name: string, means: string): Setting<string> {
+export function base64url(name: string, description: string): Setting<string> {
   return {
     name,
-    fallback: '',
-    means,
+    defaultValue: '',
+    description,
     secret: true,
     read(given) {
       if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')

@@ -236,7 +236,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
     const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
     const given = environment[name]
-    if (given === undefined || given === '') values[key] = setting.fallback
+    if (given === undefined || given === '') values[key] = setting.defaultValue
     else {
       try {
         values[key] = setting.read(given)
@@ -267,11 +267,11 @@ export function describeFormerNames(environment: Record<string, string | undefin
 }
 
 /** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
-export function describeSettings(): { name: string; fallback: string; means: string }[] {
-  return Object.values(settings).map(({ name, fallback, means, ...rest }) => ({
+export function describeSettings(): { name: string; defaultValue: string; description: string }[] {
+  return Object.values(settings).map(({ name, defaultValue, description, ...rest }) => ({
     name,
-    fallback: 'without' in rest ? rest.without! : String(fallback),
-    means,
+    defaultValue: 'defaultLabel' in rest ? rest.defaultLabel! : String(defaultValue),
+    description,
   }))
 }
 

@@ -170,9 +170,9 @@ async function assertDomainLimit(tx: Queries, account: Account): Promise<void> {
 }
 
 async function assertReservationLimit(tx: Queries, account: Account, now: number): Promise<void> {
-  const most = RESERVATIONS_PER_DOMAIN * MAX_DOMAINS[account.plan]
-  if ((await tx.domains.countReservations(account.id, now)) < most) return
-  const sentence = `${most} removed domains are kept for you for 7 days each: until then, only these can be added again`
+  const max = RESERVATIONS_PER_DOMAIN * MAX_DOMAINS[account.plan]
+  if ((await tx.domains.countReservations(account.id, now)) < max) return
+  const sentence = `${max} removed domains are kept for you for 7 days each: until then, only these can be added again`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
 }
 

@@ -20,6 +20,6 @@ export async function forEachConcurrent<T>(
     }
   }
   const workers = await Promise.allSettled(Array.from({ length: Math.min(limit, items.length) }, worker))
-  const broken = workers.find((result) => result.status === 'rejected')
-  if (broken) throw broken.reason
+  const firstFailure = workers.find((result) => result.status === 'rejected')
+  if (firstFailure) throw firstFailure.reason
 }

@@ -19,9 +19,9 @@ export interface Log {
 
 /** A log that writes entries of at least `level` to `write`, as text when `text` is set. */
 export function makeLog(options: { level: LogLevel; text: boolean; write: (line: string) => void }): Log {
-  const least = LOG_LEVELS.indexOf(options.level)
+  const minLevel = LOG_LEVELS.indexOf(options.level)
   const at = (level: LogLevel) => {
-    if (LOG_LEVELS.indexOf(level) < least) return () => undefined
+    if (LOG_LEVELS.indexOf(level) < minLevel) return () => undefined
     return (message: string, fields: LogFields = {}) => {
       options.write(options.text ? textLine(level, message, fields) : jsonLine(level, message, fields))
     }

@@ -7,7 +7,7 @@ export interface Transfer {
   /** Bytes that have arrived and wait for this process. */
   readonly unreadBytes: number
   /** Nothing more will arrive. */
-  readonly isOver: boolean
+  readonly isFinished: boolean
 }
 
 interface TransferRatesOptions {
@@ -48,7 +48,7 @@ export class TransferRates {
 
   /** Calls `onTooSlow` once if the transfer falls below the minimum rate before it is over. */
   watch(transfer: Transfer, onTooSlow: () => void): void {
-    if (transfer.isOver) return
+    if (transfer.isFinished) return
     const { receivedBytes } = transfer
     const checkedAt = this.#clock()
     this.#watched.add({
@@ -64,8 +64,8 @@ export class TransferRates {
   #check(): void {
     const now = this.#clock()
     for (const watched of this.#watched) {
-      const isTooSlow = !watched.transfer.isOver && this.#updateAllowance(watched, now) <= 0
-      if (isTooSlow || watched.transfer.isOver) this.#watched.delete(watched)
+      const isTooSlow = !watched.transfer.isFinished && this.#updateAllowance(watched, now) <= 0
+      if (isTooSlow || watched.transfer.isFinished) this.#watched.delete(watched)
       if (isTooSlow) watched.onTooSlow()
     }
     if (this.#watched.size > 0) return

@@ -10,7 +10,7 @@ const IDLE_TICKS = 13
 /** A connection of any protocol. */
 interface PooledConnection {
   /** Whether its first request, or the preface of its protocol, is incomplete. */
-  readonly isNew: boolean
+  readonly isAwaitingRequest: boolean
   /**
    * Performs an idle check; returns the number of checks since the last activity. `limit` is the number of checks that a
    * part of the connection, such as a stream, may be idle.
@@ -58,7 +58,7 @@ export class ConnectionPool<C extends PooledConnection> {
     if (this.isClosing && this.#connections.size === 0) clearInterval(this.#timer)
     for (const connection of this.#connections) {
       const idleTicks = connection.checkIdle(IDLE_TICKS)
-      if (idleTicks > (connection.isNew ? INITIAL_TICKS : IDLE_TICKS)) connection.timeout()
+      if (idleTicks > (connection.isAwaitingRequest ? INITIAL_TICKS : IDLE_TICKS)) connection.timeout()
     }
   }
 }

@@ -35,7 +35,7 @@ interface Http1BridgeOptions {
   sink: BridgeSink
 }
 
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 /** Bytes of a body that are written at once: Node's parser takes them all in, whether they are wanted or not. */
 const MAX_WRITE_BYTES = 64 * 1024
@@ -53,8 +53,8 @@ export class Http1Bridge {
   readonly #far: Duplex
   readonly #sink: BridgeSink
   /** What came of the body while other parts of it were written; what is still to be written of those, and their memory. */
-  readonly #pieces = new GrowingBuffer()
-  #unwritten: Buffer = NOTHING
+  readonly #buffered = new GrowingBuffer()
+  #unwritten: Buffer = EMPTY
   #writingBytes = 0
   #isFlushing = false
   #isEnded = false
@@ -93,8 +93,8 @@ export class Http1Bridge {
       this.#sink.consumed(count)
       return true
     }
-    if (!this.#sink.account(this.#writingBytes + this.#pieces.capacityFor(count))) return false
-    this.#pieces.appendCopy(bytes.subarray(from, to))
+    if (!this.#sink.account(this.#writingBytes + this.#buffered.capacityFor(count))) return false
+    this.#buffered.appendCopy(bytes.subarray(from, to))
     if (this.#isFlushing) return true
     this.#isFlushing = true
     // One write for all that one read brought.
@@ -140,7 +140,7 @@ export class Http1Bridge {
   #flush(): void {
     if (this.#isClosed) return
     if (this.#unwritten.length === 0) {
-      this.#unwritten = this.#pieces.take()
+      this.#unwritten = this.#buffered.take()
       this.#writingBytes = this.#unwritten.buffer.byteLength
       this.#sink.account(this.#writingBytes)
     }

@@ -76,7 +76,7 @@ class NodeHttp2Session {
   readonly #openBodies = new Semaphore(OPEN_BODIES)
   #lastActiveTick: number
   #openStreams = 0
-  isNew = true
+  isAwaitingRequest = true
 
   constructor(socket: Socket, options: Http2Options, pool: { readonly ticks: number }) {
     this.#socket = socket
@@ -89,7 +89,7 @@ class NodeHttp2Session {
     this.#session = performServerHandshake(socket, SESSION_OPTIONS)
     this.#session.on('error', () => socket.destroy())
     this.#session.once('remoteSettings', () => {
-      this.isNew = false
+      this.isAwaitingRequest = false
     })
     this.#session.on('stream', (stream, _headers, flags, rawHeaders: string[]) => {
       stream.on('error', () => undefined)
@@ -108,7 +108,7 @@ class NodeHttp2Session {
   }
 
   timeout(): void {
-    if (this.isNew) this.destroy()
+    if (this.isAwaitingRequest) this.destroy()
     else this.close()
   }
 

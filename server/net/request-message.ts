@@ -48,7 +48,7 @@ export class RequestMessage extends IncomingMessage implements Transfer {
     return this.readableLength + this.#pending.length
   }
 
-  get isOver(): boolean {
+  get isFinished(): boolean {
     return this.complete || this.destroyed
   }
 

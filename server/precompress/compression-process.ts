@@ -43,9 +43,9 @@ function next(): Buffer | undefined {
 function read(size: number): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(size)
   for (let at = 0; at < size; ) {
-    const came = readSync(0, bytes, at, size - at, null)
-    if (came === 0) return undefined
-    at += came
+    const count = readSync(0, bytes, at, size - at, null)
+    if (count === 0) return undefined
+    at += count
   }
   return bytes
 }

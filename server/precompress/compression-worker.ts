@@ -131,7 +131,7 @@ class WorkerOutput {
 
   async read(size: number): Promise<Buffer> {
     const chunks = [this.#left]
-    for (let came = this.#left.length; came < size; came += chunks.at(-1)!.length) {
+    for (let received = this.#left.length; received < size; received += chunks.at(-1)!.length) {
       const { value, done } = await this.#chunks.next()
       if (done) throw new Error('The encoding process ended over its work')
       chunks.push(value)

@@ -139,7 +139,7 @@ export class Finalizer implements AsyncDisposable {
     const now = this.#options.clock()
     const site = requireFinalizable(await queries.sites.bySlug(slug), caller, request, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
-    refuseStrangersDraft(site, version, request)
+    assertMayPublishDraft(site, version, request)
     return { site, version }
   }
 
@@ -160,9 +160,9 @@ export class Finalizer implements AsyncDisposable {
       files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
     )
     if (arrived.length > 0) await blobs.assertSpace()
-    const lost = new Set(await blobs.commit(version.id, arrived))
-    if (lost.size > 0) {
-      const rows = arrived.filter((row) => lost.has(row))
+    const missing = new Set(await blobs.commit(version.id, arrived))
+    if (missing.size > 0) {
+      const rows = arrived.filter((row) => missing.has(row))
       await store.write('soft', (tx) => tx.versions.deleteArrivals(version.id, rows))
       assertComplete(
         files,
@@ -213,7 +213,7 @@ export class Finalizer implements AsyncDisposable {
   /** Starts the work that follows a response: a failure is logged, and a job repeats it. */
   #followUp({ slug, request: { versionId } }: FinalizeCall): void {
     const { blobs, versions, precompressor, log } = this.#options
-    this.#refusals.forget(versionId)
+    this.#refusals.clear(versionId)
     precompressor.enqueue(slug, versionId)
     const cleanUp = async () => {
       await blobs.discard(versionId)
@@ -258,7 +258,7 @@ function requireFinalizable(
  * The address of a draft contains its id, so the id does not prove the right to make it live: that takes the claim token,
  * which `finalizable` has checked.
  */
-function refuseStrangersDraft(
+function assertMayPublishDraft(
   site: Site,
   { state, publishedAt }: Pick<Version, 'state' | 'publishedAt'>,
   { live = true, claimToken }: FinalizeRequest,
@@ -330,7 +330,7 @@ class Refusals {
     return count
   }
 
-  forget(versionId: string): void {
+  clear(versionId: string): void {
     this.#counts.delete(versionId)
   }
 }

@@ -71,18 +71,18 @@ export class PendingVersions {
     const version = await versions.byId(versionId)
     if (version?.state !== 'pending') return undefined
     const manifest = new ManifestFiles(version.slug, version.files)
-    if (generation === this.#generation) this.#keep(versionId, manifest)
+    if (generation === this.#generation) this.#store(versionId, manifest)
     return manifest
   }
 
   /** Drops the versions of these sites; all of them without names. */
-  forget(names: readonly string[] | undefined): void {
+  invalidate(names: readonly string[] | undefined): void {
     this.#generation++
     if (names === undefined) this.#manifests.clear()
     else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
   }
 
-  #keep(versionId: string, manifest: ManifestFiles): void {
+  #store(versionId: string, manifest: ManifestFiles): void {
     this.#manifests.set(versionId, manifest)
     if (this.#manifests.size <= MAX_CACHED_MANIFESTS) return
     const [oldest] = this.#manifests.keys()

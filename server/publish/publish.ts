@@ -66,7 +66,7 @@ export class PublishService {
       uploadRecorder: this.#uploadRecorder,
       slots: this.#slots,
     })
-    options.store.onChange((names) => this.#forget(names))
+    options.store.onChange((names) => this.#invalidate(names))
   }
 
   /** Spec 4.3: creates a site with its first version, pending. */
@@ -159,8 +159,8 @@ export class PublishService {
   }
 
   /** Something about these sites changed: their versions may not be pending any more. */
-  async #forget(names: readonly string[] | undefined): Promise<void> {
-    this.#pending.forget(names)
+  async #invalidate(names: readonly string[] | undefined): Promise<void> {
+    this.#pending.invalidate(names)
     const active = this.#slots.listVersions(names)
     if (active.size === 0) return
     // What changed is committed, so this must not fail. Uploads that go on are refused by `Arrivals`.

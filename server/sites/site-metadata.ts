@@ -14,15 +14,15 @@ export const TTL_SECONDS = { min: 60, max: 31_536_000 }
  */
 export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldError[] {
   const problems: FieldError[] = []
-  const check = (field: keyof SiteMetadata, broken: boolean, message: string) => {
-    if (viewer[field] !== undefined && viewer[field] !== null && broken) {
+  const check = (field: keyof SiteMetadata, isInvalid: boolean, message: string) => {
+    if (viewer[field] !== undefined && viewer[field] !== null && isInvalid) {
       problems.push({ field: prefix + field, message })
     }
   }
-  const checkText = (field: 'title' | 'description', most: number) => {
+  const checkText = (field: 'title' | 'description', maxLength: number) => {
     const text: unknown = viewer[field]
-    const broken = typeof text !== 'string' || [...text].length > most
-    check(field, broken, `must be a string of at most ${most} characters, or null`)
+    const isInvalid = typeof text !== 'string' || [...text].length > maxLength
+    check(field, isInvalid, `must be a string of at most ${maxLength} characters, or null`)
   }
   checkText('title', MAX_TITLE_LENGTH)
   checkText('description', MAX_DESCRIPTION_LENGTH)

@@ -41,10 +41,10 @@ export function describeSite(files: readonly StoredFile[]): SitePreview {
 
 function classifySite(files: readonly StoredFile[]): SiteKind {
   if (files.some(({ contentType }) => HTML.test(contentType))) return 'page'
-  const most = KINDS.find(([, types]) => {
+  const dominant = KINDS.find(([, types]) => {
     return 2 * files.filter(({ contentType }) => types.test(contentType)).length > files.length
   })
-  return most?.[0] ?? 'files'
+  return dominant?.[0] ?? 'files'
 }
 
 function findPreviewImage(files: readonly StoredFile[]): string | null {

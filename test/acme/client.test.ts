@@ -324,7 +324,7 @@ describe('the account', () => {
 
   test('is not made a second time when its key cannot be opened, and the setting is named', async () => {
     await service.acme.newOrder(NAMES)
-    const stranger = service.again({ seal: new SecretBox('another secret') })
+    const stranger = service.again({ secretBox: new SecretBox('another secret') })
     await assert.rejects(stranger.newOrder(NAMES), { kind: 'rejected', message: /SLIPWAY_SECRET/ })
     assert.equal(ca.accounts.size, 1)
   })

@@ -31,7 +31,7 @@ export async function serviceAtCa(
   const logged: ServiceAtCa['logged'] = []
   const paused: number[] = []
   const options: AcmeOptions = {
-    ...{ store, seal: new SecretBox('secret'), directory: ca.directory, caFile: ca.caFile },
+    ...{ store, secretBox: new SecretBox('secret'), directory: ca.directory, caFile: ca.caFile },
     ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
     ...change,
     pause(ms) {

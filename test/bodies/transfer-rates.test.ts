@@ -62,7 +62,7 @@ describe('a transfer', () => {
   test('that is over is not watched any more', (t) => {
     const { transfer, second, ended } = watched(t.mock.timers)
     second()
-    transfer.isOver = true
+    transfer.isFinished = true
     for (let n = 0; n < 600; n++) second()
     assert.deepEqual(ended(), [])
   })
@@ -73,7 +73,7 @@ function watched(timers: TestContext['mock']['timers']) {
   timers.enable({ apis: ['setInterval'] })
   let now = 0
   const ended: number[] = []
-  const transfer = { receivedBytes: 0, unreadBytes: 0, isOver: false }
+  const transfer = { receivedBytes: 0, unreadBytes: 0, isFinished: false }
   new TransferRates({ clock: () => now }).watch(transfer, () => ended.push(now / 1000))
   const second = () => {
     now += 1000

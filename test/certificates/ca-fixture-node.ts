@@ -54,7 +54,7 @@ export class RestartingNode implements AsyncDisposable {
     const store = owned.use(await sqliteStore({ file: database, clock }))
     const problems = new Map<string, number>()
     const log = makeLog({ level: 'warn', text: false, write: (line) => count(problems, problemIn(line)) })
-    const base = { store, seal: new SecretBox(secret), clock, log }
+    const base = { store, secretBox: new SecretBox(secret), clock, log }
     const ca = { directory: fixture.ca.directory, caFile: fixture.ca.caFile, email: '', profile: '' }
     const pause = (ms: number) => sleep(ms / haste)
     const acme = owned.use(acmeClient({ ...base, ...ca, version: 'test', pause }))

@@ -25,12 +25,12 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
   const file = join(folder.path, 'slipway.db')
   const store = stack.use(await sqliteStore({ file, clock }))
   const log: Record<string, unknown>[] = []
-  const seal = new SecretBox('a secret of thirty-two characters')
+  const secretBox = new SecretBox('a secret of thirty-two characters')
   const ca = new SimulatedCa({ clock, life: 90 * DAY_MS, ...options })
   const parts: IssuingDeps = {
     store,
     acme: ca,
-    seal,
+    secretBox,
     clock,
     log: makeLog({ level: 'debug', text: false, write: (line) => void log.push(JSON.parse(line)) }),
     own: [],
@@ -54,7 +54,7 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     async served(name = NAME) {
       const { chain, key } = await row(name)
       if (chain === null) return undefined
-      const opened = seal.decrypt(key!, `certificate ${name}`)
+      const opened = secretBox.decrypt(key!, `certificate ${name}`)
       return { ...readFakeCertificate(chain), fits: readFakeCertificate(chain).key === opened }
     },
     /** Goes to the time at which something is due for a name, and does it. */

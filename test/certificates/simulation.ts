@@ -74,7 +74,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     new CertificateManager({
       store,
       acme: ca,
-      seal: new SecretBox('a secret of thirty-two characters'),
+      secretBox: new SecretBox('a secret of thirty-two characters'),
       clock,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),
       own: [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { Keyring } from '../../client/cli/state/keyring.ts'
+import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
@@ -69,28 +69,28 @@ describe('keys', () => {
   it('are readable by their owner only', () => {
     using desk = new CliHarness()
     const file = join(desk.home, '.config/slipway/config.json')
-    new Keyring(file).remember(SERVER, 'sl_live_1', 'ann@example.test')
+    new CredentialStore(file).remember(SERVER, 'sl_live_1', 'ann@example.test')
     assert.equal(mode(file), 0o600)
   })
 
   it('belong to one server each', () => {
     using desk = new CliHarness()
-    const keyring = new Keyring(join(desk.home, 'config.json'))
-    keyring.remember(SERVER, 'sl_live_1', 'ann@example.test')
-    keyring.remember('http://localhost:8080', 'sl_live_2', 'ann@example.test')
-    assert.equal(keyring.keyFor(SERVER), 'sl_live_1')
-    assert.equal(keyring.keyFor('http://localhost:8080'), 'sl_live_2')
-    assert.equal(keyring.keyFor('https://other.test'), undefined)
-    assert.equal(keyring.server, 'http://localhost:8080')
+    const credentials = new CredentialStore(join(desk.home, 'config.json'))
+    credentials.remember(SERVER, 'sl_live_1', 'ann@example.test')
+    credentials.remember('http://localhost:8080', 'sl_live_2', 'ann@example.test')
+    assert.equal(credentials.keyFor(SERVER), 'sl_live_1')
+    assert.equal(credentials.keyFor('http://localhost:8080'), 'sl_live_2')
+    assert.equal(credentials.keyFor('https://other.test'), undefined)
+    assert.equal(credentials.server, 'http://localhost:8080')
   })
 
   it('are forgotten one by one', () => {
     using desk = new CliHarness()
-    const keyring = new Keyring(join(desk.home, 'config.json'))
-    keyring.remember(SERVER, 'sl_live_1', 'ann@example.test')
-    assert.equal(keyring.forget(SERVER), true)
-    assert.equal(keyring.forget(SERVER), false)
-    assert.equal(keyring.keyFor(SERVER), undefined)
+    const credentials = new CredentialStore(join(desk.home, 'config.json'))
+    credentials.remember(SERVER, 'sl_live_1', 'ann@example.test')
+    assert.equal(credentials.forget(SERVER), true)
+    assert.equal(credentials.forget(SERVER), false)
+    assert.equal(credentials.keyFor(SERVER), undefined)
   })
 })
 
@@ -99,14 +99,14 @@ describe('the server', () => {
 
   it('is the one named by the option, else by SLIPWAY_URL, else remembered, else here', () => {
     using desk = new CliHarness()
-    const keyring = new Keyring(join(desk.home, 'config.json'))
+    const credentials = new CredentialStore(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_URL: 'https://from-env.test' })
     assert.equal(namedServer('https://from-option.test', settings), 'https://from-option.test')
     assert.equal(namedServer(undefined, settings), 'https://from-env.test')
-    assert.equal(chooseServer(undefined, undefined, keyring), 'http://localhost:8080')
-    keyring.remember('https://from-login.test', 'k', 'e')
-    assert.equal(chooseServer(undefined, undefined, keyring), 'https://from-login.test')
-    assert.equal(chooseServer(undefined, 'https://from-folder.test', keyring), 'https://from-folder.test')
+    assert.equal(chooseServer(undefined, undefined, credentials), 'http://localhost:8080')
+    credentials.remember('https://from-login.test', 'k', 'e')
+    assert.equal(chooseServer(undefined, undefined, credentials), 'https://from-login.test')
+    assert.equal(chooseServer(undefined, 'https://from-folder.test', credentials), 'https://from-folder.test')
   })
 
   it('has one spelling, and https unless it is this machine', () => {
@@ -120,22 +120,22 @@ describe('the server', () => {
 
   it('gets SLIPWAY_KEY only when it was named by a person, not by a folder', () => {
     using desk = new CliHarness()
-    const keyring = new Keyring(join(desk.home, 'config.json'))
+    const credentials = new CredentialStore(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_KEY: 'sl_live_env' })
-    const key = (server: string, option?: string) => keyFor(server, { option, settings, keyring })
+    const key = (server: string, option?: string) => keyFor(server, { option, settings, credentials })
     assert.equal(key('http://localhost:8080'), 'sl_live_env')
     assert.equal(key(SERVER, SERVER), 'sl_live_env')
     assert.equal(key('https://evil.test'), undefined)
-    keyring.remember(SERVER, 'sl_live_login', 'ann@example.test')
+    credentials.remember(SERVER, 'sl_live_login', 'ann@example.test')
     assert.equal(key(SERVER), 'sl_live_env')
     assert.equal(key('http://localhost:8080'), undefined)
   })
 
   it('gets the key of SLIPWAY_URL only when it is that server', () => {
     using desk = new CliHarness()
-    const keyring = new Keyring(join(desk.home, 'config.json'))
+    const credentials = new CredentialStore(join(desk.home, 'config.json'))
     const settings = env({ SLIPWAY_KEY: 'sl_live_env', SLIPWAY_URL: SERVER })
-    const key = (server: string, option?: string) => keyFor(server, { option, settings, keyring })
+    const key = (server: string, option?: string) => keyFor(server, { option, settings, credentials })
     assert.equal(key(SERVER), 'sl_live_env')
     assert.equal(key('https://other.test', 'https://other.test'), undefined)
   })

@@ -71,7 +71,7 @@ export function storeSignIns(promises: Promises): void {
       await tx.signIns.countFailure('a@b.test', 'c', 1)
       await tx.signIns.lockSource('a@b.test', 'c', 5000)
       for (const [index, source] of ['a', 'b', 'c'].entries())
-        await tx.signIns.recordSignIn('a@b.test', [source], { now: 10 + index, most: 2 })
+        await tx.signIns.recordSignIn('a@b.test', [source], { now: 10 + index, max: 2 })
     })
     const rows = await read.signIns.sources('a@b.test', all)
     assert.deepEqual(rows.map((row) => [row.source, row.signedInAt, row.lockedUntil].join(' ')).sort(), [
@@ -132,8 +132,8 @@ export function storeSignIns(promises: Promises): void {
         await tx.counters.add(name, expiresAt)
       }
       await tx.signIns.countFailure('of today', '', 1001 - DAY)
-      await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY, most: 1 })
-      await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY, most: 1 })
+      await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY, max: 1 })
+      await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY, max: 1 })
     })
     await store.write('durable', async (tx) => {
       assert.equal(await tx.signIns.deleteExpired(1000), 2)

@@ -67,20 +67,20 @@ describe('while the store is away', () => {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
     const clock = { now: Date.UTC(2030) }
     await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
-    const seal = new SecretBox(SECRET)
+    const secretBox = new SecretBox(SECRET)
     const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
     await real.write('durable', async (tx) => {
       await tx.domains.insert(domainRow(NAME, { status: 'active' }))
-      const sealed = seal.encrypt(key, `certificate ${NAME}`)
+      const sealed = secretBox.encrypt(key, `certificate ${NAME}`)
       await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
     })
     const store = new WatchedStore(real)
     const log = makeLog({ level: 'error', text: true, write: () => undefined })
     const contexts = new CertificateSelector({
       store: store.watched,
-      seal,
+      secretBox,
       clock: () => clock.now,
-      tickets: new TicketKeys({ store: store.watched, seal, clock: () => clock.now, log }),
+      tickets: new TicketKeys({ store: store.watched, secretBox, clock: () => clock.now, log }),
       protocols: ['http/1.1'],
       trustsProxies: false,
       siteDomain: 'sites.test',

@@ -91,7 +91,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
 test('ticket keys are random, the same over one store, sealed in it, and deleted after two periods', async () => {
   let now = 10 * HALF_A_DAY
   const open = async (secret = SECRET) => {
-    const keys = new TicketKeys({ store, seal: new SecretBox(secret), clock: () => now, log })
+    const keys = new TicketKeys({ store, secretBox: new SecretBox(secret), clock: () => now, log })
     await keys.refresh()
     return keys
   }
@@ -117,12 +117,12 @@ test('ticket keys are random, the same over one store, sealed in it, and deleted
   assert.notDeepEqual((await open(`${SECRET}!`)).current.key, (await open()).current.key)
   const shared = (await open()).current.key
   await store[Symbol.asyncDispose]()
-  const alone = new TicketKeys({ store, seal: new SecretBox(SECRET), clock: () => now, log })
+  const alone = new TicketKeys({ store, secretBox: new SecretBox(SECRET), clock: () => now, log })
   await alone.refresh()
   assert.equal(alone.current.key.length, 48)
   assert.deepEqual(alone.current, alone.current)
   const next = await sqliteStore({ file: join(folder, 'other.db'), clock: () => now })
-  const unrelated = new TicketKeys({ store: next, seal: new SecretBox(SECRET), clock: () => now, log })
+  const unrelated = new TicketKeys({ store: next, secretBox: new SecretBox(SECRET), clock: () => now, log })
   await unrelated.refresh()
   assert.notDeepEqual(unrelated.current.key, shared)
   await next[Symbol.asyncDispose]()

@@ -17,7 +17,7 @@ import { type AcmeTransport, type Deadline, type HttpResponse, unreachable } fro
 
 export interface AcmeSessionOptions {
   store: Store
-  seal: SecretBox
+  secretBox: SecretBox
   /** URL of the CA's directory, the key of the account row. */
   directory: string
   /** Contact address for the CA; may be empty. */
@@ -191,8 +191,8 @@ export class AcmeSession {
   }
 
   async #insertAccount(): Promise<{ key: string; url: string | null }> {
-    const { store, seal, directory, clock } = this.#options
-    const key = seal.encrypt(generateKey(), accountContext(directory))
+    const { store, secretBox, directory, clock } = this.#options
+    const key = secretBox.encrypt(generateKey(), accountContext(directory))
     return store.write('durable', async ({ acme }) => {
       await acme.putAccount({ directory, key, url: null, created_at: clock() })
       return (await acme.account(directory))!
@@ -200,8 +200,8 @@ export class AcmeSession {
   }
 
   #decryptKey(encrypted: string): AccountKey {
-    const { seal, directory } = this.#options
-    const key = seal.decrypt(encrypted, accountContext(directory))
+    const { secretBox, directory } = this.#options
+    const key = secretBox.decrypt(encrypted, accountContext(directory))
     if (key !== undefined) return new AccountKey(key)
     const sentence = `The key of the account at ${directory} cannot be opened: SLIPWAY_SECRET is not the one it was kept with`
     throw new AcmeError('rejected', sentence)

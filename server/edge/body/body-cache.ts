@@ -55,8 +55,8 @@ export class BodyCache {
       return this.#openChunks(content, memory, onError)
     const bytes = this.peek(content)
     if (bytes) return bytes
-    const whole = await (reading ?? this.#read(content))
-    return whole && sliceRange(whole, content)
+    const cached = await (reading ?? this.#read(content))
+    return cached && sliceRange(cached, content)
   }
 
   async #openChunks(
@@ -74,14 +74,14 @@ export class BodyCache {
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
       onError,
     }
-    const pieces = new ChunkReader(content, source, memory)
+    const reader = new ChunkReader(content, source, memory)
     let isThere = false
     try {
-      isThere = await pieces.begin()
+      isThere = await reader.begin()
     } finally {
-      if (!isThere) pieces.close()
+      if (!isThere) reader.close()
     }
-    return isThere ? pieces : undefined
+    return isThere ? reader : undefined
   }
 
   /** Whether a large file was requested recently. */

@@ -19,7 +19,7 @@ export interface ChunkSource {
 }
 
 /** Bytes of the file that were read, from `start` on. */
-interface Part {
+interface FetchedRange {
   start: number
   bytes: Buffer
 }
@@ -36,7 +36,7 @@ export class ChunkReader implements BodyReader {
   readonly #end: number
   #stream: { body: Readable; chunks: AsyncIterator<Buffer>; at: number; rest: Buffer | undefined } | undefined
   /** Bytes that were read and not returned yet. */
-  #rest: Part | undefined
+  #rest: FetchedRange | undefined
 
   /** The stream is accounted in `memory`. */
   constructor(content: BlobSlice, source: ChunkSource, memory: MemoryReservation | undefined) {
@@ -82,7 +82,7 @@ export class ChunkReader implements BodyReader {
   }
 
   /** A small part is copied, so that a client that does not read it holds on to no more. */
-  #slice({ start, bytes }: Part, limit: number): Buffer {
+  #slice({ start, bytes }: FetchedRange, limit: number): Buffer {
     const from = this.#at - start
     const part = bytes.subarray(from, Math.min(from + limit, this.#end - start))
     this.#at += part.length
@@ -91,7 +91,7 @@ export class ChunkReader implements BodyReader {
     return 2 * part.length < bytes.length ? Buffer.from(part) : part
   }
 
-  async #read(number: number, limit: number): Promise<Part> {
+  async #read(number: number, limit: number): Promise<FetchedRange> {
     const start = number * FULL_READ_BYTES
     if (this.#stream?.at !== start && (limit < FULL_READ_BYTES || !this.#reserve())) {
       const part = await this.#readPart(limit)
@@ -136,7 +136,7 @@ export class ChunkReader implements BodyReader {
   }
 
   /** Undefined when they are not there. */
-  async #readPart(limit: number): Promise<Part | undefined> {
+  async #readPart(limit: number): Promise<FetchedRange | undefined> {
     const start = this.#at
     const end = Math.min(start + limit, this.#end)
     const body = await this.#source.read(start, end - 1)

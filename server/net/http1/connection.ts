@@ -24,7 +24,7 @@ export interface FastPathContext {
 const EMPTY = Buffer.alloc(0)
 
 /** With more than this waiting for the client it is accounted for at once; less is at the next check, within a second. */
-const WORTH_ACCOUNTING = 32 * 1024
+const ACCOUNTING_THRESHOLD_BYTES = 32 * 1024
 
 /** A connection on the fast path: answers its requests in order until one is not plain. */
 export class FastPathConnection {
@@ -44,7 +44,7 @@ export class FastPathConnection {
   /** Whether the client has closed its side. */
   #ended = false
   /** Whether no request has been received. */
-  isNew = true
+  isAwaitingRequest = true
   /** The host of the last request. */
   #host: string | undefined
   /** Whether the response in progress is the last one. */
@@ -142,7 +142,7 @@ export class FastPathConnection {
       if (!this.#reply(request, result)) break
     }
     if (corked) this.#socket.uncork()
-    if (this.#socket.writableLength > WORTH_ACCOUNTING) this.#queue?.update()
+    if (this.#socket.writableLength > ACCOUNTING_THRESHOLD_BYTES) this.#queue?.update()
   }
 
   /** Whether the connection's certificate is for this host; what Node's parser brings to another is refused. */
@@ -154,7 +154,7 @@ export class FastPathConnection {
 
   /** False when the response is asynchronous; the connection then continues by itself. */
   #reply(request: ParsedRequest, result: HttpResult | Promise<HttpResult>): boolean {
-    this.isNew = false
+    this.isAwaitingRequest = false
     this.#isLast ||= request.isLast
     this.#fastPath.responses++
     if (!(result instanceof Promise) && this.#send(request, result)) return true

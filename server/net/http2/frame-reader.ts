@@ -37,18 +37,18 @@ export class FrameReader {
     if (this.#prefaceLength < PREFACE.length) at = this.#readPreface(bytes, at, end)
     while (at < end) {
       if (this.#partialLength > 0 || end - at < FRAME_HEADER_BYTES) {
-        at = this.#gather(bytes, at, end)
+        at = this.#bufferPartial(bytes, at, end)
         if (this.#partialLength < this.#partial.length) return at
         this.#partialLength = 0
-        const whole = this.#partial
+        const partial = this.#partial
         this.#partial = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES)
-        if (!this.#onFrame(this.#head, whole, FRAME_HEADER_BYTES)) return at
+        if (!this.#onFrame(this.#head, partial, FRAME_HEADER_BYTES)) return at
         continue
       }
       this.#readHead(bytes, at)
       const next = at + FRAME_HEADER_BYTES + this.#head.length
       if (next > end) {
-        at = this.#gather(bytes, at, end)
+        at = this.#bufferPartial(bytes, at, end)
         return at
       }
       at = next
@@ -68,19 +68,19 @@ export class FrameReader {
   }
 
   /** Buffers the rest of a partial frame, and allocates its payload once its length is known. */
-  #gather(bytes: Buffer, start: number, end: number): number {
-    let at = this.#fill(bytes, start, end)
+  #bufferPartial(bytes: Buffer, start: number, end: number): number {
+    let at = this.#append(bytes, start, end)
     if (this.#partialLength === FRAME_HEADER_BYTES && this.#partial.length === FRAME_HEADER_BYTES) {
       this.#readHead(this.#partial, 0)
-      const whole = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES + this.#head.length)
-      this.#partial.copy(whole)
-      this.#partial = whole
-      at = this.#fill(bytes, at, end)
+      const partial = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES + this.#head.length)
+      this.#partial.copy(partial)
+      this.#partial = partial
+      at = this.#append(bytes, at, end)
     }
     return at
   }
 
-  #fill(bytes: Buffer, at: number, end: number): number {
+  #append(bytes: Buffer, at: number, end: number): number {
     const count = Math.min(this.#partial.length - this.#partialLength, end - at)
     bytes.copy(this.#partial, this.#partialLength, at, at + count)
     this.#partialLength += count

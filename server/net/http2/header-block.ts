@@ -39,7 +39,7 @@ export class HeaderBlockAssembler {
   /** Whether the stream depends on itself. */
   readonly dependsOnItself: boolean
   readonly #memory: MemoryReservation
-  readonly #pieces = new GrowingBuffer()
+  readonly #buffered = new GrowingBuffer()
   #bytes = 0
   #frames = 0
 
@@ -55,14 +55,14 @@ export class HeaderBlockAssembler {
     this.#bytes += to - from
     if (++this.#frames > MAX_FRAMES || this.#bytes > MAX_BYTES)
       throw new ConnectionError(CODE.enhanceYourCalm, 'a header block is too long')
-    if (!this.#memory.resize(this.#pieces.capacityFor(to - from)))
+    if (!this.#memory.resize(this.#buffered.capacityFor(to - from)))
       throw new ConnectionError(CODE.enhanceYourCalm, 'there is no memory for a header block')
-    this.#pieces.appendCopy(bytes.subarray(from, to))
+    this.#buffered.appendCopy(bytes.subarray(from, to))
   }
 
   /** The whole block. Releases its memory. */
   take(): Buffer {
     this.#memory.resize(0)
-    return this.#pieces.take()
+    return this.#buffered.take()
   }
 }

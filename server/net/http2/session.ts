@@ -87,7 +87,7 @@ export class Http2Session {
 
   /** Closes a connection after its idle time-out. */
   timeout(): void {
-    if (this.isNew || !this.#frames.isIdle) this.destroy()
+    if (this.isAwaitingRequest || !this.#frames.isIdle) this.destroy()
     else this.close()
   }
 
@@ -96,7 +96,7 @@ export class Http2Session {
   }
 
   /** Whether the preface is incomplete. */
-  get isNew(): boolean {
+  get isAwaitingRequest(): boolean {
     return !this.#reader.hasPreface
   }
 

@@ -22,7 +22,7 @@ export interface SelectedCertificate {
 
 interface CertificateSelectorOptions {
   store: Store
-  seal: SecretBox
+  secretBox: SecretBox
   clock: () => number
   tickets: TicketKeys
   siteDomain: string
@@ -180,7 +180,7 @@ export class CertificateSelector {
 
   #decrypt({ name, chain, key }: CertificateRow): KeyPair | undefined {
     if (chain === null || key === null) return undefined
-    const opened = this.#options.seal.decrypt(key, `certificate ${name}`)
+    const opened = this.#options.secretBox.decrypt(key, `certificate ${name}`)
     if (opened !== undefined) return { chain, key: opened }
     if (!this.#hasWarned)
       this.#options.log.error(

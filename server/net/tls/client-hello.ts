@@ -42,20 +42,20 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloFaul
 /** Reassembles the first handshake message from its records. */
 function readHandshake(bytes: Buffer): Buffer | 'more' | HelloFault {
   const pieces: Buffer[] = []
-  let gathered = 0
+  let collected = 0
   for (let at = 0; pieces.length < MAX_RECORDS; ) {
     const fault = recordFault(bytes, at)
     if (fault) return fault
     if (bytes.length < at + 5) return incompleteOrOther(bytes)
     const end = at + 5 + bytes.readUInt16BE(at + 3)
     pieces.push(bytes.subarray(at + 5, end))
-    gathered += Math.min(end, bytes.length) - at - 5
-    if (gathered >= 4) {
+    collected += Math.min(end, bytes.length) - at - 5
+    if (collected >= 4) {
       const message = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
       if (message[0] !== CLIENT_HELLO) return 'unexpected_message'
       const length = 4 + message.readUIntBE(1, 3)
       if (length > MAX_HELLO_BYTES) return 'illegal_parameter'
-      if (gathered >= length) return message.subarray(4, length)
+      if (collected >= length) return message.subarray(4, length)
     }
     if (bytes.length < end) return incompleteOrOther(bytes)
     at = end

@@ -67,10 +67,10 @@ export class Https implements AsyncDisposable {
     this.#options = options
     this.#base = new URL(baseUrl)
     this.#files = openCertificateFiles(config, log, () => this.#selector.invalidateFiles())
-    this.#tickets = new TicketKeys({ store, seal: secretBox, clock, log })
+    this.#tickets = new TicketKeys({ store, secretBox, clock, log })
     this.#selector = new CertificateSelector({
       store,
-      seal: secretBox,
+      secretBox,
       clock,
       tickets: this.#tickets,
       siteDomain: config.siteDomain,

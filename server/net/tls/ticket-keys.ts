@@ -14,7 +14,7 @@ const RETRY_MS = 10_000
 
 interface TicketKeysOptions {
   store: Store
-  seal: SecretBox
+  secretBox: SecretBox
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log
@@ -68,13 +68,13 @@ export class TicketKeys {
 
   /** The key of a period in the store; a new one in the place of one that is missing, or sealed with another secret. */
   async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
-    const { seal } = this.#options
+    const { secretBox } = this.#options
     const context = `session tickets ${period}`
     const row = await queries.find(period)
-    const opened = row && seal.decrypt(row.key, context)
+    const opened = row && secretBox.decrypt(row.key, context)
     if (opened !== undefined) return Buffer.from(opened, 'base64')
     const key = randomBytes(KEY_BYTES)
-    await queries.keep({ period, key: seal.encrypt(key.toString('base64'), context) })
+    await queries.put({ period, key: secretBox.encrypt(key.toString('base64'), context) })
     return key
   }
 

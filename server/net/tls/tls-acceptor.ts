@@ -95,10 +95,10 @@ export class TlsAcceptor {
    */
   #admit(ofAddress: number): boolean {
     if (this.#inFlight.size < MAX_HANDSHAKES) return true
-    const [fullest, most] = [...this.#countByAddress].reduce((one, other) =>
+    const [fullest, fullestCount] = [...this.#countByAddress].reduce((one, other) =>
       other[1] > one[1] ? other : one,
     )
-    if (most < FAIRNESS_RATIO * (ofAddress + 1)) return false
+    if (fullestCount < FAIRNESS_RATIO * (ofAddress + 1)) return false
     const [oldest] = this.#inFlight.entries().find(([, { address }]) => address === fullest)!
     this.refused.busy++
     this.#done(oldest)
@@ -164,16 +164,16 @@ export class TlsAcceptor {
       ALPNProtocols: protocols as string[],
     })
     if (covers) setCoverage(socket, covers)
-    let secured = false
+    let isEncrypted = false
     // A client that disconnects is not an error.
     socket.on('error', () => {
-      if (!secured) this.refused.broken++
+      if (!isEncrypted) this.refused.broken++
     })
     const onEnd = () => socket.destroy()
     socket.once('end', onEnd)
     socket.once('close', () => raw.destroy())
     socket.once('secure', () => {
-      secured = true
+      isEncrypted = true
       socket.off('end', onEnd)
       done()
       this.#options.onSecure(socket)

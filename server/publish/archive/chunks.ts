@@ -23,14 +23,14 @@ export class ByteReader {
     return found.take()
   }
 
-  /** The next bytes, at least one and at most `most`, or undefined at the end. */
-  async readSome(most: number): Promise<Buffer | undefined> {
+  /** The next bytes, at least one and at most `max`, or undefined at the end. */
+  async readSome(max: number): Promise<Buffer | undefined> {
     while (this.#buffered.length === 0) {
       const { done, value } = await this.#source.next()
       if (done) return undefined
       this.#buffered = value
     }
-    return this.#consume(Math.min(most, this.#buffered.length))
+    return this.#consume(Math.min(max, this.#buffered.length))
   }
 
   /** Skips `length` bytes; false when fewer remain. */

@@ -62,9 +62,9 @@ export class ArchiveLimits {
   /** Counts and records a skipped file. */
   skip(path: string, size: number): void {
     this.#assertPathLength(path)
-    const most = this.#limits.files * MAX_OS_METADATA_PER_FILE
-    if (this.skipped.length >= most)
-      throw archiveTooLarge(`The archive has more than ${most} files that are left out`)
+    const max = this.#limits.files * MAX_OS_METADATA_PER_FILE
+    if (this.skipped.length >= max)
+      throw archiveTooLarge(`The archive has more than ${max} files that are left out`)
     this.skipped.push(path)
     this.#charge(size)
   }
@@ -93,10 +93,10 @@ export class ArchiveLimits {
   }
 
   #assertPathLength(path: string): void {
-    const most = this.#limits.pathCharacters
-    if (path.length <= most || [...path].length <= most) return
+    const max = this.#limits.pathCharacters
+    if (path.length <= max || [...path].length <= max) return
     throw validationError([
-      { field: sanitizeArchivePath(path), message: `a path may have at most ${most} characters` },
+      { field: sanitizeArchivePath(path), message: `a path may have at most ${max} characters` },
     ])
   }
 }

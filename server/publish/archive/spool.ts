@@ -36,24 +36,24 @@ export class Spool {
 
   /** Takes all of `chunks`. A full disk is INSUFFICIENT_STORAGE. */
   static async from(chunks: AsyncIterable<Buffer>, { folder, assertSpace }: SpoolPlace): Promise<Spool> {
-    const gathered = new GrowingBuffer()
+    const buffered = new GrowingBuffer()
     let written = 0
     let file: FileHandle | undefined
 
     async function flush(): Promise<void> {
-      await assertSpace?.(gathered.length)
+      await assertSpace?.(buffered.length)
       file ??= await openUnlinked(folder)
-      const bytes = gathered.take()
+      const bytes = buffered.take()
       await writeWhole(file, bytes)
       written += bytes.length
     }
 
     try {
       for await (const chunk of chunks) {
-        gathered.append(chunk)
-        if (gathered.length > MAX_MEMORY_BYTES) await flush()
+        buffered.append(chunk)
+        if (buffered.length > MAX_MEMORY_BYTES) await flush()
       }
-      if (!file) return new Spool(gathered.length, gathered.take())
+      if (!file) return new Spool(buffered.length, buffered.take())
       await flush()
       return new Spool(written, EMPTY, file)
     } catch (error) {

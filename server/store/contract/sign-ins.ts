@@ -64,11 +64,11 @@ export interface SignInQueries {
   /** Locks a recorded source until that time and sets its wrong tries back to none. */
   lockSource(email: string, source: string, until: number): Promise<void>
 
-  /** Records a successful sign-in of these sources; only the `most` newest of an address stay known. */
+  /** Records a successful sign-in of these sources; only the `max` newest of an address stay known. */
   recordSignIn(
     email: string,
     sources: readonly string[],
-    options: { now: number; most: number },
+    options: { now: number; max: number },
   ): Promise<void>
 
   /** Sets the wrong tries of a source back to none; a lock stays. */
@@ -89,8 +89,8 @@ export interface SignInQueries {
   /** The sessions of an account that are valid at `now`, newest first. */
   listSessions(accountId: string, now: number): Promise<Session[]>
 
-  /** Ends all but `most` sessions of an account, the oldest first. */
-  trimSessions(accountId: string, most: number): Promise<void>
+  /** Ends all but `max` sessions of an account, the oldest first. */
+  trimSessions(accountId: string, max: number): Promise<void>
 
   /** Ends an account's sessions, except one if given; returns how many were valid at `now`. */
   deleteSessions(

@@ -8,7 +8,7 @@ export interface TicketKeyQueries {
   find(period: number): Promise<TicketKey | undefined>
 
   /** Stores a key, and replaces one of the same period. */
-  keep(key: TicketKey): Promise<void>
+  put(key: TicketKey): Promise<void>
 
   dropBefore(period: number): Promise<void>
 }

@@ -63,8 +63,8 @@ export interface VisitQueries {
   /** Sites visited on a day, ordered by slug, after that one. */
   visitedOn(day: number, after: string, limit: number): Promise<string[]>
 
-  /** The sites among these with more than `most` names of a kind on a day, in no order. */
-  sitesOverNameLimit(slugs: readonly string[], day: number, most: number): Promise<string[]>
+  /** The sites among these with more than `max` names of a kind on a day, in no order. */
+  sitesOverNameLimit(slugs: readonly string[], day: number, max: number): Promise<string[]>
 
   /** Keeps the `kept` most requested names of each kind of a day; returns the number deleted. */
   truncateNames(slug: string, day: number, kept: number): Promise<number>

@@ -112,7 +112,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
-  async recordSignIn(email: string, sources: readonly string[], { now, most }: { now: number; most: number }) {
+  async recordSignIn(email: string, sources: readonly string[], { now, max }: { now: number; max: number }) {
     for (const source of sources)
       await this.#db
         .insertInto('sign_in_sources')
@@ -128,7 +128,7 @@ export class SqlSignInQueries implements SignInQueries {
       .where('signed_in_at', 'is not', null)
       .orderBy('signed_in_at', 'desc')
       .orderBy('source')
-      .limit(most)
+      .limit(max)
     await this.#db
       .deleteFrom('sign_in_sources')
       .where('email', '=', email)
@@ -194,14 +194,14 @@ export class SqlSignInQueries implements SignInQueries {
     )
   }
 
-  async trimSessions(accountId: string, most: number) {
+  async trimSessions(accountId: string, max: number) {
     const kept = this.#db
       .selectFrom('sessions')
       .select('token_hash')
       .where('account_id', '=', accountId)
       .orderBy('created_at', 'desc')
       .orderBy('token_hash')
-      .limit(most)
+      .limit(max)
     await this.#db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)

@@ -13,7 +13,7 @@ export class SqlTicketKeyQueries implements TicketKeyQueries {
     return this.#db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
   }
 
-  async keep(row: TicketKey) {
+  async put(row: TicketKey) {
     await this.#db
       .insertInto('ticket_keys')
       .values(row)

@@ -147,14 +147,14 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ slug }) => slug)
   }
 
-  async sitesOverNameLimit(slugs: readonly string[], day: number, most: number) {
+  async sitesOverNameLimit(slugs: readonly string[], day: number, max: number) {
     const rows = await this.#db
       .selectFrom('visit_names')
       .select('slug')
       .where('slug', 'in', slugs)
       .where('day', '=', day)
       .groupBy(['slug', 'kind'])
-      .having((e) => e(e.fn.countAll(), '>', most))
+      .having((e) => e(e.fn.countAll(), '>', max))
       .execute()
     return [...new Set(rows.map(({ slug }) => slug))]
   }

@@ -122,9 +122,9 @@ export class HpackDecoder {
 
   /** RFC 7541, 5.1. No valid number here needs more than three bytes after the first. */
   #number(bits: number): number | undefined {
-    const most = (1 << bits) - 1
-    let value = this.#block[this.#at++]! & most
-    if (value < most) return value
+    const max = (1 << bits) - 1
+    let value = this.#block[this.#at++]! & max
+    if (value < max) return value
     for (let shift = 0; shift <= 14; shift += 7) {
       if (this.#at >= this.#end) return undefined
       const byte = this.#block[this.#at++]!

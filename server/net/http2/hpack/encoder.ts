@@ -63,10 +63,10 @@ function encodeString(value: string): [Buffer, Buffer] {
 
 /** RFC 7541, 5.1. */
 function encodeInteger(flags: number, bits: number, value: number): Buffer {
-  const most = (1 << bits) - 1
-  if (value < most) return Buffer.from([flags | value])
-  const bytes = [flags | most]
-  let rest = value - most
+  const max = (1 << bits) - 1
+  if (value < max) return Buffer.from([flags | value])
+  const bytes = [flags | max]
+  let rest = value - max
   for (; rest >= 0x80; rest >>= 7) bytes.push((rest & 0x7f) | 0x80)
   return Buffer.from([...bytes, rest])
 }

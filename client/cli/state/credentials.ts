@@ -9,7 +9,7 @@ interface StoredKeys {
 }
 
 /** Keys received by `slipway login`, by server. */
-export class Keyring {
+export class CredentialStore {
   readonly #file: string
 
   constructor(file: string) {
