@@ -7,7 +7,7 @@ import { root } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * What is built of sources: the client for any Node and for npm, the dashboard for browsers, the content of
+ * The build outputs: the client for any Node and for npm, the dashboard for browsers, the content of
  * the API reference from the routes of the server.
  *
  * @typedef {{ name: string, dist: string, from: string[], make: (folder: string) => string[] }} Part

@@ -3,9 +3,8 @@ import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Does `work` while no other process does it under the same lock, waiting for its turn. The lock is a link whose
- * target is the number of the process that holds it: made in one step with its content, and void when that
- * process is gone.
+ * Runs `work` under an exclusive lock, and waits until the lock is free. The lock is a symbolic link to the process
+ * id of its holder: created atomically with its content, and stale when that process has exited.
  *
  * @param {string} lock
  * @param {() => Promise<void>} work
@@ -57,7 +56,7 @@ function readHolder(lock) {
   }
 }
 
-/** @param {number} pid our own one was left by a process before us, as happens when a container starts again */
+/** @param {number} pid the own id is stale: an earlier process had it, as after a restart of a container */
 function isAlive(pid) {
   if (pid === process.pid) return false
   try {

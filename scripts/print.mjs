@@ -1,5 +1,5 @@
 /**
- * Tells the person at the terminal what happens, beside the output of the service.
+ * Prints a progress message for the user to stderr.
  *
  * @param {string} sentence
  */

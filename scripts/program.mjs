@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /**
- * The path of a program, looked for where root's programs live too; undefined when it is not there.
+ * The path of a program, searched in PATH and the folders of system programs; undefined when it is missing.
  *
  * @param {string} name
  */

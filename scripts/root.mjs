@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * What a JSON file of the project says; undefined when it is not there.
+ * The content of a JSON file of the project; undefined when it does not exist.
  *
  * @param {string} path
  */

@@ -4,7 +4,7 @@ import { print } from './print.mjs'
 export class SetupError extends Error {}
 
 /**
- * Runs `work` and ends this process; what a person can mend is printed as a sentence, not as a stack.
+ * Runs `work` and ends this process; a SetupError is printed as a sentence, not as a stack.
  *
  * @param {() => Promise<void>} work
  */

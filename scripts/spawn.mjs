@@ -5,12 +5,12 @@ import { constants } from 'node:os'
 const REPEATED_SIGNAL_MS = 1000
 
 /**
- * Runs a program to its end with the terminal of this process, passes on the signals that this process gets,
- * and says how it ended. Rejects when it cannot be started.
+ * Runs a program with the terminal of this process, forwards signals to it, and resolves with how it ended. Rejects
+ * when it cannot be started.
  *
- * `apart` puts it into a session of its own. Ctrl-C reaches every process of the terminal's group, and npm sends
- * it once more to the script it runs: apart, the program hears of it once, from here. It has a channel to this
- * process, to notice when this process is gone (exit-with-parent.mjs).
+ * `apart` starts it in a session of its own. Ctrl-C reaches every process of the terminal's group, and npm sends it
+ * again to the script it runs: apart, the program receives the signal once, from here. An IPC channel lets it
+ * detect the exit of this process (exit-with-parent.mjs).
  *
  * @param {string} command
  * @param {string[]} args

@@ -67,7 +67,7 @@ export const parts = {
 /** @typedef {keyof typeof parts} PartName */
 
 /**
- * Undefined when the part can be used here; else a sentence that says what is missing and how to get it.
+ * Undefined when the part is available here; else a sentence with what is missing and how to install it.
  *
  * @param {PartName} name
  */

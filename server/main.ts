@@ -221,7 +221,7 @@ function announce(baseUrl: string, config: Config): void {
 `)
 }
 
-/** The first signal stops gracefully; a second Ctrl-C stops at once. */
+/** The first signal stops gracefully; a second Ctrl-C stops immediately. */
 function onSignals(stop: (signal: string) => void): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

@@ -113,7 +113,7 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
-/** A worker's IPC channel to the other workers. Without its supervisor Node ends a worker at once. */
+/** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */
 export class WorkerChannel {
   readonly #waiting = new Map<number, () => void>()
   #nextId = 0
@@ -146,7 +146,7 @@ export class WorkerChannel {
       process.send?.({ kind: 'changed', id, slugs } satisfies Message)
     })
   }
-  /** Only once what was forgotten has been read anew where that is needed: the change counts as known from then on. */
+  /** Acknowledges only after invalidated entries were reloaded where needed: the change is then visible here. */
   async #acknowledge({ id, slugs }: { id: number; slugs: readonly string[] }): Promise<void> {
     try {
       await this.#invalidate(slugs)

@@ -15,7 +15,7 @@ createServer(await createHandler(name))
   .on('connection', (socket) => socket.setNoDelay(true))
   .listen(Number(port), '127.0.0.1')
 
-/** Configured as its own documentation says, with entity tags. */
+/** Configured according to its documentation, with entity tags. */
 async function createHandler(name: keyof Modules): Promise<Handle> {
   const module: unknown = await import(name)
   if (name === 'sirv') return (module as Modules['sirv']).default(folder, { etag: true })

@@ -28,7 +28,7 @@ export interface Calls {
 
 if (import.meta.main) console.log(JSON.stringify(await call(JSON.parse(process.argv[2]!) as Caller)))
 
-/** Opens one connection after another in each lane, with one request each. */
+/** Opens connections one after another in each worker, with one request each. */
 async function call(caller: Caller): Promise<Calls> {
   const calls: Calls = { handshakes: 0, resumed: 0, seconds: 0, cipher: '', problems: [] }
   const { port, name, version } = caller

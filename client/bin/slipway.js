@@ -8,7 +8,7 @@ const { main } = await import('../dist/client/cli/main.js')
 const { version } = createRequire(import.meta.url)('../package.json')
 const { argv, env, stdin, stdout, stderr } = process
 
-// The first signal stops gracefully; the second one at once.
+// The first signal stops gracefully; the second one immediately.
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 

@@ -14,7 +14,7 @@ interface NodeTransportOptions {
 
 export interface NodeTransport {
   send: Transport
-  /** Closes idle connections, so that a server can stop at once. */
+  /** Closes idle connections, so that a server can stop immediately. */
   close(): void
 }
 

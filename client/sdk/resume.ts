@@ -46,7 +46,10 @@ export interface ResumableResult {
   site: PublishedSite
 }
 
-/** The site has an owner, and no credentials of that account are at hand. `cause` is the refusal of the server, if it was asked. */
+/**
+ * The site has an owner, and no credentials of that account are at hand. `cause` is the refusal of the server, if a
+ * request was made.
+ */
 export class SiteOwnedError extends SlipwayError {
   constructor(address: string, cause?: SlipwayError) {
     const { message = `${address} belongs to an account`, code = 'UNAUTHORIZED', status = 401 } = cause ?? {}
@@ -56,9 +59,9 @@ export class SiteOwnedError extends SlipwayError {
 }
 
 /**
- * Publishes to the named or remembered site, otherwise to a new one, and resumes an interrupted publish of the same files.
- * Updates by claim token, else as the account. A remembered site that no longer exists is replaced by a new one. Rejects
- * with a SlipwayError (a SiteOwnedError when only the owner can publish), or with the signal's reason.
+ * Publishes to the named or remembered site, otherwise to a new one, and resumes an interrupted publish of the same
+ * files. Updates by claim token, else as the account. A remembered site that no longer exists is replaced by a new
+ * one. Rejects with a SlipwayError (a SiteOwnedError when only the owner can publish), or with the signal's reason.
  */
 export async function publishRemembered(options: ResumableOptions): Promise<ResumableResult> {
   const stored = options.memory.find()

@@ -53,7 +53,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 }
 
 /**
- * Repeats idempotent work up to a number of attempts: after a network error or a response that asks to retry,
+ * Repeats idempotent work up to a number of attempts: after a network error or a retryable response,
  * with exponential back-off and jitter, or after Retry-After. Other errors pass through, and so does the
  * sixth 5xx of the server, however often network errors are retried.
  */

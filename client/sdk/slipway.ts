@@ -124,7 +124,10 @@ interface Call extends UploadOptions {
   claimToken?: string | undefined
 }
 
-/** A client of a Slipway server: a method for each API call, and `publish`. Rejects with a SlipwayError or the signal's reason. */
+/**
+ * A client of a Slipway server: a method for each API call, and `publish`. Rejects with a SlipwayError or the
+ * signal's reason.
+ */
 export class Slipway {
   readonly #options: SlipwayOptions
   readonly #baseUrl: string
@@ -245,7 +248,10 @@ export class Slipway {
     return this.#put(target, body, sending)
   }
 
-  /** Makes a version live, or keeps it as a draft with `live: false`. May be repeated. An anonymous draft needs its claim token. */
+  /**
+   * Makes a version live, or keeps it as a draft with `live: false`. May be repeated. An anonymous draft needs its
+   * claim token.
+   */
   finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse> {
     return this.#call('POST', `${sitePath(slug)}/finalize`, { json: request })
   }

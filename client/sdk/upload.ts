@@ -105,7 +105,7 @@ export function assertSize<Body extends Uint8Array | Blob>(file: PublishFile, bo
 }
 
 class CountingStream implements AsyncIterable<Uint8Array> {
-  /** Why the source failed, to tell it apart from a network error. */
+  /** Why the source failed, to distinguish that from a network error. */
   failure: unknown
   readonly #file: PublishFile
   readonly #chunks: AsyncIterable<Uint8Array>

@@ -6,7 +6,7 @@ export interface DisplayError {
   title: string
   hint: string
   code: SlipwayError['code'] | 'OURS'
-  /** Milliseconds since 1970 from which a retry makes sense; undefined when it does at once. */
+  /** Milliseconds since 1970 from which a retry makes sense; undefined when it does immediately. */
   retryAt?: number | undefined
   /** Errors by field (VALIDATION_ERROR). */
   fields: Record<string, string>

@@ -11,7 +11,8 @@ function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentTy
   return lazy<ComponentType<Props>>(() => load().catch(() => ChunkErrorPage))
 }
 
-// Every address here has to be in server/web/pages.ts, too. All but the front page are loaded when they are first opened.
+// Every address here has to be in server/web/pages.ts, too. All but the front page are loaded when they are first
+// opened.
 const ClaimPage = lazyPage(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
 const SignInPage = lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
 const SitesPage = lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))

@@ -13,9 +13,9 @@ import type { Selection } from './selection.ts'
 //   <DropToUpdate slug={slug} onPublished={reload} />          a box with buttons, for the page of a site
 //   <DropOnSite slug={slug} onPublished={reload}>…</DropOnSite>  around a row or a card that takes drops, for a list
 //
-// Both show progress in place: findings to confirm, the progress bar, errors, the result. A publication continues when its
-// page is left, and is shown again when the page is opened again. `onPublished` is called once the new version is live, only
-// while the page is shown; the resource `sites` has been invalidated before.
+// Both show progress in place: findings to confirm, the progress bar, errors, the result. A publication continues
+// when its page is left, and is shown again when the page is opened again. `onPublished` is called once the new
+// version is live, only while the page is shown; the resource `sites` has been invalidated before.
 
 interface DropToUpdateProps {
   slug: string

@@ -9,7 +9,7 @@ export interface Job {
   picked: Selection
   destination: Destination
   step: Signal<Step>
-  /** Who was signed in when it began. */
+  /** The signed-in address when it began. */
   owner: string | null
   /** Set by the publishing module once it is loaded. */
   publication?: Publication

@@ -50,7 +50,7 @@ interface PublicationOptions {
   step: Signal<Step>
 }
 
-/** One publication. It continues in the background, and asks for confirmation before the tab is closed. */
+/** One publication. It continues in the background, and requests confirmation before the tab is closed. */
 export class Publication {
   readonly step: Signal<Step>
   readonly destination: Destination

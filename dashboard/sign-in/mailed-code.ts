@@ -5,7 +5,7 @@ export interface MailedCode {
   email: string
   /** Milliseconds since 1970, by this machine's clock. */
   until: number
-  /** What the server calls the attempt; it is sent with the code. */
+  /** The server's token of the attempt; it is sent with the code. */
   attempt: string | undefined
 }
 

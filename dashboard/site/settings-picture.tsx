@@ -67,7 +67,7 @@ interface PicturesProps {
   onClose: () => void
 }
 
-/** Number of images loaded and displayed at once. */
+/** Number of images loaded and displayed per page. */
 const PICTURES_PER_PAGE = 12
 
 function Pictures({ site, pictures, chosen, onChoose, onClose }: PicturesProps) {

@@ -88,7 +88,7 @@ export interface ClaimOffer {
   createdAt: string
   expiresAt: string | null
   claimed: false
-  /** The version to look at; `null` while there is none. */
+  /** The displayed version; `null` while there is none. */
   currentVersionId: string | null
 }
 

@@ -8,7 +8,7 @@ export type StoredFile = FileEntry
 export const MAX_FILES = 1000
 export const MAX_TYPE_LENGTH = 255
 
-/** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters whose values are tokens or quoted. */
+/** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters with token or quoted values. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const MIME_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"))*$`,

@@ -54,8 +54,8 @@ function isTooLong(path: string): boolean {
 }
 
 /**
- * The positions of each path after Unicode NFC. What is no string or too long is skipped: it is rejected anyway, and
- * splitting it could exhaust memory.
+ * The positions of each path after Unicode NFC. Values that are too long or no strings are skipped: they are rejected
+ * anyway, and splitting them could exhaust memory.
  */
 function positionsByPath(paths: readonly unknown[]): Map<string, number[]> {
   const positions = new Map<string, number[]>()

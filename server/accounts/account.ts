@@ -37,7 +37,7 @@ import {
 } from './sign-in-code.ts'
 import { describeUserAgent } from './user-agent.ts'
 
-/** Letters with codes that are being sent: in all, and those that one network requested. A mail server may be slow. */
+/** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
 const MAX_LETTERS = { all: 64, each: 16 }
 
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
@@ -53,7 +53,7 @@ export interface SignInClient {
 export interface SignIn {
   email: string
   code: string
-  /** From the answer of `requestCode`; without it the code is looked for among all of the address. */
+  /** From the response of `requestCode`; without it the code is compared with all codes of the address. */
   attempt?: string | undefined
 }
 
@@ -87,7 +87,10 @@ export class Accounts {
     this.#clock = options.clock
   }
 
-  /** Spec 4.1: mails a code; the same answer for known and unknown addresses. UNAVAILABLE when too many are being sent. */
+  /**
+   * Spec 4.1: mails a code; the same answer for known and unknown addresses. UNAVAILABLE when too many are being
+   * sent.
+   */
   async requestCode(typed: string, client: SignInClient): Promise<RequestCodeResponse> {
     const email = readEmail(typed)
     return this.#letters.run(rateLimitSubnet(client.address), () => this.#mailCode(email, client))
@@ -213,7 +216,7 @@ export class Accounts {
     throw new ApiError('INVALID_CODE', 'The code is wrong, used or no longer valid; request a new one')
   }
 
-  /** The answer does not tell a letter that could not be sent; the mail engine has logged it. */
+  /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
     const letter = lockLetter({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
     await this.#mail.send(letter).catch(() => undefined)

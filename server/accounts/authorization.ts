@@ -11,7 +11,7 @@ import type { Queries } from '../store/store.ts'
 export interface Caller {
   account: Account | undefined
   address: string
-  /** The credential, or that there is none. */
+  /** The kind of credential, if any. */
   signedInWith: PublishedWith
 }
 

@@ -23,7 +23,7 @@ gets in. Do not pass it on to anyone who asks for it.
   }
 }
 
-/** The letter that tells an owner that sign-in is locked after many wrong codes, and for whom. */
+/** The message to an owner that sign-in is locked after many wrong codes, and for which sources. */
 export function lockLetter(o: {
   to: string
   lock: 'caller' | 'unknown sources'

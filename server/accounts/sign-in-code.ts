@@ -5,7 +5,7 @@ import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { toMailbox } from './email-address.ts'
 
-// The limits of signing in by mailed code, and why a stranger cannot use them against the owner of an address:
+// The limits of signing in by mailed code, and why another client cannot use them against the owner of an address:
 // docs/decisions/017-sign-in-attempts.md.
 
 /** Spec 2.6. */
@@ -27,10 +27,10 @@ const MAX_TRIES_PER_SOURCE = 100
 /** Wrong tries in a row that lock it for all networks and browsers that never signed in to the address. */
 const MAX_TRIES_OF_UNKNOWN_SOURCES = 300
 
-/** Networks and browsers that are remembered for an address. */
+/** Maximum number of known networks and browsers of an address. */
 const MAX_KNOWN_SOURCES = 50
 
-/** The source that stands for all that never signed in to an address. */
+/** The source that represents all networks and browsers that never signed in to an address. */
 const UNKNOWN_SOURCES = ''
 
 /** A caller of the sign-in calls; all parts are keyed hashes. */
@@ -61,7 +61,10 @@ export interface CodeTry {
   attemptHash: string | undefined
 }
 
-/** `lock`: this wrong try locked sign-in, and the owner is to be notified: for the caller only, or for all strangers. */
+/**
+ * `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources, and the owner must be
+ * notified.
+ */
 export type Redeemed = { isRight: boolean; lock?: 'caller' | 'unknown sources' | undefined }
 
 /** Issues a code within its limits. RATE_LIMITED beyond them; undefined when sign-in is locked for the caller. */
@@ -81,7 +84,7 @@ export async function issueCode(
   return { attemptHash: code.attemptHash, counter, window }
 }
 
-/** Undoes an issue whose mail could not be sent. */
+/** Reverts an issued code when its message could not be sent. */
 export async function revertCode(
   tx: WriteTransaction,
   { attemptHash, counter, window }: IssuedCode,
@@ -91,8 +94,8 @@ export async function revertCode(
 }
 
 /**
- * Compares a typed code with the valid ones of the address, and uses it up when it is right. The code of the attempt that
- * was sent may be tried until five such tries were wrong, whatever others do; the other codes of the address as long as
+ * Compares a typed code with the valid ones of the address, and consumes the matching one. The code of the sent attempt
+ * token allows five wrong tries, independently of other callers; the other codes of the address can be tried while
  * sign-in is not locked for the caller.
  */
 export async function redeemCode(
@@ -114,7 +117,7 @@ export async function redeemCode(
   }
   if (named) await tx.signIns.countAttemptTry(named.attemptHash)
   else await tx.signIns.countOpenTry(email, caller.network)
-  // Without a code there is nothing to guess, and an address that never requested one cannot be locked.
+  // An address without a valid code cannot be locked: there is no code to guess.
   if (unexpired.length === 0 || state.isLocked) return { isRight: false }
   return { isRight: false, lock: await countFailure(tx, email, state, now) }
 
@@ -128,7 +131,7 @@ export async function redeemCode(
   }
 }
 
-/** What the limits of one caller are charged to. */
+/** The source that the limits of one caller are charged to, and its state. */
 interface SourceState {
   /** The first of the caller's browsers that signed in to the address before, else the network. */
   source: string
@@ -153,7 +156,7 @@ async function getSourceState(
   return { source, isKnown, isLocked: locked.has(source) || (!isKnown && unknownLocked), unknownLocked }
 }
 
-/** Compares all of them, in a time that does not depend on which one it is. */
+/** Compares all codes, in a time that does not depend on the match. */
 function findCode(rows: readonly SignInCode[], codeHash: string): SignInCode | undefined {
   return rows.filter((row) => constantTimeEqual(codeHash, row.codeHash))[0]
 }
@@ -172,7 +175,7 @@ async function countFailure(
   if (isSourceLocked) await tx.signIns.lockSource(email, source, until)
   if (areUnknownLocked) await tx.signIns.lockSource(email, UNKNOWN_SOURCES, until)
   if (!isSourceLocked && !areUnknownLocked) return undefined
-  // One such letter an hour for a mailbox: many networks that are locked must not fill it.
+  // At most one such message per hour and mailbox: many locked networks must not flood it.
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
   if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined
   return areUnknownLocked ? 'unknown sources' : 'caller'

@@ -66,7 +66,7 @@ async function deleteVisitsOfDeletedSites({ store }: VisitSweepOptions): Promise
   }
 }
 
-/** In small writes, between which other work continues. */
+/** Deletes in small writes, so that other writes can run in between. */
 async function repeatUntilNone(some: () => Promise<number>): Promise<number> {
   let all = 0
   for (;;) {

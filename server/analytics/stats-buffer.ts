@@ -40,7 +40,7 @@ export class SiteStats {
     this.slug = slug
   }
 
-  /** The counter of a name; undefined when there is no room for another one. */
+  /** The counter of a name; undefined beyond the maximum number. */
   name(kind: NameKind, name: string): NamedCount | undefined {
     this.#names[kind] ??= new Map()
     const names = this.#names[kind]
@@ -89,7 +89,7 @@ export class SiteStats {
   }
 }
 
-/** A part of a site's visits that is written at once. */
+/** A part of a site's visits that one write stores. */
 export interface StatsChunk {
   site: SiteStats
   requests: number
@@ -112,7 +112,7 @@ export class ResponseCounter {
   /** Whether it is a page, for which visitors are counted. */
   isPage: boolean
   requests = 0
-  /** The batch that settles it at its end. */
+  /** The batch that flushes it at its end. */
   buffer: StatsBuffer | undefined
 
   constructor(of: CounterTarget) {
@@ -123,7 +123,7 @@ export class ResponseCounter {
     this.isPage = of.isPage
   }
 
-  /** Counts something else from now on. */
+  /** Binds the counter to another path or site. */
   rebind({ site, path, name, bytes, isPage }: CounterTarget): void {
     this.flush()
     this.site = site
@@ -133,7 +133,7 @@ export class ResponseCounter {
     this.isPage = isPage
   }
 
-  /** Counts nothing until it is pointed again: a cached response must hold no batch and no path. */
+  /** Unbinds the counter: a cached response must not retain a batch or a path. */
   close(): void {
     this.flush()
     this.buffer = undefined
@@ -181,7 +181,7 @@ export class StatsBuffer {
     return now >= this.hour && now < this.hour + HOUR_MS
   }
 
-  /** The counter of a site; undefined, and counted as lost, when there is no room for another one. */
+  /** The counter of a site; undefined, and counted as dropped, beyond the maximum number. */
   site(slug: string): SiteStats | undefined {
     const known = this.sites.get(slug)
     if (known) return known
@@ -194,7 +194,7 @@ export class StatsBuffer {
     return made
   }
 
-  /** Whether a tally is settled at the end of this batch. */
+  /** Whether this batch flushes the counter at its end. */
   register(tally: ResponseCounter): boolean {
     if (tally.buffer === this) return true
     if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
@@ -215,7 +215,7 @@ export class StatsBuffer {
     return true
   }
 
-  /** Ends the batch and settles all tallies. */
+  /** Ends the batch and flushes all counters. */
   end(): void {
     for (const tally of this.#counters) tally.close()
     this.#counters.length = 0
@@ -234,5 +234,5 @@ export class StatsBuffer {
   }
 }
 
-/** Target of tallies without a batch. */
+/** Target of counters without a batch. */
 const NO_SITE_STATS = new SiteStats(new StatsBuffer(0), '')

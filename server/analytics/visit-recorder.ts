@@ -30,13 +30,13 @@ const FLUSH_INTERVAL_MS = 10_000
 /** Rows of one write: a few milliseconds, so that publishing does not wait for it. */
 const ROWS_PER_WRITE = 500
 
-/** A batch with this many sites is written at once. */
+/** A batch with this many sites is written immediately. */
 const FLUSH_SITE_THRESHOLD = BUFFER_LIMITS.sites / 2
 
 /** Batches that wait for an unreachable store, one per hour; beyond that the oldest is dropped. */
 const MAX_PENDING_BUFFERS = 6
 
-/** How long after a day its salt may still be needed: every node has written its counts by the end of it. */
+/** Time after a day for which its salt is kept: every node must have written its counts within it. */
 export const SALT_GRACE_MS = HOUR_MS
 
 /** Bytes of a visitor's hash. */
@@ -76,7 +76,7 @@ export class VisitRecorder implements AsyncDisposable {
     if (!this.buffer.includes(now)) this.#rotate(now)
   }
 
-  /** The counter of a site; undefined, and counted as lost, beyond the bound. */
+  /** The counter of a site; undefined, and counted as dropped, beyond the maximum number. */
   site(slug: string): SiteStats | undefined {
     const { sites } = this.buffer
     const before = sites.size
@@ -164,7 +164,7 @@ export class VisitRecorder implements AsyncDisposable {
     }
   }
 
-  /** Whether there is room for visitors on that day. */
+  /** Whether more visitors can be stored for that day. */
   #canTrackVisitors(day: number): boolean {
     if (this.#newVisitors.day !== day) this.#newVisitors = { day, visitors: 0 }
     return this.#newVisitors.visitors < this.#maxVisitorsPerDay
@@ -198,7 +198,7 @@ function isClosedDay(day: number, now: number): boolean {
   return now >= day + DAY_MS + SALT_GRACE_MS
 }
 
-/** What is written at once; a site may have more. */
+/** The chunks of one write; a site may have more. */
 function takeChunks({ sites }: StatsBuffer): StatsChunk[] {
   const chunks: StatsChunk[] = []
   let rowsLeft = ROWS_PER_WRITE

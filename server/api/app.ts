@@ -154,7 +154,10 @@ function takesArchive(request: FastifyRequest): boolean {
   return archives && archiveKind(request.headers['content-type']) !== undefined
 }
 
-/** Leaves the body of an upload in its stream, whatever its Content-Type. A tar may be a bundle, which takes more memory. */
+/**
+ * Leaves the body of an upload in its stream, whatever its Content-Type. A tar may be a bundle, which takes more
+ * memory.
+ */
 function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {

@@ -28,8 +28,8 @@ const JSON_VALUE_BYTES = 64
 const JSON_TEXT_FACTOR = 3
 
 /**
- * Accounts for the memory of each request body of `app` and enforces the minimum rate, from before the body is parsed until
- * the response is sent. A body that is too slow is answered REQUEST_TIMEOUT and its connection closed.
+ * Accounts for the memory of each request body of `app` and enforces the minimum rate, from before the body is
+ * parsed until the response is sent. A body that is too slow is answered REQUEST_TIMEOUT and its connection closed.
  */
 export function accountBodies(app: FastifyInstance, options: BodiesOptions): void {
   const { clientMemory, transferRates, clientIp } = options
@@ -38,7 +38,7 @@ export function accountBodies(app: FastifyInstance, options: BodiesOptions): voi
     if (!hasBody(request)) return
     const memory = clientMemory.reserve(clientIp(request.raw))
     request.bodyMemory = memory
-    // The client may have gone away before, while the hooks of the request waited for the store.
+    // The client may have disconnected earlier, while hooks of the request waited for the store.
     if (reply.raw.closed) memory[Symbol.dispose]()
     else reply.raw.once('close', () => memory[Symbol.dispose]())
     transferRates.watch(request.raw as RequestMessage, () => {
@@ -53,8 +53,8 @@ export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void
 }
 
 /**
- * Reads a whole body of at most the route's `bodyLimit` into one buffer that grows as the body arrives. PAYLOAD_TOO_LARGE
- * beyond the limit, UNAVAILABLE when clients hold too much memory.
+ * Reads a whole body of at most the route's `bodyLimit` into one buffer that grows as the body arrives.
+ * PAYLOAD_TOO_LARGE beyond the limit, UNAVAILABLE when clients hold too much memory.
  */
 export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
   const limit = request.routeOptions.bodyLimit!
@@ -72,14 +72,14 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
   try {
     return await promise
   } finally {
-    // What still arrives is dropped. The listener for errors stays: an error that nothing handles ends the process.
+    // Further bytes are dropped. The error listener stays: an unhandled error would end the process.
     payload.off('data', append).off('end', end).off('close', cutOff)
   }
 }
 
 /**
- * The value of a JSON body; undefined for an empty one. INVALID_JSON when it cannot be parsed, VALIDATION_ERROR when its
- * structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
+ * The value of a JSON body; undefined for an empty one. INVALID_JSON when it cannot be parsed, VALIDATION_ERROR
+ * when its structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
  */
 export async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
   const bytes = await readBody(request, payload)

@@ -53,7 +53,7 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'ECONNRESET':
       return new ApiError('SIZE_MISMATCH', 'The body ended before its announced length')
   }
-  // The framework refuses what a client sent. It is never a fault of the service.
+  // The framework rejects only invalid requests, so this is never an internal error.
   if (error.code?.startsWith('FST_ERR_') && error.statusCode !== undefined && error.statusCode < 500) {
     return new ApiError('VALIDATION_ERROR', error.message)
   }

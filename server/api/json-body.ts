@@ -11,9 +11,9 @@ const [QUOTE, COMMA, COLON, OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLO
 ] as const
 
 /**
- * Checks the structure of a JSON text before it is parsed and returns its number of members and elements; VALIDATION_ERROR
- * when it exceeds a limit. Parsing, validating and collecting millions of nested or tiny values would hold the event loop
- * for hundreds of milliseconds.
+ * Checks the structure of a JSON text before it is parsed and returns its number of members and elements;
+ * VALIDATION_ERROR when it exceeds a limit. Parsing, validating and collecting millions of nested or tiny values
+ * would hold the event loop for hundreds of milliseconds.
  */
 export function checkJsonStructure(text: string): number {
   let depth = 0

@@ -5,9 +5,9 @@ const MAX_DRAINED_BYTES = 4 * 2 ** 20
 const MAX_DRAIN_MS = 2000
 
 /**
- * Lets a client that is still sending read why it was rejected: a connection that is closed while bytes arrive is reset, and
- * the response is lost. Drains a bounded number of bytes, then closes the connection. The response announces that for a
- * body that may be larger, so that the client does not reuse the connection.
+ * Lets a client that is still sending read why it was rejected: a connection that is closed while bytes arrive is
+ * reset, and the response is lost. Drains a bounded number of bytes, then closes the connection. The response
+ * announces that for a body that may be larger, so that the client does not reuse the connection.
  */
 export function linger(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.destroyed) return

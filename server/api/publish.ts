@@ -68,7 +68,7 @@ export function refresh({ publishService }: Pick<ApiServices, 'publishService'>)
   }
 }
 
-/** Spec 4.5. `Finalizing` says what is charged. */
+/** Spec 4.5. See `Finalizer` for the charges. */
 export function finalize({
   finalizer,
   limits,
@@ -97,7 +97,7 @@ export async function assertFileCount({ body }: FastifyRequest): Promise<void> {
 }
 
 /**
- * The manifest of a JSON publish. Reports all errors at once: those of the schema and those of the rules. For
+ * The manifest of a JSON publish. Reports all errors together: those of the schema and those of the rules. For
  * fields that both check, the rules have the better messages.
  */
 function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {

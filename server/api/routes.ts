@@ -27,9 +27,9 @@ export interface Route {
   headers?: shape.Schema
   /** Status and schema of success; 'bytes' for a file, 'events' for an event stream. */
   answer: [number, shape.Schema | 'bytes' | 'events']
-  /** See `admission.ts`; default `api`. */
+  /** See `auth.ts`; default `api`. */
   charge?: 'sign-in' | 'none' | 'handler'
-  /** See `admission.ts`; default `required`. */
+  /** See `auth.ts`; default `required`. */
   auth?: 'optional' | 'none'
   /** Accepts an archive as its body beside JSON. */
   archives?: true

@@ -93,7 +93,7 @@ export const finalizeRequest = object(
   },
 )
 export const finalizeResponse = object(finalizeFields, { replayed, warnings })
-/** A manifest gets an upload plan; an archive goes live at once and gets the response of finalize. */
+/** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
   ...finalizeFields,
   fileCount: integer('Files in the version'),

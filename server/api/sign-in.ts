@@ -12,8 +12,8 @@ const BROWSER_COOKIE = '__Host-slipway-browser'
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
 /**
- * Spec 4.1. A browser gets a cookie by which it is recognised as one that signed in before (contract, "Sign-in"), whether
- * the address is known or not.
+ * Spec 4.1. A browser gets a cookie by which it is recognised as one that signed in before (contract, "Sign-in"),
+ * whether the address is known or not.
  */
 export function requestCode({
   accounts,

@@ -9,7 +9,7 @@ export interface PutConstraints {
   limit?: number
   /** SHA-256 as 64 lowercase hex characters: other bytes are rejected (HASH_MISMATCH). */
   hash?: string
-  /** Once it is aborted no more bytes are taken: the next ones are refused with its reason. */
+  /** Once aborted, further bytes are rejected with its reason. */
   signal?: AbortSignal
 }
 
@@ -29,23 +29,25 @@ export interface ReadOptions {
 /**
  * The bytes of files, named by their SHA-256, immutable.
  *
- * Bytes come in two steps. `put` takes them into a batch (one for each version that is being made),
- * where they cannot be read. `commit` makes a batch's bytes durable and readable by hash. Between the two
- * the caller records in the store that they came; the store's rules then keep them from collection.
+ * Bytes are stored in two steps. `put` adds them to a batch (one for each pending version), where they cannot be
+ * read. `commit` makes a batch's bytes durable and readable by hash. Between the two the caller records their
+ * receipt in the store, which protects them from collection.
  *
- * Beside a blob, under the same hash, its encodings may be kept: they go when it goes.
+ * Encodings of a blob can be stored under its hash: they are deleted with it.
  *
- * - Atomic: a hash, or an encoding of it, is either readable with exactly its bytes or not there. Nothing half-written is
- *   ever seen.
- * - Idempotent: receiving, settling or keeping the same bytes again changes nothing.
+ * - Atomic: a hash, or an encoding of it, is either readable with exactly its bytes or absent. Partial writes are
+ *   never visible.
+ * - Idempotent: putting, committing or storing the same bytes again changes nothing.
  * - Durable: what `commit` did not report missing and what `putEncoding` stored survives a power cut in the next
- *   millisecond. After a failed flush nothing is reported as committed or stored, and the bytes must be uploaded again.
+ *   millisecond. After a failed flush nothing is reported as committed or stored, and the bytes must be uploaded
+ *   again.
  * - Races: any number of processes may put, commit, store and read concurrently. `remove` may only be called for a
  *   hash that has no reference, as read in a transaction of the store.
- * - A full disk is INSUFFICIENT_STORAGE, other errors of the engine are UNAVAILABLE; neither leaves anything behind.
- * - Reserve: the engine keeps part of its disk free for the database and for everything that frees space.
- *   `put` and `putEncoding` reject with INSUFFICIENT_STORAGE rather than touch the reserve; a large body is cut off
- *   when it would. `commit`, `discard`, `remove` and reads go on.
+ * - A full disk is INSUFFICIENT_STORAGE, other errors of the engine are UNAVAILABLE; neither leaves anything
+ *   behind.
+ * - Reserve: the engine keeps part of its disk free for the database and for everything that frees space. `put` and
+ *   `putEncoding` reject with INSUFFICIENT_STORAGE rather than touch the reserve; a large body is cut off when it
+ *   would. `commit`, `discard`, `remove` and reads are not affected.
  */
 export interface Blobs {
   /**
@@ -60,7 +62,7 @@ export interface Blobs {
    */
   commit(batch: string, blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
 
-  /** Deletes the unsettled bytes of a batch, or all but `kept` copies by hash. Unknown ones are ignored. */
+  /** Deletes the uncommitted bytes of a batch, or all but `kept` copies by hash. Unknown batches are ignored. */
   discard(batch: string, kept?: ReadonlyMap<string, number>): Promise<void>
 
   /** Batches that still hold bytes, with the time of their last change in milliseconds. */
@@ -78,15 +80,15 @@ export interface Blobs {
   /** Deletes a blob and its encodings; an absent one is ignored. */
   remove(hash: string): Promise<void>
 
-  /** Every hash that has a settled blob or an encoding, once, in no order. */
+  /** Every hash that has a committed blob or an encoding, once, in no order. */
   list(): AsyncIterable<string>
 
   /** Rejects with UNAVAILABLE when bytes cannot be stored now. */
   check(): Promise<void>
 
   /**
-   * Rejects with INSUFFICIENT_STORAGE unless `bytes` more could be kept without touching the reserve. Whatever publishes
-   * asks this first, and what writes beside the blobs on their disk asks before it writes.
+   * Rejects with INSUFFICIENT_STORAGE unless `bytes` more could be stored without touching the reserve. Called
+   * before every publish, and before writes of other files to the disk of the blobs.
    */
   assertSpace(bytes?: number): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors.ts'
 import type { PutConstraints, StoredBlob } from './blobs.ts'
 
-/** Refuses bytes beyond what is expected, and all once the sender was stopped. */
+/** Throws when a body exceeds its declared or maximum length, or when the upload was stopped. */
 export function assertLength(size: number, { size: declared, limit, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
   if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
@@ -10,7 +10,7 @@ export function assertLength(size: number, { size: declared, limit, signal }: Pu
   }
 }
 
-/** Refuses whole bodies that are not what is expected, and those whose sender was stopped. */
+/** Throws when a complete body differs from its declared size or hash, or when the upload was stopped. */
 export function assertExpected(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
   if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)

@@ -9,7 +9,7 @@ export interface DiskSpace {
   reserveBytes: number
 }
 
-/** How long a measurement of the free space is trusted. */
+/** Validity of a measurement of the free space, in milliseconds. */
 const MEASUREMENT_MS = 1000
 
 /** Without a setting: 5 percent of the disk, within these limits (docs/decisions/015-disk-reserve.md). */

@@ -33,10 +33,10 @@ import type { DiskReserve } from './disk-reserve.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
 import { assertLength, assertExpected } from './constraints.ts'
 
-/** Bodies up to this many bytes are buffered in memory and written at once. */
+/** Bodies up to this many bytes are buffered in memory and written in one call. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
 
-/** Bytes of a larger body that are gathered before they are written: chunks may be small, and each write takes a thread. */
+/** Bytes of a larger body buffered per write: chunks may be small, and each write takes a thread. */
 const WRITE_BYTES = 32 * 1024
 
 /**
@@ -45,7 +45,7 @@ const WRITE_BYTES = 32 * 1024
  */
 const READ_CHUNK_BYTES = 128 * 1024
 
-/** Concurrent flushes: the number of threads (`UV_THREADPOOL_SIZE`, see design.md). */
+/** Concurrent flushes: the number of threads (`UV_THREADPOOL_SIZE`). */
 const MAX_CONCURRENT_FLUSHES = 16
 
 interface DiskOptions {
@@ -80,7 +80,7 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
     return fileExists(place(blob.hash))
   }
 
-  /** False when the staged file is incomplete, or was moved by another call that settles the same batch. */
+  /** False when the staged file is incomplete, or was moved by another `commit` of the same batch. */
   async function promote(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
     try {
       if (!(await flushFile(path, blob, trusted))) return false

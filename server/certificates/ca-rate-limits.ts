@@ -6,8 +6,8 @@ import { hashFraction, toUrgency } from './schedule.ts'
 
 
 /**
- * Orders within 3 hours by urgency; large CAs allow 300. Renewals leave room for names without a valid
- * certificate, and both leave room for certificates that are about to expire.
+ * Maximum orders within 3 hours by urgency; large CAs allow 300. The difference is reserved: for names without a valid
+ * certificate, and for certificates that are about to expire.
  */
 const MAX_ORDERS = { relaxed: 100, first: 200, urgent: 270 } as const
 const ORDERS_WINDOW_MS = 3 * HOUR_MS
@@ -30,7 +30,7 @@ const CERTIFICATES_WINDOW_MS = 7 * DAY_MS
 const MAX_FAILURES = 4
 const FAILURES_WINDOW_MS = HOUR_MS
 
-/** Many names may wait for the same room: without a certificate they retry within this time. */
+/** Many names may wait for the same slot: those without a certificate retry spread over this time. */
 const SPREAD_MS = 10 * MINUTE_MS
 
 /** Maximum time that a CA's Retry-After suspends all requests. */

@@ -81,7 +81,7 @@ export class CertificateManager implements AsyncDisposable {
     return (await Promise.race([batch, this.#stopping.promise])) ?? 0
   }
 
-  /** Ends at once: another process resumes pending orders. */
+  /** Stops immediately: another process resumes pending orders. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     this.#stopping.resolve()

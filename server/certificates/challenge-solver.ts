@@ -17,7 +17,7 @@ export class ChallengeError extends Error {
   override name = 'ChallengeError'
 }
 
-/** How long a challenge is answered, in milliseconds: longer than any CA takes to validate. */
+/** Lifetime of a presented challenge in milliseconds: longer than any CA takes to validate. */
 const CHALLENGE_TTL_MS = HOUR_MS
 
 /** Presents the challenges of a name on every node; `onPresent` receives the chosen type. */

@@ -50,8 +50,8 @@ class LeaseLostError extends Error {}
  * | state        | order at the CA | step                                                          | next state   |
  * |--------------|-----------------|---------------------------------------------------------------|--------------|
  * | `due`        | none, or stored | find the stored order, or place one within the limits and     | by the order |
- * |              |                 | store it with its key; `waiting` when the limits have no room |              |
- * | `ordered`    | pending         | present a challenge for each name until the CA has found it   | by the order |
+ * |              |                 | store it with its key; `waiting` when the limits are reached |              |
+ * | `ordered`    | pending         | present a challenge for each name until the CA validated it   | by the order |
  * | `challenged` | ready           | count the certificate and request it                          | `issued`     |
  * | `finalizing` | processing      | wait until the CA has issued the certificate                  | `issued`     |
  * | `issued`     | valid           | download and check it; replace the previous one durably       | `installed`  |
@@ -279,7 +279,7 @@ export class Issuance {
     return false
   }
 
-  /** Reserves an order; without room the name waits and its order is dropped. */
+  /** Reserves an order; when the limits are reached the name waits and its order is dropped. */
   async #reserve(tx: WriteTransaction, row: CertificateRow): Promise<boolean> {
     const { name } = row
     const now = this.#deps.clock()

@@ -40,8 +40,8 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
 }
 
 /**
- * Repairs what events have missed, such as domains from before HTTPS was enabled, and deletes what is no
- * longer used.
+ * Schedules names that no event has scheduled, such as domains from before HTTPS was enabled, and deletes unused
+ * certificates.
  */
 export async function maintain(deps: IssuingDeps): Promise<void> {
   await importOwnNames(deps)

@@ -99,7 +99,7 @@ export function retryTime(failures: number, notAfter: number | null, name: strin
   return Math.round(now + delay * (1 + 0.1 * hashFraction(name, `${now}`)))
 }
 
-/** Whether a name is given up: failures for a week, and no valid certificate. */
+/** Whether retries end: failures for a week, and no valid certificate. */
 function isTerminal(failures: number, notAfter: number | null, now: number): boolean {
   return failures >= MAX_CONSECUTIVE_FAILURES && (notAfter ?? 0) <= now
 }

@@ -119,7 +119,7 @@ function toCryptoKeys(key: string): CryptoKeyPair {
   }
 }
 
-/** A positive number whose first bit is set starts with a zero byte (X.690, 8.3), which the library omits. */
+/** A positive integer with its first bit set starts with a zero byte (X.690, 8.3), which the library omits. */
 function derInteger(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex')
   return bytes[0]! >= 0x80 ? Buffer.concat([Uint8Array.of(0), bytes]) : bytes

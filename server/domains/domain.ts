@@ -176,7 +176,7 @@ async function assertReservationLimit(tx: Queries, account: Account, now: number
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
 }
 
-/** Checked at once: the previous owner may have left the records in place. */
+/** Due immediately: the records of an earlier owner may still exist. */
 function newRow(
   given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'proof' | 'primaryDomain' | 'createdAt'>,
 ): Domain {

@@ -58,8 +58,8 @@ export async function wwwCounterpart(domain: string): Promise<string | null> {
 }
 
 /**
- * The registrable domain that the service and its sites have in common: browsers let the sites set cookies for it. Undefined
- * when they have none, when sites live at a public suffix, and on localhost.
+ * The registrable domain that the service and its sites have in common: browsers let the sites set cookies for it.
+ * Undefined when they have none, when sites live at a public suffix, and on localhost.
  */
 export async function findSharedDomain(serviceHost: string, siteDomain: string): Promise<string | undefined> {
   if (siteDomain === 'localhost' || siteDomain.endsWith('.localhost')) return undefined

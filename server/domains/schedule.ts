@@ -27,14 +27,14 @@ export const RESERVATION_MS = 7 * DAY_MS
 /** Minimum interval between two checks on request. */
 export const MIN_CHECK_INTERVAL_MS = 3 * SECOND_MS
 
-/** Interval for a name with slow or silent DNS servers, so that others have room. */
+/** Interval for a name with slow or silent DNS servers, so that they do not delay other names. */
 const SLOW_INTERVAL_MS = MINUTE_MS
 
 /** Check interval of a pending name while its owner watches it. */
 const WATCHED_INTERVAL_MS = 10 * SECOND_MS
 
 /**
- * Time of the next check of a pending name: often at first, then less; null when it has been pending too
+ * Time of the next check of a pending name, at growing intervals; null when it has been pending too
  * long. `slowly`: DNS was slow or failed.
  */
 export function nextPendingCheck(since: number, now: number, slowly = false): number | null {
@@ -65,7 +65,7 @@ export function restartedAt(now: number): number {
   return now - 7 * DAY_MS
 }
 
-/** Time of the second check of a name whose records were first found at `since`. */
+/** Time of the second check of a name with records first found at `since`. */
 export function nextConfirmation(since: number): number {
   return since + CONFIRMATION_DELAY_MS
 }
@@ -83,7 +83,7 @@ export function nextFailingCheck(since: number, now: number): number {
   return Math.min(now + HOUR_MS, Math.max(since + GRACE_PERIOD_MS, now + MINUTE_MS))
 }
 
-/** Time of the next check of an active name whose lookup failed. */
+/** Time of the next check of an active name after a failed lookup. */
 export function nextUnclearCheck(now: number): number {
   return now + HOUR_MS
 }

@@ -83,7 +83,10 @@ export class DomainVerifier {
     return check.finally(() => this.#inFlight.delete(name))
   }
 
-  /** Whether the TXT record of a row is gone for sure, for another account. UNAVAILABLE when too many checks are in progress. */
+  /**
+   * Whether DNS confirms that the TXT record of a row is absent, for another account. UNAVAILABLE beyond the
+   * concurrency limit.
+   */
   async hasLostProof({ domain, proof }: Domain, accountId: string): Promise<boolean> {
     const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
     return texts !== undefined && !hasProof(texts, proof)
@@ -188,7 +191,7 @@ export class DomainVerifier {
     }
   }
 
-  /** A name whose check fails every time must not delay the others. */
+  /** A check that fails every time must not delay other names. */
   async #postpone(row: Domain, error: unknown): Promise<void> {
     const { log, store, clock } = this.#options
     const { domain, accountId: account } = row
@@ -213,7 +216,7 @@ export class DomainVerifier {
 }
 
 /**
- * A check says nothing about a row that changed its status, was added again or was deleted in the meantime.
+ * A result does not apply to a row that changed its status, was added again or was deleted during the check.
  */
 function isUnchanged(one: Domain, other: Domain): boolean {
   const identity = ({ status, slug, proof, createdAt }: Domain) =>

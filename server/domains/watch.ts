@@ -19,7 +19,7 @@ export interface WatchedBy {
 
 /** Events of a watched domain. */
 export interface WatchListener {
-  /** The current record: at once, then after every change. */
+  /** The current record: immediately, then after every change. */
   record(record: DomainRecord): void
   /** Heartbeat: nothing has changed for a while. */
   heartbeat(): void
@@ -43,7 +43,7 @@ export interface DomainWatchersOptions {
 
 interface DomainWatcher {
   account: Account
-  /** See `network`. */
+  /** See `rateLimitSubnet`. */
   network: string
   sessionHash: string | undefined
   domain: string
@@ -57,7 +57,7 @@ interface DomainWatcher {
 const MAX_WATCHERS = 200
 const MAX_WATCHERS_PER_ACCOUNT = 5
 
-/** Watchers from one network, so that many accounts of one caller leave room for others. */
+/** Maximum watchers from one network, so that many accounts of one client cannot exclude others. */
 const MAX_OF_NETWORK = 50
 
 const POLL_INTERVAL_MS = 2000
@@ -210,7 +210,7 @@ export class DomainWatchers {
     if (this.#watchers.delete(watcher)) watcher.listener.end()
   }
 
-  /** The names with the oldest check come first. */
+  /** Checks the names with the oldest check first. */
   #accelerateChecks(rows: readonly Domain[]): void {
     const now = this.#options.clock()
     const due = rows.filter((row) => nextWatchedCheck(row, now) <= now)

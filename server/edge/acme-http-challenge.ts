@@ -15,8 +15,8 @@ const VALIDATION = /^\/\.well-known\/(?:acme-challenge|pki-validation)(?:\/|$)/
 const [DOT, PERCENT] = [0x2e, 0x25] as const
 
 /**
- * Whether a CA takes what is found there for proof that its client controls the host (RFC 8555, 8.3; CA/Browser Forum
- * Baseline Requirements, 3.2.2.4.18). Publishers control their custom domains, and none of the hosts of the service.
+ * Whether a CA accepts the content of this path as proof of control over the host (RFC 8555, 8.3; CA/Browser Forum
+ * Baseline Requirements, 3.2.2.4.18). Publishers control their custom domains, but no host of the service.
  */
 export function isValidation(path: string): boolean {
   const first = path.charCodeAt(1)

@@ -6,7 +6,7 @@ import type { RequestHeaders } from '../net/http-handler.ts'
 const MAX_USER_AGENT_LENGTH = 300
 
 /**
- * The client of a connection: clients repeat themselves at the same site, and then nothing must be computed.
+ * The client of a connection. Repeated requests to the same site with the same headers compute nothing.
  */
 export class ClientTracker {
   /** The site where it was last counted, and its headers then. */

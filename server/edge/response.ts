@@ -12,7 +12,7 @@ export interface BlobSlice {
   size: number
   /** The stored encoding; absent for the blob itself. */
   encoding?: Encoding
-  /** The document whose bytes are not stored, unless an encoding of it is selected. */
+  /** The injected document, whose identity bytes are not stored; absent when a stored encoding is selected. */
   injected?: InjectedDocument | undefined
   /** The requested range, inclusive. */
   range?: { start: number; end: number }

@@ -23,8 +23,8 @@ interface VisitCounterOptions {
 }
 
 /**
- * Counts visits of sites. Costs a few hundredths of a response: a repeated response at the same path for the
- * same visitor is one addition.
+ * Counts visits of sites. Costs a few percent of the CPU time of a response: repeating the response for the same
+ * path and visitor is one addition.
  */
 export class VisitCounter {
   readonly #recorder: VisitRecorder

@@ -33,7 +33,7 @@ export interface Sweep {
   /** Interval in seconds. */
   intervalSeconds: number
   description: string
-  /** Does the work and returns the number of affected items. Safe to run twice or on two nodes at once. */
+  /** Runs the job and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
   run(options: SweepOptions, span: SweepScope): Promise<number>
 }
 
@@ -168,7 +168,7 @@ async function pruneVersions({ store, versions }: SweepOptions, { since }: Sweep
   })
 }
 
-/** A batch of uploads whose version is no longer pending is unused. */
+/** Discards upload batches of versions that are no longer pending. */
 async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOptions): Promise<number> {
   let discarded = 0
   for await (const { batch, changedAt } of blobs.batches()) {

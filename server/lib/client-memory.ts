@@ -7,7 +7,7 @@ interface ClientMemoryOptions {
   perNetworkBytes: number
 }
 
-/** What one network holds. */
+/** The reservations of one network. */
 interface Holder {
   bytes: number
   /** Reservations that can be evicted, the one that has been held longest first. */
@@ -36,8 +36,8 @@ export class ClientMemory {
   }
 
   /**
-   * An empty reservation for a client at this address. Dispose it to release what it holds. With `evict` it may be taken
-   * away while it holds something: `evict` is called once it is empty, and has to free the memory.
+   * An empty reservation for a client at this address. Dispose it to release what it holds. With `evict` it may be
+   * taken away while it is in use: `evict` is called once it is empty, and must free the memory.
    */
   reserve(address: string, evict?: () => void): MemoryReservation {
     const key = rateLimitSubnet(address)
@@ -68,8 +68,8 @@ export class ClientMemory {
   }
 
   /**
-   * Evicts reservations until `bytes` fit: those of the same network when its share is used up, else those of the network
-   * that holds most. Returns false when that is not enough.
+   * Evicts reservations until `bytes` fit: those of the same network when its share is used up, else those of the
+   * network that holds most. Returns false when that is not enough.
    */
   #makeRoom(key: string, bytes: number, reservation: MemoryReservation): boolean {
     for (;;) {
@@ -83,7 +83,7 @@ export class ClientMemory {
     }
   }
 
-  /** The network that holds most of what can be evicted, if that is more than the asking one would hold. */
+  /** The network with the most evictable bytes, if it holds more than the requesting one would. */
   #largestHolder(key: string, bytes: number): Holder | undefined {
     const asking = this.#holders.get(key)
     let largest = asking
@@ -121,7 +121,10 @@ export class MemoryReservation implements Disposable {
     return this.#account.evict !== undefined
   }
 
-  /** Sets the size of the reservation. Returns false and changes nothing when it grows beyond a limit; shrinking succeeds. */
+  /**
+   * Sets the size of the reservation. Returns false and changes nothing when it grows beyond a limit; shrinking
+   * succeeds.
+   */
   resize(bytes: number): boolean {
     if (bytes === this.#bytes) return true
     if (this.#isDisposed) return false
@@ -130,7 +133,10 @@ export class MemoryReservation implements Disposable {
     return true
   }
 
-  /** The same, and evicts what others have held for longest when a limit is in the way. False when that is not enough. */
+  /**
+   * Like `resize`, but evicts the oldest evictable reservations when a limit is reached. False when that is not
+   * enough.
+   */
   require(bytes: number): boolean {
     if (this.resize(bytes)) return true
     return !this.#isDisposed && this.#account.makeRoom(bytes - this.#bytes) && this.resize(bytes)
@@ -142,7 +148,10 @@ export class MemoryReservation implements Disposable {
     this.#account.evict?.()
   }
 
-  /** Releases everything for good: what goes on after its client went away cannot reserve again. Repeating it does nothing. */
+  /**
+   * Releases everything and rejects later reservations of work that continues after its client disconnected.
+   * Idempotent.
+   */
   [Symbol.dispose](): void {
     this.resize(0)
     this.#isDisposed = true

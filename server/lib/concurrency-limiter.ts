@@ -2,7 +2,7 @@ import { overloaded } from './semaphore.ts'
 
 /**
  * Limits concurrent work in total and per caller; more is rejected with UNAVAILABLE. Nothing is queued, so
- * that a slow caller leaves room for others.
+ * that a slow caller cannot block others.
  */
 export class ConcurrencyLimiter {
   readonly #maxTotal: number
@@ -15,7 +15,7 @@ export class ConcurrencyLimiter {
     this.#maxPerKey = each
   }
 
-  /** Whether `take` would run work of this caller now. */
+  /** Whether `run` would accept work of this caller now. */
   canRun(caller: string): boolean {
     return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey
   }

@@ -17,7 +17,10 @@ interface ConnectionsOptions {
   log: Log
 }
 
-/** The open connections of clients over all ports of this process: how many a network has, and whether they are read. */
+/**
+ * The open connections of clients over all ports of this process: how many a network has, and whether they are
+ * read.
+ */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions
   readonly #ofNetwork = new Map<string, number>()
@@ -27,7 +30,7 @@ export class Connections implements Disposable {
   #loggedAt = Number.NEGATIVE_INFINITY
   #refusedBefore = 0
   #watched = 0
-  /** Connections that were closed because their network has as many as it may, and because they were hardly read. */
+  /** Connections closed at the limit of their network, and for reading below the minimum rate. */
   readonly closed = { tooMany: 0, tooSlow: 0 }
 
   constructor(options: ConnectionsOptions) {
@@ -39,7 +42,7 @@ export class Connections implements Disposable {
     clearInterval(this.#timer)
   }
 
-  /** Counts a new connection. Returns false, and closes it, when its network has as many as it may. */
+  /** Counts a new connection. Returns false, and closes it, at the limit of its network. */
   admit(socket: Socket): boolean {
     const { perNetwork } = this.#options
     if (perNetwork === undefined) return true
@@ -59,7 +62,7 @@ export class Connections implements Disposable {
   /** Accounts for the responses of HTTP/1.1 that are sent on a connection from here on. */
   watch(socket: Duplex & { remoteAddress?: string | undefined }): void {
     const { memory, perNetwork } = this.#options
-    // A proxy's address stands for many clients: each of its connections has a share of its own.
+    // Behind a proxy all clients have its address, so each connection gets its own share.
     const address = perNetwork === undefined ? `connection ${++this.#watched}` : (socket.remoteAddress ?? '')
     this.#queues.set(socket, new SendQueue(socket, memory, address))
     socket.once('close', () => this.#queues.delete(socket))
@@ -88,6 +91,6 @@ export class Connections implements Disposable {
     const refused = this.closed.tooMany - this.#refusedBefore
     this.#refusedBefore = this.closed.tooMany
     const { perNetwork: limit } = this.#options
-    this.#options.log.warn('connections refused: an address has as many as it may', { refused, limit })
+    this.#options.log.warn('connections refused: limit per address reached', { refused, limit })
   }
 }

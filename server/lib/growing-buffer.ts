@@ -4,9 +4,9 @@ const EMPTY = Buffer.alloc(0)
 const MIN_CAPACITY_BYTES = 1024
 
 /**
- * Collects bytes that arrive in chunks of any size by copying them into one buffer, so that the memory it takes depends on
- * the number of bytes only: a list of one-byte chunks takes several hundred bytes for each. A chunk that stays the only one
- * is not copied.
+ * Collects bytes that arrive in chunks of any size by copying them into one buffer, so that the memory it takes
+ * depends on the number of bytes only: a list of one-byte chunks takes several hundred bytes for each. A chunk that
+ * stays the only one is not copied.
  */
 export class GrowingBuffer {
   #bytes: Buffer = EMPTY
@@ -41,7 +41,7 @@ export class GrowingBuffer {
     this.#length += chunk.length
   }
 
-  /** What was collected, without a copy; the buffer is empty afterwards. */
+  /** Returns the collected bytes without a copy, and empties the buffer. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length)
     this.#bytes = EMPTY

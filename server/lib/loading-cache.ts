@@ -44,7 +44,7 @@ const MAX_CONCURRENT_LOADS = 1000
 const UNAVAILABLE_BACKOFF_MS = 1000
 
 /**
- * A loading cache whose entries are valid until they are invalidated.
+ * A loading cache with entries that are valid until they are invalidated.
  *
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   waiting callers receive its result but it is not cached, and later callers start a new load.
@@ -54,7 +54,7 @@ export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
   readonly #cache: SecondChanceCache<LoadedEntry<V>>
   readonly #negatives = new Map<string, { value: V; until: number }>()
-  /** Loads whose results will be cached. */
+  /** Loads with results that will be cached. */
   readonly #loads = new Map<string, Promise<V>>()
   #inFlight = 0
   #epoch = 0
@@ -94,7 +94,7 @@ export class LoadingCache<V extends object> {
   invalidate(key: string): void {
     this.#cache.delete(key)
     this.#loads.delete(key)
-    // Which entry will own a load in progress is not known yet, nor what a negative result depends on.
+    // The owner of a load in progress is not known yet, nor the dependencies of a negative result.
     this.#negatives.clear()
     const { hasOwner } = this.#options
     if (hasOwner) for (const one of this.#loads.keys()) if (hasOwner(one)) this.#loads.delete(one)
@@ -146,7 +146,7 @@ export class LoadingCache<V extends object> {
     this.#negatives.delete(key)
     this.#cache.delete(key)
     if (!isNegative(value)) {
-      // What belongs to a stale owner is as stale.
+      // An entry is stale when its owner is.
       const epoch = owner?.value?.epoch ?? this.#epoch
       if (owner !== null) this.#cache.set(key, { value, epoch }, bytes(value), owner)
       return

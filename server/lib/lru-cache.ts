@@ -76,7 +76,7 @@ export class SecondChanceCache<V, K = string> {
     return this.#entries.get(key)
   }
 
-  /** A value larger than the whole budget is not cached, nor is one whose owner has left the cache. */
+  /** Does not cache a value that exceeds the budget, or that belongs to an evicted owner. */
   set(key: K, value: V, bytes: number, owner?: CacheEntry<V>): CacheEntry<V> | undefined {
     this.delete(key)
     const entry = { value, bytes: bytes + ENTRY_OVERHEAD_BYTES, used: false, owner, owned: undefined }

@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type { ClientMemory, MemoryReservation } from './client-memory.ts'
 
-/** The least that a client has to take of a response, on average over a minute. */
+/** Minimum average rate at which a client must read a response, over a minute. */
 export const MIN_BYTES_PER_SECOND = 1024
 const MEASURED_CHECKS = 60
 
-/** Requests in progress that hold more than this are accounted for at once; less is at the next check, within a second. */
+/** Requests in progress that hold more than this are accounted for immediately; others by the check each second. */
 const MIN_REQUEST_UPDATE_BYTES = 32 * 1024
 
-/** What Node keeps of a connection below its stream; a TLS socket's handle has that of the connection below it. */
+/** Node's internal handle of a connection; a TLS socket's handle wraps that of the TCP connection. */
 interface Handle {
-  /** Bytes that were given to the operating system, and how many of them it has not taken yet. */
+  /** Bytes passed to the operating system, and the part that it has not accepted yet. */
   bytesWritten?: number
   writeQueueSize?: number
   _parent?: Handle
@@ -18,14 +18,14 @@ interface Handle {
 
 const queues = new WeakMap<Duplex, SendQueue>()
 
-/** The queue of a client's connection; undefined for one that is not accounted for. */
+/** The queue of a client's connection; undefined when the connection is not accounted for. */
 export function findSendQueue(socket: Duplex | null): SendQueue | undefined {
   return socket ? queues.get(socket) : undefined
 }
 
 /**
- * What waits on one connection until its client reads, and the requests that wait for their responses: accounted for as memory
- * of that client. What is sent is measured, so that a client that hardly reads loses its connection.
+ * The unsent responses and the pending requests of one connection, accounted for as the client's memory. The sent
+ * bytes are measured, so that a client that hardly reads is disconnected.
  */
 export class SendQueue {
   readonly #socket: Duplex
@@ -38,7 +38,7 @@ export class SendQueue {
   #sentBefore = 0
   #requestBytes = 0
 
-  /** `address` is whose share the memory counts against. */
+  /** The memory counts against the share of `address`. */
   constructor(socket: Duplex, memory: ClientMemory, address: string) {
     this.#socket = socket
     this.#memory = memory
@@ -60,13 +60,16 @@ export class SendQueue {
     if (bytes > 0 && this.#requestBytes > MIN_REQUEST_UPDATE_BYTES) this.update()
   }
 
-  /** Accounts for what waits now. A client whose share is used up by others that wait no longer than it loses its connection. */
+  /** Accounts for the unsent bytes. Disconnects the client when its share is exhausted by newer reservations. */
   update(): void {
     if (this.#socket.destroyed) return
     if (!this.#reservation.require(this.#queuedBytes + this.#requestBytes)) this.#socket.destroy()
   }
 
-  /** Accounts for what waits, once a second. Returns false when the client has taken too little of it for a minute. */
+  /**
+   * Accounts for the unsent bytes, once a second. Returns false when the client was below the minimum rate for a
+   * minute.
+   */
   check(): boolean {
     this.update()
     if (this.#socket.writableLength === 0) {
@@ -85,7 +88,7 @@ export class SendQueue {
     return this.#isEncrypted ? 2 * writableLength : writableLength
   }
 
-  /** Bytes that the operating system has taken; not a number when that cannot be known. */
+  /** Bytes that the operating system has accepted; NaN when that is unknown. */
   get #sentBytes(): number {
     const { _handle: handle } = this.#socket as { _handle?: Handle | null }
     const { bytesWritten = Number.NaN, writeQueueSize = 0 } = handle?._parent ?? handle ?? {}

@@ -1,17 +1,17 @@
 import { MINUTE_MS } from './time.ts'
 
-/** A body on its way from a client. */
+/** A request body in transit. */
 export interface Transfer {
-  /** Bytes that have arrived. */
+  /** Received bytes. */
   readonly receivedBytes: number
-  /** Bytes that have arrived and wait for this process. */
+  /** Received bytes that this process has not read yet. */
   readonly unreadBytes: number
   /** Nothing more will arrive. */
   readonly isFinished: boolean
 }
 
 interface TransferRatesOptions {
-  /** Milliseconds, of a clock that does not jump. */
+  /** A monotonic clock in milliseconds. */
   clock: () => number
   /** Milliseconds between two checks. */
   intervalMs?: number
@@ -22,7 +22,7 @@ interface Watched {
   onTooSlow: () => void
   receivedBytes: number
   checkedAt: number
-  /** Milliseconds that it may still wait for its client. */
+  /** Remaining milliseconds that it may wait for its client. */
   allowanceMs: number
 }
 
@@ -31,9 +31,9 @@ const INITIAL_ALLOWANCE_MS = 30_000
 const MAX_ALLOWANCE_MS = MINUTE_MS
 
 /**
- * Enforces a minimum rate of transfers, so that a slow client cannot hold its place for hours: 1 KiB/s on average over a
- * minute. A transfer may wait 30 seconds for its client; each KiB adds a second, up to a minute. Time that bytes wait for this
- * process does not count.
+ * Enforces a minimum transfer rate, so that a slow client cannot hold its slot for hours: 1 KiB/s on average over a
+ * minute. A transfer may wait 30 seconds for its client; each KiB adds a second, up to a minute. Time in which this
+ * process has unread bytes does not count.
  */
 export class TransferRates {
   readonly #clock: () => number

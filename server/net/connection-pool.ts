@@ -12,8 +12,8 @@ interface PooledConnection {
   /** Whether its first request, or the preface of its protocol, is incomplete. */
   readonly isAwaitingRequest: boolean
   /**
-   * Performs an idle check; returns the number of checks since the last activity. `limit` is the number of checks that a
-   * part of the connection, such as a stream, may be idle.
+   * Performs an idle check; returns the number of checks since the last activity. `limit` is the number of checks
+   * that a part of the connection, such as a stream, may be idle.
    */
   checkIdle(limit: number): number
   /** Closes it after its idle time-out. */

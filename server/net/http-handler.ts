@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 
-// The only interface between the protocols and what they serve: `server/edge/edge.ts` implements it, and nothing else of
-// either side is known to the other.
+// The only interface between the protocols and the content: `server/edge/edge.ts` implements it, and neither side
+// imports anything else of the other.
 
 /** Request headers that affect a response or the visit statistics, in lower case. */
 export const RELEVANT_HEADERS = [
@@ -42,8 +42,8 @@ export interface HttpRequest {
 }
 
 /**
- * A response without connection headers and `Date`. It never changes, and equal responses are the same object where that is
- * possible: a protocol caches its serialized form by it.
+ * A response without connection headers and `Date`. It never changes, and equal responses are the same object where
+ * that is possible: a protocol caches its serialized form by it.
  */
 export interface HttpResponse {
   readonly status: number
@@ -67,15 +67,15 @@ export interface ResultWithBody extends HttpResult {
   readonly body: Buffer | BodyReader | undefined
 }
 
-/** What is read at once for a client that reads fast, and for one that reads slowly. */
+/** Bytes per read for a fast client, and for a slow one. */
 export const FULL_READ_BYTES = 128 * 1024
 export const SMALL_READ_BYTES = 32 * 1024
 
 /** Reads a long body in order. */
 export interface BodyReader {
   /**
-   * The next bytes, at most `limit`; undefined after the last. A promise only when they have to be read; it rejects when
-   * they are missing, which is logged. With `FULL_READ_BYTES` more may be read ahead.
+   * The next bytes, at most `limit`; undefined after the last. A promise only when they have to be read; it rejects
+   * when they are missing, which is logged. With `FULL_READ_BYTES` more may be read ahead.
    */
   next(limit: number): Buffer | undefined | Promise<Buffer>
   /** Releases what is open and what was read ahead. `next` may still be called, and continues from there. */
@@ -84,7 +84,7 @@ export interface BodyReader {
 
 /** Serves requests of any protocol. Nothing throws or rejects: errors are logged and have responses too. */
 export interface HttpHandler {
-  /** Whether a Host header is of the hosts that this handler serves. */
+  /** Whether the handler serves the host of this Host header. */
   servesHost(host: string | undefined): boolean
   /** The response to a GET or HEAD; a promise only when it has to wait, undefined when the host is not served. */
   respond(request: HttpRequest): HttpResult | Promise<HttpResult> | undefined
@@ -95,7 +95,7 @@ export interface HttpHandler {
   /** The body of a response when it is in memory. */
   peekBody(response: HttpResponse): Buffer | undefined
   /**
-   * A result with its body, or another response when the body cannot be read. The caller has to close a reader, whose
+   * A result with its body, or another response when the body cannot be read. The caller must close the reader; its
    * buffers are accounted in `memory`.
    */
   openBody(request: HttpRequest, result: HttpResult, memory?: MemoryReservation): Promise<ResultWithBody>

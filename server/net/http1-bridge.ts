@@ -37,22 +37,22 @@ interface Http1BridgeOptions {
 
 const EMPTY = Buffer.alloc(0)
 
-/** Bytes of a body that are written at once: Node's parser takes them all in, whether they are wanted or not. */
+/** Maximum bytes of a body per write: Node's parser buffers all of them, even if no handler reads the body. */
 const MAX_WRITE_BYTES = 64 * 1024
 
 /** Maximum size of response headers; the service allows publishers fewer. */
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
 
 /**
- * A request relayed to Node's HTTP/1.1 parser over an in-memory connection, where it meets the same limits,
- * rejections and handlers as any other. Backpressure applies in both directions.
+ * A request relayed to Node's HTTP/1.1 parser over an in-memory connection, where the same limits,
+ * rejections and handlers apply as to any other request. Backpressure applies in both directions.
  */
 export class Http1Bridge {
   readonly #request: ClientRequest
   readonly #near: Duplex
   readonly #far: Duplex
   readonly #sink: BridgeSink
-  /** What came of the body while other parts of it were written; what is still to be written of those, and their memory. */
+  /** Body bytes received during a write; the unwritten rest of that write, and its memory. */
   readonly #buffered = new GrowingBuffer()
   #unwritten: Buffer = EMPTY
   #writingBytes = 0
@@ -97,7 +97,7 @@ export class Http1Bridge {
     this.#buffered.appendCopy(bytes.subarray(from, to))
     if (this.#isFlushing) return true
     this.#isFlushing = true
-    // One write for all that one read brought.
+    // One write for all bytes of one read.
     queueMicrotask(() => this.#flush())
     return true
   }
@@ -136,7 +136,7 @@ export class Http1Bridge {
     })
   }
 
-  /** Writes what came, and when that is consumed what came in the meantime. */
+  /** Writes the received bytes, and after each write those received during it. */
   #flush(): void {
     if (this.#isClosed) return
     if (this.#unwritten.length === 0) {

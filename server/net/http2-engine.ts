@@ -8,8 +8,8 @@ import type { HttpHandler } from './http-handler.ts'
 import type { readIntoSharedBuffer } from './shared-buffer-read.ts'
 
 /**
- * An implementation of HTTP/2 (RFC 9113). Plain requests are answered by the handler; every other request goes through
- * Node's parser of HTTP/1.1 by itself, so that it is interpreted in one place.
+ * An implementation of HTTP/2 (RFC 9113). The handler responds to plain requests; every other request is relayed to
+ * Node's HTTP/1.1 parser on its own, so that only one parser interprets it.
  */
 export interface Http2Engine {
   /** Takes a connection with ALPN h2 from which nothing has been read. */
@@ -35,7 +35,7 @@ export interface Http2Options {
   log?: Log
 }
 
-/** The address whose share of the memory a request uses, by the values of `X-Forwarded-For`. */
+/** The client's address, whose memory share a request uses, by the values of `X-Forwarded-For`. */
 export function getClientIp(
   trustedProxies: number,
   socket: Socket,

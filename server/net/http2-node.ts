@@ -23,7 +23,7 @@ import {
 } from './http2-request.ts'
 import { pipeBody, writableSink } from './pipe-body.ts'
 
-/** The limits that `node:http2` has; docs/security.md names what only the own engine promises. */
+/** The limits of `node:http2`; docs/security.md lists those that only the own engine enforces. */
 const SESSION_OPTIONS = {
   settings: { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024, enablePush: false },
   /** MB of one connection, with the cached files that wait for its windows. */
@@ -84,7 +84,7 @@ class NodeHttp2Session {
     this.#pool = pool
     this.#lastActiveTick = pool.ticks
     this.#client = options.handler.trackClient(socket)
-    // Only `tls.Server` resets this after the handshake, and the session would wait for that.
+    // Only `tls.Server` resets this flag after the handshake; the session waits until it is reset.
     Object.assign(socket, { secureConnecting: false })
     this.#session = performServerHandshake(socket, SESSION_OPTIONS)
     this.#session.on('error', () => socket.destroy())
@@ -247,7 +247,7 @@ class NodeHttp2Session {
   }
 }
 
-/** Resets a stream whose response is incomplete; `close` would end it as if it were complete. */
+/** Resets a stream with an incomplete response, which `close` would end like a complete one. */
 function abort(stream: ServerHttp2Stream): void {
   stream.destroy(new Error('the response is incomplete'))
 }

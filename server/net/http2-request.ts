@@ -49,7 +49,7 @@ const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/
 
 const SCHEME = /^https?$/i
 
-/** What the HTTP/1.1 request parser accepts as a plain target and a plain host: see there. */
+/** The plain targets and hosts that `http1/request-parser.ts` accepts. */
 const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@/%?-]*$/
 const PLAIN_HOST = /^[\w.-]+(?::\d{0,5})?$/
 
@@ -76,7 +76,7 @@ const NO_TUNNEL: HttpResponse = {
   headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
 }
 
-/** The response when a client's share of the memory is used up. */
+/** The response when the client's memory share is exhausted. */
 export const BUSY: HttpResponse = {
   status: 503,
   headers: [
@@ -92,7 +92,7 @@ export const BUSY: HttpResponse = {
   ),
 }
 
-/** Bodies of one connection that are open at once; each holds some hundred KiB. */
+/** Concurrent open bodies of one connection; each takes some hundred KiB. */
 export const OPEN_BODIES = { running: 32, waiting: 100 }
 
 export function interpretRequest({ fields, ended, socket, handler }: ReceivedRequest): Interpretation {
@@ -157,7 +157,10 @@ function readRequestHead(fields: readonly RequestField[]): RequestHead | 'malfor
   return { method, authority, path: path ?? '', lines, cookie, length }
 }
 
-/** Whether a field describes a connection of HTTP/1.1: it makes a request malformed, and trailers too (RFC 9113, 8.2.2). */
+/**
+ * Whether a field describes a connection of HTTP/1.1: it makes a request malformed, and trailers too (RFC 9113,
+ * 8.2.2).
+ */
 export function isConnectionSpecific({ name, value }: RequestField): boolean {
   return CONNECTION_SPECIFIC.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers')
 }

@@ -39,8 +39,8 @@ const MAX_PIPELINED = 32
 const IDLE_TIMEOUT_MS = MINUTE_MS
 
 /**
- * The HTTP sockets of one process. It listens at once, so that an ephemeral port is known, and holds requests
- * back until `serve`.
+ * The HTTP sockets of one process. It listens from the start, so that an ephemeral port is known, and queues
+ * requests until `serve`.
  */
 export class Listener {
   readonly port: number
@@ -77,7 +77,7 @@ export class Listener {
     acceptors.get(this.#servers[0])!(socket as Socket)
   }
 
-  /** Takes a connection within this process over which HTTP/1.1 is spoken and gives it to Node's parser at once. */
+  /** Passes an in-process HTTP/1.1 connection directly to Node's parser. */
   parse(socket: Duplex): void {
     this.#connections?.watch(socket)
     nodeHandlers.get(this.#servers[0])!(socket)
@@ -114,7 +114,7 @@ const NO_TUNNEL = [
   '\r\n',
 ].join('\r\n')
 
-/** Overrides Node's defaults, which assume trusted clients; see design.md, "Node's defaults to override". */
+/** Overrides Node's defaults, which assume trusted clients. */
 function makeServer(ready: Promise<RequestHandlers>, connections: Connections | undefined): Server {
   let handlers: RequestHandlers | undefined
   const lastExchange = new WeakMap<Duplex, LastExchange>()
@@ -129,7 +129,8 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
       maxHeaderSize: 16 * 1024,
       noDelay: true,
       IncomingMessage: RequestMessage,
-      // Node's own refusal passes `lastExchange` by, so that what follows would be refused a second time; see refuseUnclear.
+      // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
+      // that follow would get a second response.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -171,8 +172,8 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
 }
 
 /**
- * Node forgets a request once its response is sent: the end of the connection does not end a body that did not arrive whole,
- * and what reads it waits for ever with its file, its memory and its place.
+ * Node does not end an incomplete request body with its connection once the response is sent: its reader would wait
+ * forever and keep its file, its memory and its slot.
  */
 function destroyWithSocket(request: IncomingMessage): void {
   const { socket } = request
@@ -193,7 +194,7 @@ function pauseParsing(socket: Socket, held: boolean): void {
   socket.resume()
 }
 
-/** How each server gives a connection to Node's parser, and to whatever takes it first. */
+/** How each server passes a connection to Node's parser, and to the handler that accepts it first. */
 const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
 const acceptors = new WeakMap<Server, (socket: Socket) => void>()
 
@@ -213,7 +214,7 @@ function saveNodeHandler(server: Server, connections: Connections | undefined): 
   })
 }
 
-/** Connections go to the fast path first; those it hands over take the original route. */
+/** Passes connections to `handler` first, which passes some of them on to Node's parser. */
 function interceptConnections(server: Server, handler: ConnectionHandler): void {
   const parse = nodeHandlers.get(server)!
   acceptors.set(server, (socket) => handler.accept(socket, parse))

@@ -87,7 +87,7 @@ async function authorize(
   try {
     return { status: (await isAllowed(name)) ? 200 : 404 }
   } catch (error) {
-    log[error instanceof ApiError ? 'warn' : 'error']('a proxy could not be told about a name', {
+    log[error instanceof ApiError ? 'warn' : 'error']('on-demand TLS request failed', {
       name,
       error,
     })

@@ -2,11 +2,11 @@ import type { Writable } from 'node:stream'
 import type { SendQueue } from '../lib/send-queue.ts'
 import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from './http-handler.ts'
 
-/** Where the chunks of a body go. */
+/** The destination of the chunks of a body. */
 export interface Sink {
   /** Whether the client has disconnected. */
   readonly destroyed: boolean
-  /** Whether the client has to read before more is written. */
+  /** Whether writing must wait until the client has read more. */
   readonly isFull: boolean
   write(bytes: Buffer): void
   /** Resolves when it is not full any more, or the client has disconnected. */
@@ -17,16 +17,16 @@ export interface Sink {
   abort(): void
 }
 
-/** A client that reads nothing for this long is slow: nothing is read ahead for it, and little at a time. */
+/** A client that reads nothing for this long is slow: it gets smaller reads and no read-ahead. */
 const STALL_MS = 1000
 
-/** After a wait this short more is read at a time. */
+/** A client that drains within this time is fast and gets larger reads. */
 const PROMPT_MS = 100
 
 /**
- * Sends a body as fast as the client reads it, and closes its reader however that ends. Resolves with whether everything was
- * written; false when the client disconnected, or when the body could not be read: then the response is aborted. Clients that
- * read too slowly are disconnected elsewhere.
+ * Sends a body at the client's pace and always closes its reader. Resolves with true when everything was written,
+ * and with false when the client disconnected or the body could not be read: the response is then aborted.
+ * `send-queue.ts` disconnects clients that read too slowly.
  */
 export async function pipeBody(body: BodyReader, sink: Sink): Promise<boolean> {
   try {

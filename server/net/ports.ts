@@ -5,8 +5,8 @@ export interface ListenAddress {
   host: string
   port: number
   /**
-   * Whether the system spreads connections over all listening processes, so that none are lost with a process
-   * that dies.
+   * Whether the system distributes connections over all listening processes, so that a crashed process loses
+   * only its own.
    */
   shared: boolean
   /** The setting of the port. */

@@ -7,29 +7,29 @@ import type { Transfer } from '../lib/transfer-rates.ts'
 const LARGE_CHUNK_BYTES = 4096
 
 /**
- * Chunks of a body that may be smaller than `MIN_CHUNK_BYTES` on average: each costs the time of a hundred bytes, and no client
- * that means well sends more of them.
+ * Maximum number of chunks of a body that are smaller than `MIN_CHUNK_BYTES` on average: each costs as much time as a
+ * hundred bytes, and only attackers send more of them.
  */
 const MAX_TINY_CHUNKS = 16_384
 const MIN_CHUNK_BYTES = 16
 
-/** Small chunks that are taken from a connection before others have their turn; a read of the socket may bring 11,000. */
+/** Maximum number of small chunks processed before other connections run; one read of a socket may contain 11,000. */
 const MAX_MERGED_CHUNKS = 256
 
 /** Heap that a request and its response take, and each header line beside its text: measured. */
 const REQUEST_BYTES = 3 * 1024
 const HEADER_LINE_BYTES = 128
 
-/** About what a request takes in memory until it has its response, without its body. */
+/** Estimated memory of a request without its body, until its response is sent. */
 export function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
   const text = rawHeaders.reduce((sum, part) => sum + part.length, url.length)
   return REQUEST_BYTES + (HEADER_LINE_BYTES * rawHeaders.length) / 2 + text
 }
 
 /**
- * A request whose body takes memory by its bytes, whatever the size of its chunks. Node keeps a Buffer of its own for each
- * chunk, which takes 300 to 500 bytes for a chunk of one byte, and counts only the byte. This class merges small chunks: all
- * that one read of the socket brings, and all that arrives while earlier bytes have not been read.
+ * A request whose body takes memory in proportion to its bytes, not its chunks. Node allocates a Buffer for each
+ * chunk, 300 to 500 bytes for a chunk of one byte, and counts only that byte. This class merges small chunks: those
+ * of one read of the socket, and those that arrive while earlier bytes are unread.
  */
 export class RequestMessage extends IncomingMessage implements Transfer {
   readonly #pending = new GrowingBuffer()
@@ -70,12 +70,12 @@ export class RequestMessage extends IncomingMessage implements Transfer {
   }
 
   override read(size?: number): Buffer | null {
-    // 0 asks for more of the source and takes nothing.
+    // read(0) triggers a read of the source and consumes nothing.
     if (size !== 0) this.#flush()
     return super.read(size)
   }
 
-  /** Has the connection ended as after a syntax error, with 400 where the request has no response yet. */
+  /** Ends the connection like a syntax error: with 400 if the request has no response yet. */
   #refuse(): false {
     const error = Object.assign(new Error('The chunks of the body are too small'), { code: 'TINY_CHUNKS' })
     const { server } = this.socket as Socket & { server?: Server }
@@ -91,7 +91,10 @@ export class RequestMessage extends IncomingMessage implements Transfer {
     setImmediate(() => this.#flushWhenRead())
   }
 
-  /** Runs after the read of the socket. While earlier bytes are unread, `read` takes the pending ones with them. */
+  /**
+   * Runs after the read of the socket. While earlier bytes are unread, the next `read` returns the pending ones
+   * too.
+   */
   #flushWhenRead(): void {
     this.#isFlushScheduled = false
     this.#mergedChunks = 0

@@ -18,8 +18,8 @@ export interface Serialized {
 const ENTRY_BYTES = 300
 
 /**
- * Responses that were serialized once, within a budget of bytes: later only the date changes. A response is cached when it
- * is sent for the second time.
+ * Serialized responses within a budget of bytes; only their date is updated. A response is cached when it is sent
+ * for the second time.
  */
 export class SerializedCache<S extends Serialized> {
   readonly #clock: () => number

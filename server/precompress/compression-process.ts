@@ -2,8 +2,8 @@ import { readSync, writeSync } from 'node:fs'
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { ENCODINGS, type Encoding, isWorthKeeping } from '../blobs/encoding.ts'
 
-// A separate program, run by encoder.ts. For each file it reads a length (four bytes, little-endian) and that
-// many bytes, and answers each encoding in the same form; a length of 0 means not worth keeping. It exits at
+// A separate program, run by compression-worker.ts. For each file it reads a length (four bytes, little-endian) and
+// that many bytes, and answers each encoding in the same form; a length of 0 means not worth keeping. It exits at
 // the end of its input, hence with the service.
 
 /** The highest level with a window of 8 MiB; browsers need not accept a larger one (RFC 9659, 3). */

@@ -1,11 +1,11 @@
 interface FairQueueOptions {
-  /** Items that may wait in all; more are not taken. */
+  /** Maximum number of queued items; further ones are rejected. */
   maxItems: number
-  /** Items of one flow that may wait; the oldest gives way. */
+  /** Maximum number of queued items of one flow; a further one replaces the oldest. */
   maxItemsOfFlow: number
 }
 
-/** What waits of one flow. A flow without items is kept while it is ahead of the others. */
+/** The queued items of one flow. An empty flow is kept while its virtual time is ahead of the others. */
 interface Flow {
   items: string[]
   /** What the flow has used, as a point in virtual time: it is served when all others have used as much. */
@@ -14,18 +14,18 @@ interface Flow {
   nextCost: number
 }
 
-/** An item whose turn it is. */
+/** A dequeued item. */
 export interface Turn {
   flow: string
   item: string
-  /** What was known of its cost. */
+  /** Its known cost; 0 while that is unknown. */
   expectedCost: number
 }
 
 /**
- * Shares one worker between flows: the next turn goes to the flow whose turn would end first if all were served at the same
- * time, so a flow with much or large work waits and those with little go first (start-time fair queueing, Goyal and others
- * 1996). One turn at a time: `take`, then `finish`.
+ * Shares one worker between flows by start-time fair queueing (Goyal and others, 1996): the next turn goes to the
+ * flow that would finish it first if all flows were served concurrently, so flows with little work precede those
+ * with much. One turn at a time: `take`, then `finish`.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions
@@ -37,7 +37,7 @@ export class FairQueue {
     this.#options = options
   }
 
-  /** Items that wait. */
+  /** Number of queued items. */
   get size(): number {
     return this.#size
   }
@@ -87,7 +87,7 @@ export class FairQueue {
 
   #getFlow(name: string): Flow {
     const flow = this.#flows.get(name) ?? { items: [], start: this.#virtualTime, nextCost: 0 }
-    // An idle flow saves nothing up.
+    // An idle flow accumulates no credit.
     if (flow.items.length === 0) flow.start = Math.max(flow.start, this.#virtualTime)
     this.#flows.set(name, flow)
     return flow

@@ -20,7 +20,7 @@ export function isSameInjection(one: HeadInjection | undefined, other: HeadInjec
 }
 
 /**
- * Names the injected document in its version and references it, so that its encodings are not
+ * Records the injected document in its version and references it, so that its encodings are not
  * collected; releases an earlier one. Returns the version, unchanged when the metadata has changed.
  */
 export async function nameDocument(

@@ -32,7 +32,7 @@ interface PrecompressorOptions {
 /** A file to be encoded. */
 type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'> & {
   hash: string
-  /** The document whose bytes are not stored. */
+  /** The injected document, whose identity bytes are not stored. */
   injected?: InjectedDocument
 }
 
@@ -41,7 +41,7 @@ interface PrecompressionJob {
   version: Version
   injection: HeadInjection | undefined
   document: InjectedDocument | undefined
-  /** Hashes of files that are encoded or given up. */
+  /** Hashes of files that were encoded or will not be retried. */
   attempted: Set<string>
   /** Rows to be recorded. */
   rows: BlobEncodings[]
@@ -54,11 +54,11 @@ interface PrecompressionJob {
 
 const INDEX_PATH = 'index.html'
 
-/** Versions that wait in one process, and those of one site among them; the sweep finds those beyond. */
+/** Maximum number of queued versions in one process, and per site; the job enqueues further ones later. */
 const MAX_WAITING_VERSIONS = 1000
 const MAX_WAITING_VERSIONS_OF_SITE = 10
 
-/** Files that a site gets encoded in one turn while others wait, in bytes; a larger file is a turn by itself. */
+/** Bytes of files encoded for a site in one turn while others wait; a larger file takes a turn by itself. */
 const TURN_BYTES = 256 * 1024
 
 /** Interval at which progress is recorded, in milliseconds. */
@@ -75,15 +75,15 @@ const MAX_REMEMBERED_FAILURES = 10_000
 const WORKER_IDLE_TIMEOUT_MS = 5000
 
 /**
- * Prepares the encodings of finalized versions in the background: the sites that wait take turns, and of a version those
- * files come first that visitors ask for first. What is done is recorded as it goes, so that the process that takes up a version that was
- * left goes on from there.
+ * Prepares the encodings of finalized versions in the background: queued sites take turns, and the files of a
+ * version are processed in the order in which visitors request them. Progress is recorded, so that another process
+ * can resume a version.
  */
 export class Precompressor implements AsyncDisposable {
   readonly #options: PrecompressorOptions
   readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
   readonly #holder = randomUUID()
-  /** Versions to come, by site. */
+  /** Queued versions, by site. */
   readonly #waiting = new FairQueue({
     maxItems: MAX_WAITING_VERSIONS,
     maxItemsOfFlow: MAX_WAITING_VERSIONS_OF_SITE,
@@ -112,7 +112,7 @@ export class Precompressor implements AsyncDisposable {
     return this.#worker.pid
   }
 
-  /** Takes up a version whose row says that encodings are missing when it is its site's turn. Returns at once. */
+  /** Queues a version with missing encodings. Returns immediately. */
   enqueue(slug: string, versionId: string): void {
     if (this.#stopped) return
     this.#waiting.add(slug, versionId)

@@ -22,7 +22,10 @@ import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-versions.ts'
 
-/** Refusals of one version that are answered when the rate limit of the caller is used up; the next ones are not tried. */
+/**
+ * Refusals of one version that are reported beyond the caller's rate limit; further requests are rejected
+ * unprocessed.
+ */
 const MAX_ANSWERED_REFUSALS = 5
 
 const MAX_REFUSED_VERSIONS = 10_000
@@ -50,7 +53,7 @@ interface FinalizableVersion {
   version: Version
 }
 
-/** A manifest whose bytes are all durable, and its parsed rules. */
+/** A manifest with durable bytes only, and its parsed rules. */
 interface PromotedFiles {
   files: StoredFile[]
   change: Pick<Version, 'state' | 'files' | 'rules' | 'warnings' | 'preview'>
@@ -58,7 +61,7 @@ interface PromotedFiles {
   newHashes: string[]
 }
 
-/** What was committed, or is so already. */
+/** The result of the transaction, or of an earlier one that did the same. */
 interface FinalizeOutcome extends FinalizableVersion {
   previousVersionId: string | null
   replayed: boolean
@@ -83,11 +86,11 @@ export class Finalizer implements AsyncDisposable {
   }
 
   /**
-   * Contract, "Finalize": all or nothing, durable before it is answered, and repeatable. UPLOADS_MISSING names
-   * what did not come. One finalize of a version runs at a time; callers that ask for the same get its response.
+   * Contract, "Finalize": all or nothing, durable before the response, and repeatable. UPLOADS_MISSING lists the
+   * missing files. One finalize of a version runs at a time; concurrent equal requests share its response.
    *
-   * `charge` charges one request, and rejects when that is one too many. Completing an admitted publish is free; whatever
-   * changes nothing is charged, but for the first refusal of a version.
+   * `charge` charges one request, and rejects beyond the rate limit. Completing an admitted publish is free;
+   * requests that change nothing are charged, except the first refusal of a version.
    */
   async finalize(
     caller: Caller,
@@ -114,7 +117,7 @@ export class Finalizer implements AsyncDisposable {
     try {
       return await response
     } catch (error) {
-      // The refusal says what to do, so it is the answer even when the charge is one too many.
+      // The refusal has the more useful message, so it takes precedence over RATE_LIMITED.
       if (isRefusal(error) && this.#refusals.add(versionId) > 1) await chargeOnce().catch(() => undefined)
       throw error
     }
@@ -143,7 +146,7 @@ export class Finalizer implements AsyncDisposable {
     return { site, version }
   }
 
-  /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or not as the manifest says. */
+  /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
   async #promote(
     { site, version }: FinalizableVersion,
     recorded: readonly Arrival[],
@@ -186,7 +189,7 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  /** The transaction that makes a version ready and, if requested, live; or finds that it is. */
+  /** The transaction that finalizes a version and, if requested, makes it live. Idempotent. */
   async #commit(
     tx: WriteTransaction,
     { site, version }: FinalizableVersion,
@@ -255,8 +258,8 @@ function requireFinalizable(
 }
 
 /**
- * The address of a draft contains its id, so the id does not prove the right to make it live: that takes the claim token,
- * which `finalizable` has checked.
+ * The address of a draft contains its id, so the id does not prove the right to make it live: that takes the claim
+ * token, which `finalizable` has checked.
  */
 function assertMayPublishDraft(
   site: Site,
@@ -307,15 +310,15 @@ async function findOverwritten(
   })
 }
 
-/** Invalidates caches, so that the draft's own URL works at once. */
+/** Invalidates caches, so that the draft's own URL works immediately. */
 async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
   await tx.sites.update(slug, { updatedAt: now })
   await tx.notifyChanged(slug)
 }
 
-/** How often each version was refused lately. */
+/** Number of recent refusals by version. */
 class Refusals {
-  /** The one that was refused first comes first. */
+  /** In the order of their first refusal. */
   readonly #counts = new Map<string, number>()
 
   count(versionId: string): number {

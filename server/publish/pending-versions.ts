@@ -3,7 +3,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Arrival } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 
-/** What is compared with the manifest of the version that a file arrives for. */
+/** The properties of a received file that are compared with the manifest of its version. */
 export type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
 
 /** Manifests in the cache: 72 bytes for each of up to 1,000 files, so at most 18 MB. */
@@ -38,13 +38,14 @@ export class ManifestFiles {
 }
 
 /**
- * The manifests of versions that wait for uploads, cached, so that an upload is checked before its first byte without a
- * read of the store. What changes a version's state calls `Writing.changed`, which drops it from the cache: at once in
- * this process, within a second in others. So an entry may be stale; `Arrivals` decides within its transaction.
+ * A cache of the manifests of pending versions, so that an upload is checked before its first byte without a read
+ * of the store. Every change of a version's state calls `notifyChanged`, which invalidates the entry: immediately
+ * in this process, within a second in others. So an entry may be stale; `UploadRecorder` checks again within its
+ * transaction.
  */
 export class PendingVersions {
   readonly #store: Store
-  /** The one used longest ago first. */
+  /** In the order of their last use. */
   readonly #manifests = new Map<string, ManifestFiles>()
   #generation = 0
 
@@ -75,7 +76,7 @@ export class PendingVersions {
     return manifest
   }
 
-  /** Drops the versions of these sites; all of them without names. */
+  /** Invalidates the versions of these sites; without names, all. */
   invalidate(names: readonly string[] | undefined): void {
     this.#generation++
     if (names === undefined) this.#manifests.clear()

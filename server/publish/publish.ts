@@ -47,8 +47,9 @@ interface UploadHeaders {
 }
 
 /**
- * From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. Validating, storing and
- * answering a manifest of 1,000 long names take up to 25 ms each, so other requests get their turn in between.
+ * From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. Validating,
+ * storing and responding take up to 25 ms each for a manifest of 1,000 long names, so other requests run in
+ * between.
  */
 export class PublishService {
   readonly #options: PublishServiceOptions
@@ -141,7 +142,7 @@ export class PublishService {
     return active.run(this.#options.blobs.put(versionId, body, expected))
   }
 
-  /** Receives several files, as `BatchUploads` does; the signed URL is the only credential. */
+  /** Receives several files, see `BatchUpload`; the signed URL is the only credential. */
   async uploadBatch(
     bundle: BatchUpload,
     query: UploadQuery,
@@ -158,12 +159,12 @@ export class PublishService {
     return this.#batchUploads.receive(bundle, body)
   }
 
-  /** Something about these sites changed: their versions may not be pending any more. */
+  /** These sites have changed: their versions may no longer be pending. */
   async #invalidate(names: readonly string[] | undefined): Promise<void> {
     this.#pending.invalidate(names)
     const active = this.#slots.listVersions(names)
     if (active.size === 0) return
-    // What changed is committed, so this must not fail. Uploads that go on are refused by `Arrivals`.
+    // The change is committed, so this must not fail. `UploadRecorder` rejects uploads that continue.
     const pending = await this.#options.store.read.versions.pendingAmong([...active]).catch(() => active)
     for (const id of active) if (!pending.has(id)) this.#slots.stopVersion(id)
   }

@@ -150,7 +150,7 @@ interface FileFields extends BatchUpload {
   expires: number
 }
 
-/** What is signed for one file: the first field tells it from a bundle. */
+/** The signed fields of one file; the first one distinguishes it from a batch. */
 function fileFields({ slug, versionId, path, claims, contentType, expires }: FileFields) {
   return ['file', slug, versionId, path, ...claims, contentType, expires]
 }
@@ -159,7 +159,7 @@ function bundleFields({ slug, versionId }: BatchUpload, expires: number) {
   return ['bundle', slug, versionId, expires]
 }
 
-/** The time in the address; -1, which no target is signed with, unless it is written in the one way that targets have it. */
+/** The expiry in the URL; -1, which is never signed, when it is not in canonical decimal form. */
 function readExpiry({ exp = '' }: UploadQuery): number {
   return /^[1-9]\d{0,14}$/.test(exp) ? Number(exp) : -1
 }

@@ -176,7 +176,7 @@ interface NewVersion {
   now: number
   id: string | undefined
   base?: string | undefined
-  /** Files of the live version: determined here, whatever a manifest says. */
+  /** Files that the live version has: computed here, never taken from the manifest. */
   reused?: ReadonlySet<number>
 }
 

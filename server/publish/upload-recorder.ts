@@ -33,7 +33,7 @@ const BATCH_WINDOW_MS = 2
 
 /**
  * Records received files of pending versions. Uploads that end close together share a transaction, so that a
- * thousand small files cost a fraction of a thousand transactions; a single upload is recorded at once.
+ * thousand small files cost a fraction of a thousand transactions; a single upload is recorded immediately.
  */
 export class UploadRecorder {
   readonly #store: Store
@@ -64,8 +64,8 @@ export class UploadRecorder {
   }
 
   /**
-   * Resolves once every process knows that the bytes of these files of one version have come; from here on they are not
-   * collected, and those that they replace are gone. UPLOAD_EXPIRED when the version has been finalized or deleted, and
+   * Resolves once the store has recorded the received files of one version: their bytes are then protected from
+   * collection, and replaced ones are deleted. UPLOAD_EXPIRED when the version has been finalized or deleted, and
    * INVALID_UPLOAD_TOKEN when its manifest has no such file; in both cases the bytes are deleted.
    */
   add(rows: readonly Arrival[]): Promise<void> {
@@ -112,7 +112,10 @@ export class UploadRecorder {
     return this.#queued.splice(0, end < 0 ? this.#queued.length : Math.max(end, 1))
   }
 
-  /** `accepted` are the rows that fit a pending version; `replaced` those of files that had arrived before, and those not kept. */
+  /**
+   * `accepted`: rows that match a pending version; `replaced`: earlier rows of the same files, and rows not
+   * recorded.
+   */
   #record(batch: readonly QueuedRows[]): Promise<Recorded> {
     const rows = batch.flatMap((one) => one.rows)
     return this.#store.write('soft', async (tx) => {
@@ -127,7 +130,7 @@ export class UploadRecorder {
     })
   }
 
-  /** The rows whose number, size and hash are those of a file in the manifest of their version. */
+  /** The rows that match a file in the manifest of their version by number, size and hash. */
   async #selectValid(
     tx: WriteTransaction,
     rows: readonly Arrival[],

@@ -9,7 +9,7 @@ interface UploadPlace {
   fileNumber: number
 }
 
-/** An upload, or a bundle, in progress. */
+/** An upload or a batch in progress. */
 export class ActiveUpload {
   readonly #body: Readable & { complete?: boolean }
   readonly #replaced = Promise.withResolvers<never>()
@@ -25,12 +25,12 @@ export class ActiveUpload {
     return this.#controller.signal
   }
 
-  /** Refuses what is still to come. */
+  /** Rejects all further bytes. */
   stop(reason: ApiError): void {
     this.#controller.abort(reason)
   }
 
-  /** Ends the upload now, unless all of its bytes have come: then it is over in a moment by itself. */
+  /** Ends the upload, unless all of its bytes were received: it then ends soon without help. */
   replace(): void {
     if (this.#body.complete) return
     const reason = new ApiError('UPLOAD_EXPIRED', 'A newer upload of the same file has replaced this one')
@@ -38,7 +38,7 @@ export class ActiveUpload {
     this.#replaced.reject(reason)
   }
 
-  /** What `work` resolves with; rejects as soon as the upload is replaced, while `work` may still come to its own end. */
+  /** The result of `work`; rejects as soon as the upload is replaced, although `work` may still be running. */
   run<T>(work: Promise<T>): Promise<T> {
     work.catch(() => undefined)
     return Promise.race([work, this.#replaced.promise])
@@ -46,13 +46,13 @@ export class ActiveUpload {
 }
 
 /**
- * The uploads in progress in this process: one at a time for each file of a version, so that a version holds at most one
- * staged and one arriving copy of each file, whatever is sent.
+ * The uploads in progress in this process: one at a time for each file of a version, so that a version holds at
+ * most one staged and one arriving copy of each file, whatever is sent.
  */
 export class UploadSlots {
   readonly #bySlug = new Map<string, Map<string, { versionId: string; upload: ActiveUpload }>>()
 
-  /** Makes `upload` the one of this file and ends the one before, until the slot is disposed. */
+  /** Registers `upload` as the file's only one, and ends an earlier one, until the slot is disposed. */
   take({ slug, versionId, fileNumber }: UploadPlace, upload: ActiveUpload): Disposable {
     const place = `${versionId} ${fileNumber}`
     const slots = this.#bySlug.get(slug) ?? new Map()

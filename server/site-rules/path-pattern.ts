@@ -41,7 +41,10 @@ export function encodePath(text: string): string {
   return encodeInvalid(Buffer.from(text).toString('latin1'))
 }
 
-/** The segments of a path as they were sent, but for characters that no address has; undefined when they are `canonical`. */
+/**
+ * The segments of a path as received, with characters that URLs exclude encoded; undefined when they equal
+ * `canonical`.
+ */
 export function segmentsAsSent(path: string, canonical: string): readonly string[] | undefined {
   return path === canonical ? undefined : encodeInvalid(path).split('/')
 }
@@ -102,8 +105,8 @@ export class PathPattern {
   }
 
   /**
-   * Takes a path as `canonicalPath` gives it. With `sent`, the segments of the same path as they were sent, whole segments
-   * are found in that form.
+   * Takes a path as `canonicalPath` gives it. With `sent`, the segments of the same path as they were sent, whole
+   * segments are found in that form.
    */
   match(path: string, sent?: readonly string[]): Captures | undefined {
     if (!path.startsWith(this.lead)) return undefined

@@ -6,7 +6,7 @@ export interface RedirectRule {
   from: string
   /** The host that a rule with a full address is for, lower case, without port. */
   host?: string
-  /** Query parameters that have to be there; a value `:name` takes what is given. */
+  /** Required query parameters; a value `:name` captures the requested one. */
   query?: [name: string, value: string][]
   /** A path of the site, or a full address with a scheme; `:splat` and `:name` stand for what was matched. */
   to: string

@@ -20,17 +20,17 @@ interface RuleTexts {
 }
 
 export interface ParsedRules {
-  /** Null when the files say nothing. */
+  /** Null when the files contain no rules. */
   rules: SiteRules | null
   warnings: PublishWarning[]
 }
 
-/** Reads both files at once. Never throws. */
+/** Parses both files synchronously. Never throws. */
 export function parseRules(texts: RuleTexts): ParsedRules {
   return runAtOnce(ruleSteps(texts))
 }
 
-/** Reads both files, a line in each step. */
+/** Parses both files, one line per step. */
 export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
   const redirects = yield* redirectSteps(texts.redirects ?? '')
   const headers = yield* headerSteps(texts.headers ?? '')

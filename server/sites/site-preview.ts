@@ -2,7 +2,7 @@ import type { SiteKind } from '../../protocol/api/sites.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { SitePreview } from '../store/contract/versions.ts'
 
-/** In order of preference; at the root, where browsers look for them. */
+/** In order of preference; at the root, where browsers request them. */
 const ICONS = [
   /^apple-touch-icon(-[\w-]+)?\.png$/i,
   /^favicon\.svg$/i,

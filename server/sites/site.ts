@@ -96,7 +96,7 @@ export class Sites {
     }
   }
 
-  /** Updates metadata. Absent fields stay, `null` clears; visible to visitors at once. */
+  /** Updates metadata. Absent fields stay, `null` clears; visible to visitors immediately. */
   async updateMetadata(account: Account, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
@@ -110,7 +110,7 @@ export class Sites {
       const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
       await tx.sites.update(slug, { ...metadataChange(change, now), ...secret, updatedAt: now })
       const { liveVersionId: live } = site
-      // The root document has other bytes now, whose encodings are missing.
+      // The root document has changed, and its encodings are missing.
       if (live && changesHead) await tx.versions.update(live, { isEncoded: false })
       await tx.notifyChanged(slug)
       return live
@@ -119,7 +119,7 @@ export class Sites {
     return this.details(account, slug)
   }
 
-  /** Spec 4.8: creates a site, live at once. SITE_PENDING when the source was never finalized. */
+  /** Spec 4.8: creates a site, live immediately. SITE_PENDING when the source was never finalized. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     await this.#blobs.assertSpace()
@@ -143,7 +143,7 @@ export class Sites {
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
 
-  /** Spec 4.9: deletes a site for visitors at once and for good. */
+  /** Spec 4.9: deletes a site permanently; invisible to visitors immediately. */
   async remove(account: Account, slug: string): Promise<DeleteResponse> {
     const now = this.#clock()
     const batches = await this.#store.write('durable', async (tx) => {
@@ -170,7 +170,7 @@ export class Sites {
     })
   }
 
-  /** What the holder of a claim link sees before signing in. A token that was used tells nothing but that it was. */
+  /** The site of a claim link, before signing in. A used token reveals only that it was used. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
     const found = withClaimToken(await this.#store.read.sites.bySlug(slug), claimToken)
     if (found.ownerId !== null) return { slug, claimed: true }

@@ -109,7 +109,7 @@ export class Versions {
     }
   }
 
-  /** Makes a kept version live again, at once and without uploading. */
+  /** Makes a kept version live again, immediately and without uploading. */
   async restore(account: Account, slug: string, versionId: string): Promise<FinalizeResponse> {
     const { site, version } = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
@@ -127,7 +127,7 @@ export class Versions {
     )
   }
 
-  /** Deletes a version for good; VERSION_LIVE for the live one. */
+  /** Deletes a version permanently; VERSION_LIVE for the live one. */
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#store.write('durable', async (tx) => {
       const now = this.#clock()

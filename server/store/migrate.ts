@@ -23,7 +23,7 @@ interface Applied {
 }
 
 /**
- * Applies pending migrations, forward only and all or nothing. Safe when several processes start at once: the
+ * Applies pending migrations, forward only and all or nothing. Safe when several processes start concurrently: the
  * transaction takes the write lock first, so the second process finds nothing to do.
  */
 export async function migrate(db: Kysely<Schema>): Promise<void> {

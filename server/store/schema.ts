@@ -50,14 +50,14 @@ export interface SignInCodeRow {
   /** The network that requested it, as a keyed hash. */
   network: string
   code_hash: string
-  /** Wrong tries that sent the attempt: they end the code. */
+  /** Wrong tries with the attempt token: too many invalidate the code. */
   attempt_tries: number
-  /** Wrong tries of the same network without the attempt: they end the code for callers that do not send the attempt. */
+  /** Wrong tries of the same network without the attempt token: too many invalidate the code for callers without it. */
   open_tries: number
   expires_at: number
 }
 
-/** A network or browser that signs in to an address, as a keyed hash; `''` stands for all that never did successfully. */
+/** A network or browser that signs in to an address, as a keyed hash; `''` represents all others. */
 export interface SignInSourceRow {
   email: string
   source: string
@@ -74,7 +74,7 @@ export interface SessionRow {
   account_id: string
   created_at: number
   expires_at: number
-  /** Description of the client; null when its User-Agent says nothing. */
+  /** Description of the client; null when its User-Agent is unknown. */
   browser: string | null
 }
 
@@ -120,7 +120,8 @@ export interface VersionRow {
   /** JSON of `PublishWarning[]`; null when there are none. */
   warnings: string | null
   /**
-   * JSON of `{ hash }`: the root document with the site's metadata in its head, for which encodings are stored; null when it is served as published. Earlier versions of the service also stored its bytes as a blob.
+   * JSON of `{ hash }`: the root document with the site's metadata in its head, for which encodings are stored;
+   * null when it is served as published. Earlier versions of the service also stored its bytes as a blob.
    */
   front: string | null
   /** 1 when the encodings of all its files are complete. */
@@ -129,7 +130,7 @@ export interface VersionRow {
   published_by: string | null
   published_with: PublishedWith | null
   /**
-   * JSON of `Look`: what lists of sites show; null before finalize and for versions from before this was
+   * JSON of `SitePreview`, for lists of sites; null before finalize and for versions from before this was
    * recorded.
    */
   look: string | null
@@ -188,7 +189,7 @@ export interface DomainRow {
    * for a name that serves the site.
    */
   primary_domain: string | null
-  /** JSON of `Found`: what DNS returned at the last check. */
+  /** JSON of `DnsFindings`: what DNS returned at the last check. */
   found: string | null
   /** Since when all checks have found both records; null when the last one did not. */
   proven_since: number | null
@@ -259,7 +260,7 @@ export interface AcmeAccountRow {
   created_at: number
 }
 
-/** A challenge that any node answers (RFC 8555, 8.3; RFC 8737). */
+/** A challenge that any node can respond to (RFC 8555, 8.3; RFC 8737). */
 export interface AcmeChallengeRow {
   type: 'http-01' | 'tls-alpn-01'
   name: string
@@ -279,7 +280,7 @@ export interface AcmeRequestRow {
   /** Sorted, separated by commas. */
   names: string
   at: number
-  /** Of an order: the account that has the name, and the registrable domain; null for the service's own names. */
+  /** Of an order: the owner of the name, and its registrable domain; null for the service's own names. */
   account_id: string | null
   root: string | null
 }
@@ -314,7 +315,7 @@ export interface VisitHourRow {
   hour: number
   requests: number
   bytes: number
-  /** Visitors whose first visit of the day was in that hour. */
+  /** Visitors with their first visit of the day in that hour. */
   visitors: number
 }
 

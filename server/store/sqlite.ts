@@ -49,7 +49,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   }
   let seen = getNewestChange(reader)
   /**
-   * Changes of this process that `pollChanges` has not reached yet: listeners were notified when they were made.
+   * Changes of this process that `pollChanges` must skip: listeners were notified by the write itself.
    */
   const own = new Set<number>()
   let dataVersion = getDataVersion(reader)

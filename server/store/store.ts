@@ -61,7 +61,7 @@ export interface Store extends AsyncDisposable {
   write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
 
   /**
-   * Calls `forget` with the changed slugs and domains: for changes of this process (`own`) before `write`
+   * Calls `listener` with the changed slugs and domains: for changes of this process (`own`) before `write`
    * returns, and waits for its result; for those of other processes within a second. Undefined means
    * everything, when changes may have been missed.
    */

@@ -54,7 +54,7 @@ const ENCODERS: Record<Encoding, { suffix: string; encode: (bytes: Buffer) => Pr
 
 /**
  * The dashboard and the API reference as they were built, served by the edge's responder from memory. Loaded
- * on first use, so that the start does not wait for it, and all at once: a later build must not be mixed with
+ * on first use, so that the start does not wait for it, and as a whole: a later build must not be mixed with
  * it. UNAVAILABLE until it is built.
  */
 export class BuiltSite {

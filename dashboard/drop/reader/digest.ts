@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Digest, DigestProgress } from './messages.ts'
 
-/** Files up to this many bytes are hashed by the browser at once, in secure contexts. */
+/** Files up to this many bytes are hashed by the browser in one call, in secure contexts. */
 const MAX_WHOLE_FILE_BYTES = 4 * 2 ** 20
 /** Concurrent files. */
 const MAX_CONCURRENT_READS = 8

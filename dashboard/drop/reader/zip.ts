@@ -12,7 +12,7 @@ const SYMBOLIC_LINK = 0o120000
 const STORED = 0
 const DEFLATED = 8
 
-/** Random access to a zip: its directory at once, each file on demand. */
+/** Random access to a zip: its directory in one read, each file on demand. */
 export class ZipArchive {
   readonly listing: ZipListing[]
   readonly #entries: FileEntry[]

@@ -42,7 +42,7 @@ const NO_RECORD_CODES = ['ENOTFOUND', 'ENODATA']
 const TIMEOUT_CODES = ['ETIMEOUT', 'ECANCELLED']
 const INVALID_NAME_CODE = 'EBADNAME'
 
-/** Queries trusted resolvers: a name's own servers may lie about it, the resolvers are believed. */
+/** Queries the configured resolvers, whose responses are trusted; a name's own servers are not. */
 export function resolverDns({ servers, timeoutMs = LOOKUP_TIMEOUT_MS }: ResolverOptions): Dns {
   const semaphore = new Semaphore({ running: MAX_CONCURRENT_LOOKUPS, waiting: MAX_QUEUED_LOOKUPS })
   // A queued lookup has its slot in time: those ahead of it end by a deadline that is not later.

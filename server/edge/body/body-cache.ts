@@ -25,7 +25,7 @@ export class BodyCache {
   readonly #budget: MemoryBudget
   readonly #cache: SecondChanceCache<Buffer>
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
-  /** A file that is downloaded once must not evict files that many request. */
+  /** Only a repeated request caches a large file: a single download must not evict frequently requested files. */
   readonly #requestedOnce = new Set<string>()
 
   constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
@@ -42,8 +42,8 @@ export class BodyCache {
   }
 
   /**
-   * The requested bytes, or a reader of them, which the caller has to close; undefined when they are missing. What a reader
-   * reads ahead is accounted in `memory`, and its errors go to `onError` as well.
+   * The requested bytes, or a reader of them, which the caller has to close; undefined when they are missing. What
+   * a reader reads ahead is accounted in `memory`, and its errors go to `onError` as well.
    */
   async open(
     content: BlobSlice,
@@ -113,7 +113,7 @@ function cacheKey({ hash, encoding }: BlobSlice): string {
   return encoding === undefined ? hash : `${hash}.${encoding}`
 }
 
-/** The requested range. A small part is copied, so that a client that does not read it holds on to no more. */
+/** The requested range. A small part is copied, so that a slow reader does not retain the whole buffer. */
 export function sliceRange(bytes: Buffer, { range }: BlobSlice): Buffer {
   if (!range) return bytes
   const part = bytes.subarray(range.start, range.end + 1)

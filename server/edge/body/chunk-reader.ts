@@ -3,7 +3,7 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 
-/** Memory of an open stream: the chunk that is being used, and the one that is read ahead. */
+/** Memory of an open stream: the current chunk and the one that is read ahead. */
 const STREAM_BYTES = 2 * FULL_READ_BYTES
 
 /** The source of a file's chunks, by number. */
@@ -25,8 +25,8 @@ interface FetchedRange {
 }
 
 /**
- * Reads a large file, or a range of it, in order: cached chunks from memory, adjacent other ones from one stream. Without
- * memory for a stream, or for a client that reads slowly, only the requested bytes are read.
+ * Reads a large file, or a range of it, in order: cached chunks from memory, adjacent other ones from one stream.
+ * Without memory for a stream, or for a client that reads slowly, only the requested bytes are read.
  */
 export class ChunkReader implements BodyReader {
   readonly #source: ChunkSource
@@ -81,7 +81,7 @@ export class ChunkReader implements BodyReader {
     this.#memory?.resize(0)
   }
 
-  /** A small part is copied, so that a client that does not read it holds on to no more. */
+  /** A small part is copied, so that a slow reader does not retain the whole buffer. */
   #slice({ start, bytes }: FetchedRange, limit: number): Buffer {
     const from = this.#at - start
     const part = bytes.subarray(from, Math.min(from + limit, this.#end - start))
@@ -135,7 +135,7 @@ export class ChunkReader implements BodyReader {
     return bytes.subarray(0, length)
   }
 
-  /** Undefined when they are not there. */
+  /** Undefined when the bytes are missing. */
   async #readPart(limit: number): Promise<FetchedRange | undefined> {
     const start = this.#at
     const end = Math.min(start + limit, this.#end)

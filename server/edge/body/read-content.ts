@@ -19,7 +19,7 @@ export async function streamContent(
 ): Promise<Readable | undefined> {
   if (!injected) return blobs.read(hash, { encoding, range: { start, end } })
   const { head, publishedHash, tailStart } = injected
-  // A copy, because the chunks of it that are cached must not hold the whole head.
+  // A copy: its cached chunks must not retain the whole head.
   const ofHead = Buffer.from(head.subarray(start, end + 1))
   if (end < head.length) return Readable.from([ofHead])
   const shift = tailStart - head.length

@@ -3,9 +3,9 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
 /**
- * Wrong passwords that are taken (contract, "Serving", 7): by network a minute, by network and site an hour, by site an hour.
- * So one network cannot close a site's form for the others. Right ones cost as much work, and any visitor can have a site to be
- * right at.
+ * Limits of wrong passwords (contract, "Serving", 7): per network and minute, per network, site and hour, per site
+ * and hour, so that one network cannot block a site's form for the others. Right passwords are limited too:
+ * verifying them costs the same, and any client can publish a site of its own to send right ones to.
  */
 const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: MINUTE_MS }
 const PER_HOUR_AND_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
@@ -57,7 +57,7 @@ export class AttemptLimiter {
     return full ? { retryAfterSeconds: Math.max(1, Math.ceil((full.end - now) / 1000)) } : { windows }
   }
 
-  /** The password was right, so the attempt does not count. */
+  /** Stops counting an attempt whose password was right as wrong. */
   async reset({ windows }: Attempt): Promise<void> {
     await this.#store.write('soft', async (tx) => {
       for (const { key, start } of windows) await tx.counters.add(`right:${key}`, start)
@@ -70,7 +70,7 @@ function toWindow(key: string, { milliseconds, ...limits }: typeof PER_MINUTE, n
   return { key, start, end: start + milliseconds, ...limits }
 }
 
-/** The full window that lasts longest, if any. */
+/** The exhausted window that ends last, if any. */
 async function findFullWindow(
   { counters }: Queries,
   windows: readonly AttemptWindow[],

@@ -90,7 +90,7 @@ export class PasswordGate {
   }
 
   #form(text: string, { next, secure }: { next: string; secure: boolean }): EdgeResponse {
-    // Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 wants one.
+    // Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 requires one.
     const challenge = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${this.#cookieName(secure)}"`
     return passwordPage({ status: 401, text, next, headers: ['WWW-Authenticate', challenge] })
   }
@@ -105,7 +105,7 @@ export class PasswordGate {
     return passwordPage({ status: 429, text, next, headers: ['Retry-After', `${seconds}`] })
   }
 
-  /** Valid for this host only, and invalid at another site or once the password changes. */
+  /** A cookie for this host; invalid for any other site and after a change of the password. */
   #cookie(slug: string, passwordHash: string, secure: boolean): string {
     const until = `${this.#options.clock() + COOKIE_TTL_SECONDS * 1000}`
     const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
@@ -123,8 +123,8 @@ function seeOther(next: string, headers: readonly string[] = []): EdgeResponse {
 }
 
 /**
- * All of both names: a sibling site's script can set any number of the plain name for the whole domain, which must not hide
- * the right one. The plain name also counts over HTTPS, for visitors who were admitted before there was another.
+ * All cookies of both names: a script of a sibling site can set any number of cookies with the plain name for the whole
+ * domain, which must not hide the valid one. Over HTTPS the plain name is accepted too: it is older than the other one.
  */
 function readCookies(cookies = ''): string[] {
   const values: string[] = []

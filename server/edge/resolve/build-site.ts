@@ -45,7 +45,7 @@ export async function buildPreviewSite(
   return buildRouteTable(await loadSiteInput(site, version, { ...context, policy }))
 }
 
-/** Metadata can change while the version stays, and back again. */
+/** Includes the metadata: it can change, and change back, without a new version. */
 function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 'metadataChangedAt'> {
   return {
     publishedAt: toLastModified(since),
@@ -64,7 +64,7 @@ async function loadSiteInput(
     injection && injectedDocuments.get(injection),
   ])
   const { files, rules } = version
-  // The first access to the rules parses up to 1 MiB of them, and compiling them takes as long.
+  // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
   return {
     files,

@@ -22,7 +22,7 @@ const UNKNOWN_HOST: Host = { kind: 'unknown' }
 /** A version id, two hyphens and the slug; a slug has no two hyphens in a row. */
 const VERSION_LABEL = /^([0-9abcdefghjkmnpqrstvwxyz]{26})--(.+)$/
 
-/** A few megabytes. */
+/** At most a few megabytes of memory. */
 const MEMO_BOUNDS = { maxEntries: 20_000, maxKeyLength: 100 }
 
 const DOMAIN_PATTERN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/

@@ -1,6 +1,6 @@
 import type { RouteTable } from './route-table.ts'
 
-/** What a host resolves to. `gone` is an expired site; every other deleted site is `nothing`. */
+/** What a host resolves to. `expired` is an expired site; every other deleted site is `not-found`. */
 export type Resolution = { kind: 'not-found' } | { kind: 'expired' } | Redirect | ResolvedSite
 
 /** A redirect of the requested path to another origin. */
@@ -18,7 +18,7 @@ export interface Redirect {
 export interface ResolvedSite {
   kind: 'site'
   slug: string
-  /** Milliseconds since 1970 from which the site is expired, whatever the store says. */
+  /** Milliseconds since 1970 from which the site is expired, even if the store does not record it yet. */
   expiresAt: number | null
   passwordHash: string | null
   /** Whether this is the host of one version. */

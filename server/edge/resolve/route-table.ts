@@ -159,7 +159,7 @@ function buildEntries(
   return entries
 }
 
-/** Exact names only: links of pages that are still open. */
+/** Exact names only: pages of the previous version that are still open request them. */
 function buildPreviousEntries(
   files: readonly StoredFile[],
   published: SiteInput,

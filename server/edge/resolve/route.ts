@@ -17,7 +17,7 @@ export type Match =
   /** A missing script or style sheet: HTML in its place would only confuse. */
   | { kind: 'no asset' }
   | { kind: 'redirected'; by: RedirectMatch }
-  /** What a navigation gets differs from what other requests for the path get. */
+  /** Navigations and other requests for the path have different responses. */
   | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'no asset' } }
   | { kind: 'malformed' }
 
@@ -67,7 +67,7 @@ function resolveMiss(
   }
 }
 
-/** Applies a rule. Files that rewrites name are looked up, but not through rules again. */
+/** Applies a rule. The target of a rewrite is a file; no further rule applies to it. */
 function applyRule(table: RouteTable, by: RedirectMatch, spelling: string): Match {
   if (isRedirect(by)) return { kind: 'redirected', by }
   const target = canonicalize(by.to)

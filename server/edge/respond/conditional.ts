@@ -29,7 +29,7 @@ export function evaluatePreconditions(headers: RequestHeaders, file: Validators)
 
 /**
  * Whether a Range header applies (RFC 9110, 13.1.5): the client's partial copy is of this representation.
- * `dated` tells whether the date identifies it: a file and its encodings share one.
+ * `dated`: whether the date identifies the representation; a file and its encodings share one date.
  */
 export function ifRangeMatches(ifRange: string | undefined, file: Validators, dated: boolean): boolean {
   if (ifRange === undefined || ifRange === file.etag) return true

@@ -44,7 +44,7 @@ function baseResponse(table: RouteTable, outcome: Readable, request: HttpRequest
 
 const VARIED = new WeakMap<EdgeResponse, EdgeResponse>()
 
-/** The answer for caches that are to keep navigations apart from other requests; the same object for the same answer. */
+/** The response with a `Vary` that separates navigations from other requests; memoized by response. */
 function varied(answer: EdgeResponse): EdgeResponse {
   const known = VARIED.get(answer)
   if (known) return known

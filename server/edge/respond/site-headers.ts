@@ -33,7 +33,7 @@ export class SiteHeaders {
     return headers === answer.headers ? answer : withHeaders(answer, headers)
   }
 
-  /** The same for a path of the version: cached, and the same object as long as `answer` is. */
+  /** The same for a path of the version: cached, and the same object while `answer` is the same. */
   applyCached(answer: EdgeResponse, asked: RuleInput): EdgeResponse {
     if (this.#byHost) return this.apply(answer, asked)
     const { path } = asked.target

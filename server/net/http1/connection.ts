@@ -23,7 +23,7 @@ export interface FastPathContext {
 
 const EMPTY = Buffer.alloc(0)
 
-/** With more than this waiting for the client it is accounted for at once; less is at the next check, within a second. */
+/** More queued bytes than this are accounted for immediately, fewer by the check that runs each second. */
 const ACCOUNTING_THRESHOLD_BYTES = 32 * 1024
 
 /** A connection on the fast path: answers its requests in order until one is not plain. */
@@ -145,7 +145,7 @@ export class FastPathConnection {
     if (this.#socket.writableLength > ACCOUNTING_THRESHOLD_BYTES) this.#queue?.update()
   }
 
-  /** Whether the connection's certificate is for this host; what Node's parser brings to another is refused. */
+  /** Whether the connection's certificate covers this host; Node's handler rejects requests for others. */
   #isCovered(host: string): boolean {
     if (!isCovered(this.#socket, host)) return false
     this.#host = host
@@ -164,7 +164,7 @@ export class FastPathConnection {
     return false
   }
 
-  /** Sends a response whose bytes are in memory; false when they are not. */
+  /** Sends a response if its bytes are in memory; otherwise returns false. */
   #send(request: ParsedRequest, result: HttpResult): boolean {
     const { handler, serializer } = this.#fastPath
     const { isHead } = request

@@ -15,7 +15,7 @@ interface Http1FastPathOptions {
 }
 
 /**
- * Serves visitors directly from the socket (design.md, "The fast lane"): complete plain requests are answered
+ * Serves visitors directly from the socket (docs/architecture.md, "Visit"): complete plain requests are answered
  * with prebuilt bytes; a connection that sends anything else goes to Node's parser for good. Both give the
  * same responses, because both call the same `HttpHandler`.
  */

@@ -60,7 +60,7 @@ function fetchAndSend(exchange: Exchange, result: HttpResult): void {
   else void openBody(exchange, result).then((found) => found && stream(exchange, found))
 }
 
-/** Pipelined requests may arrive all at once; their files are opened one after another, as they are sent. */
+/** Pipelined requests may arrive together; their files are opened one after another, as they are sent. */
 async function openBody(
   { handler, httpRequest, response }: Exchange,
   result: HttpResult,

@@ -9,7 +9,7 @@ interface SerializedResponse extends Serialized {
   isInFlight: boolean
 }
 
-/** Bodies up to this many bytes are stored behind their head, so that both are sent at once. */
+/** Bodies up to this many bytes are stored behind their head, so that one write sends both. */
 const MAX_INLINE_BODY_BYTES = 16 * 1024
 
 /** Sends responses in the format of HTTP/1.1 (RFC 9112). */

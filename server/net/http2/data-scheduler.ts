@@ -13,8 +13,8 @@ import type { WriteBuffer } from './write-buffer.ts'
 const HIGH_WATER_MARK_BYTES = 256 * 1024
 
 /**
- * With less left of the window of the connection, what a stream has to send is not cut to fit: a client that acknowledges each
- * frame would get ever smaller ones (the silly window syndrome of RFC 9293, 3.8.6.2).
+ * With less left of the window of the connection, what a stream has to send is not cut to fit: a client that
+ * acknowledges each frame would get ever smaller ones (the silly window syndrome of RFC 9293, 3.8.6.2).
  */
 const MIN_CUT_BYTES = 4096
 

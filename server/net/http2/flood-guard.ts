@@ -4,7 +4,7 @@ import { CODE, ConnectionError } from './frame.ts'
 const MAX_FRAMES = 1000
 const FRAMES_PER_SECOND = 50
 
-/** Upper bound of the budget, with what a client has earned. What one burst of responses earns pays for its acknowledgements. */
+/** Maximum budget with earned frames: enough for the acknowledgements of one burst of responses. */
 const MAX_EARNED_FRAMES = 20_000
 
 /** Frames that a client may still send after the flood budget was used up, so that responses in progress can finish. */
@@ -14,35 +14,44 @@ const MAX_FINAL_FRAMES = 500
 const BYTES_PER_FRAME = 1024
 const FRAMES_PER_RESPONSE = 8
 
-/** Frames that a DATA frame earns that is sent: the client may acknowledge it on its stream and on the connection, and more. */
+/**
+ * Frames that a sent DATA frame earns: the client acknowledges it on its stream, on the connection, and may send
+ * another.
+ */
 const FRAMES_PER_DATA = 3
 
 /** A DATA frame with fewer bytes is charged, in either direction. */
 const MIN_DATA_BYTES = 64
 
-/** Requests that may be cancelled before their response begins: the burst, and how many more per second, as nghttp2 has them. */
+/**
+ * Requests that may be cancelled before their response begins: the burst and the rate per second, like the limits
+ * of nghttp2.
+ */
 const MAX_RESETS = 1000
 const RESETS_PER_SECOND = 33
 
-/** Frames that are worth as much as a cancelled request. */
+/** Frames that a cancelled request costs. */
 const FRAMES_PER_RESET = 16
 
-/** Once the budget of cancelled requests is used up, new requests are refused until it is this large again: for three seconds. */
+/**
+ * Once the budget of cancelled requests is used up, new requests are refused until it is this large again: for
+ * three seconds.
+ */
 const MIN_RESETS = 100
 
-interface PatienceOptions {
+interface FloodGuardOptions {
   /** Milliseconds since 1970. */
   clock: () => number
-  /** The flood budget is used up for the first time: the connection is to take no further requests. */
+  /** Called when the flood budget is first exhausted: the connection must accept no further requests. */
   onExhausted: () => void
 }
 
 /**
- * The flood budget of a connection (RFC 9113, 10.5): what a client may send without asking for anything, and requests that it
- * cancels before they are answered. What is of use earns budget back.
+ * The flood budget of a connection (RFC 9113, 10.5): frames without a request, and requests that the client cancels
+ * before their response. Useful traffic earns budget back.
  */
 export class FloodGuard {
-  readonly #options: PatienceOptions
+  readonly #options: FloodGuardOptions
   #frames = MAX_FRAMES
   /** Bytes of bodies, and bytes that small DATA frames lack, that do not make up a frame yet. */
   #bytes = 0
@@ -53,7 +62,7 @@ export class FloodGuard {
   #resetsSince: number
   #refusesRequests = false
 
-  constructor(options: PatienceOptions) {
+  constructor(options: FloodGuardOptions) {
     this.#options = options
     this.#since = options.clock()
     this.#resetsSince = this.#since
@@ -65,7 +74,10 @@ export class FloodGuard {
     return this.#refusesRequests
   }
 
-  /** Charges frames that ask for nothing. Throws a `ConnectionFault` when the client goes on after the budget was used up. */
+  /**
+   * Charges frames without a request. Throws a `ConnectionError` when the client continues after exhausting the
+   * budget.
+   */
   charge(frames: number): void {
     this.#frames -= frames
     if (this.#frames >= 0) return
@@ -111,7 +123,7 @@ export class FloodGuard {
     this.charge(FRAMES_PER_RESPONSE + Math.ceil(bytes / BYTES_PER_FRAME))
   }
 
-  /** A stream came to nothing by what the client did, before its response began. */
+  /** The client ended a stream before its response began. */
   onReset(): void {
     this.#refillResets()
     if (this.#resets >= 1) return void this.#resets--

@@ -79,7 +79,7 @@ export function writeFrameHead(to: Buffer, at: number, { type, flags, stream, le
   to.writeUInt32BE(stream, at + 5)
 }
 
-/** A frame whose payload consists of 32-bit numbers. */
+/** A frame with a payload of 32-bit numbers. */
 export function buildFrame(head: Omit<FrameHead, 'length'>, ...numbers: number[]): Buffer {
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + 4 * numbers.length)
   writeFrameHead(frame, 0, { ...head, length: 4 * numbers.length })

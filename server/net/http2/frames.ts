@@ -89,7 +89,7 @@ export class FrameHandler {
     return this.#requests.lastAcceptedStreamId
   }
 
-  /** Whether there is something to send that the client gives no window for. */
+  /** Whether queued bytes wait for a window of the client. */
   get isBlocked(): boolean {
     return this.#streams.sender.isBlocked
   }
@@ -109,7 +109,7 @@ export class FrameHandler {
     )
   }
 
-  /** Sends what the client has room for: after each read, so that windows that grew bit by bit are used as one. */
+  /** Sends what the windows allow: once per read, so that many small WINDOW_UPDATEs are used together. */
   pump(): void {
     this.#streams.sender.pump()
   }
@@ -120,7 +120,7 @@ export class FrameHandler {
     this.#streams.goAway()
   }
 
-  /** Ends streams whose clients did not keep up the minimum rate for `period` idle checks. */
+  /** Resets streams with clients below the minimum rate for `period` idle checks. */
   resetIdle(period: number): void {
     this.#streams.resetIdle(period)
   }
@@ -131,7 +131,7 @@ export class FrameHandler {
     this.#memory[Symbol.dispose]()
   }
 
-  /** Takes a frame; throws a `ConnectionError`. False once enough is there to be sent, or the connection is closed. */
+  /** Handles a frame; throws a `ConnectionError`. False when the write buffer is full or the connection is closed. */
   readonly handle = (head: FrameHead, bytes: Buffer, at: number): boolean => {
     if (this.#block && (head.type !== TYPE.continuation || head.stream !== this.#block.stream))
       throw new ConnectionError(CODE.protocol, 'a header block is interrupted')
@@ -259,7 +259,7 @@ export class FrameHandler {
     const stream = this.#getStream(head)
     if (!stream) return void this.#floodGuard.charge(1)
     this.#streams.onReset(stream)
-    // Cancelling a download is a reader's right: only its frame is charged.
+    // Cancelling a download is legitimate: only its frame is charged.
     if (stream.hasResponse) this.#floodGuard.charge(1)
     else this.#floodGuard.onReset()
   }
@@ -326,7 +326,7 @@ export class FrameHandler {
     return this.#streams.get(stream)
   }
 
-  /** DATA for a closed stream: no error while the client may not know of the reset. */
+  /** DATA for a closed stream: no error while the client may not have received the reset. */
   #onDataAfterClose({ stream }: FrameHead): void {
     if (this.#streams.wasEnded(stream)) return
     this.#streams.streamErrorById(stream, CODE.streamClosed)

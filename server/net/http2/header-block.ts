@@ -3,8 +3,8 @@ import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { CODE, ConnectionError, FLAG, type FrameHead } from './frame.ts'
 
 /**
- * Bytes and frames of one header block. What is longer ends the connection; a shorter one that makes more than
- * MAX_HEADER_LIST_BYTES is answered with 431.
+ * Maximum bytes and frames of one header block. A longer block ends the connection; a shorter one that decodes to
+ * more than MAX_HEADER_LIST_BYTES gets 431.
  */
 const MAX_BYTES = 64 * 1024
 const MAX_FRAMES = 16
@@ -26,7 +26,7 @@ export function withoutPadding({ flags, length }: FrameHead, bytes: Buffer, at: 
 
 interface HeaderBlockOptions {
   head: FrameHead
-  /** Whether the stream is said to depend on itself. */
+  /** Whether the priority fields declare that the stream depends on itself. */
   dependsOnItself: boolean
   memory: MemoryReservation
 }
@@ -50,7 +50,7 @@ export class HeaderBlockAssembler {
     this.#memory = memory
   }
 
-  /** Throws a `ConnectionFault` when the block gets too long. */
+  /** Throws a `ConnectionError` when the block gets too long. */
   add(bytes: Buffer, { from, to }: PayloadRange): void {
     this.#bytes += to - from
     if (++this.#frames > MAX_FRAMES || this.#bytes > MAX_BYTES)

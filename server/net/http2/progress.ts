@@ -1,6 +1,6 @@
 import { CHECK_INTERVAL_SECONDS } from '../connection-pool.ts'
 
-/** Bytes per second that a client has to keep up while the service waits for it. */
+/** Minimum rate of a client while the service waits for it. */
 const MIN_BYTES_PER_SECOND = 1024
 
 interface WaitingState {
@@ -12,7 +12,10 @@ interface WaitingState {
   isWaiting: boolean
 }
 
-/** Measures whether a client keeps up the minimum rate, so that a byte now and then does not hold a place for hours. */
+/**
+ * Measures whether a client sustains the minimum rate, so that a byte from time to time cannot hold a slot for
+ * hours.
+ */
 export class Progress {
   #since: number
   #bytes = 0
@@ -25,7 +28,10 @@ export class Progress {
     this.#bytes += bytes
   }
 
-  /** Called at each idle check: true when the service waited for the client during a whole period and too little moved. */
+  /**
+   * Called at each idle check: true when the service waited for the client during a whole period at less than the
+   * rate.
+   */
   isTooSlow({ tick, period, isWaiting }: WaitingState): boolean {
     if (isWaiting && tick - this.#since < period) return false
     const isSlow = isWaiting && this.#bytes < period * CHECK_INTERVAL_SECONDS * MIN_BYTES_PER_SECOND

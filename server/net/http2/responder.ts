@@ -194,7 +194,7 @@ export class Responder {
     writeBuffer.end()
   }
 
-  /** Accounts for the bytes that wait on a stream until it is closed. */
+  /** Accounts for the queued bytes of a stream until it is closed. */
   #sink(stream: Stream, request?: HttpRequest): Sink {
     const { streams } = this.#options
     const refuse = () => stream.closed || streams.reset(stream, CODE.enhanceYourCalm)

@@ -19,7 +19,7 @@ export interface Http2ServerContext {
   readonly read: typeof readIntoSharedBuffer
   /** Gives a connection to Node's parser. */
   readonly parse: (socket: Duplex) => void
-  /** The address whose share of the memory a connection uses. */
+  /** The address whose memory share a connection uses. */
   connectionAddress(socket: Socket): string
   /** The same for a request with these values of `X-Forwarded-For`. */
   getClientIp(socket: Socket, forwardedFor: string | undefined): string

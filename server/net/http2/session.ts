@@ -117,7 +117,7 @@ export class Http2Session {
     return ticks - this.#lastActiveTick
   }
 
-  /** Whether the client takes less than the minimum rate of what is to be sent to it. */
+  /** Whether the client reads queued bytes at less than the minimum rate. */
   #isTooSlow(period: number): boolean {
     const { deliveredBytes } = this.#writeBuffer
     this.#progress.add(deliveredBytes - this.#deliveredBytes)

@@ -42,7 +42,7 @@ export class Stream {
   /** Bytes received and sent while the server waits for the client. */
   readonly progress: Progress
   bridge: Http1Bridge | undefined
-  /** Accounts for what a relayed request holds: its fixed cost, what of its body was not consumed, what was not sent. */
+  /** Memory of a relayed request: its fixed cost, unconsumed bytes of its body, and unsent bytes. */
   memory: MemoryReservation | undefined
   fixedBytes = 0
   unconsumedBytes = 0
@@ -108,7 +108,7 @@ export class Stream {
     if (this.canQueue) this.#notify()
   }
 
-  /** Calls back once, when there is room or the stream is closed. */
+  /** Calls back once, when more may be queued or the stream is closed. */
   onDrain(callback: () => void): void {
     if (this.closed || this.canQueue) callback()
     else this.#onDrain = callback

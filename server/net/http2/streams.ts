@@ -7,14 +7,14 @@ import type { WriteBuffer } from './write-buffer.ts'
 /** Maximum number of open streams, announced as SETTINGS_MAX_CONCURRENT_STREAMS. */
 export const MAX_CONCURRENT_STREAMS = 100
 
-/** Recently reset streams whose late frames are not errors. */
+/** Recently reset streams: late frames for them are not errors. */
 const MAX_REMEMBERED_STREAMS = 200
 
 /** Maximum number of streams with an extended receive window. */
 const MAX_GROWN_STREAMS = 4
 const GROWN_WINDOW_BYTES = 512 * 1024
 
-/** For less a client is not told that it may send more. */
+/** Minimum increment of a WINDOW_UPDATE. */
 const MIN_UPDATE_BYTES = 16 * 1024
 
 /** Idle checks that a client may still send after its response. */
@@ -31,7 +31,7 @@ interface StreamsOptions {
   onEmpty: () => void
 }
 
-/** The open streams of one connection. A stream that is answered at once is never here. */
+/** The open streams of one connection, without those that got their response synchronously. */
 export class Streams {
   readonly sender: DataScheduler
   /** Initial send window of a new stream. */
@@ -151,7 +151,7 @@ export class Streams {
     this.#options.writeBuffer.add(buildFrame({ type: TYPE.windowUpdate, flags: 0, stream: stream.id }, bytes))
   }
 
-  /** Bytes of a body were consumed, or dropped: the client may send as many more. */
+  /** Bytes of a body were consumed or dropped: extends the receive window by them. */
   consume(stream: Stream, bytes: number): void {
     stream.bytesConsumed += bytes
     if (stream.bytesConsumed < MIN_UPDATE_BYTES || stream.ended || stream.isAnswered || stream.closed) return
@@ -159,7 +159,7 @@ export class Streams {
     stream.bytesConsumed = 0
   }
 
-  /** Ends streams whose clients did not keep up the minimum rate for `period` idle checks although it was their turn. */
+  /** Resets streams with clients below the minimum rate for `period` idle checks while the server waited for them. */
   resetIdle(period: number): void {
     const tick = this.#options.tick()
     for (const stream of [...this.#open.values()]) {
@@ -188,7 +188,7 @@ export class Streams {
 
   /**
    * A client that still sends has some time to read its response, without a larger window; then the stream is
-   * reset with NO_ERROR (RFC 9113, 8.1). Some clients lose a response that is followed by a reset at once.
+   * reset with NO_ERROR (RFC 9113, 8.1). Some clients discard a response that is immediately followed by a reset.
    */
   #finish(stream: Stream): void {
     this.#options.floodGuard.onStreamDone()

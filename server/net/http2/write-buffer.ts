@@ -20,7 +20,7 @@ const MIN_ZERO_COPY_BYTES = 64 * 1024
 /** Bytes queued for a client before reading is paused. */
 const MAX_BUFFERED_BYTES = 2 ** 20
 
-/** The connection whose bytes are in the buffer. */
+/** The connection that is writing to the buffer. */
 let bufferOwner: WriteBuffer | undefined
 
 /** More output than this is sent before the turn ends. */
@@ -35,10 +35,10 @@ export class WriteBuffer {
   #depth = 0
   #length = 0
   #isClosing = false
-  /** For what waits for a client that reads slowly. */
+  /** Memory of bytes that wait for a slow reader. */
   readonly #memory: MemoryReservation
   #isOverShare = false
-  /** Bytes that were written, and bytes of rooms that are lent to the socket beyond what was written in them. */
+  /** Bytes written to the socket, and unused bytes of the buffers that hold them. */
   #flushedBytes = 0
   #unusedBytes = 0
 
@@ -57,7 +57,7 @@ export class WriteBuffer {
     return !this.canBuffer(MAX_BUFFERED_BYTES)
   }
 
-  /** Whether more may be sent although `bytes` wait, and the client's share of the memory is not used up. */
+  /** Whether at most `bytes` are queued and the client's memory share is not exhausted. */
   canBuffer(bytes: number): boolean {
     return !this.#isOverShare && this.bufferedBytes <= bytes
   }
@@ -67,7 +67,7 @@ export class WriteBuffer {
     return this.#flushedBytes - this.#socket.writableLength
   }
 
-  /** Accounts for what waits in the socket, once that is so much that it emits `drain` later. */
+  /** Accounts for bytes queued in the socket, when they exceed its high-water mark and it will emit `drain`. */
   account(): void {
     const { writableNeedDrain, writableLength } = this.#socket
     if (writableNeedDrain) this.#isOverShare = !this.#memory.resize(writableLength + this.#unusedBytes)

@@ -16,7 +16,7 @@ import type { TicketKeys } from './ticket-keys.ts'
 export interface SelectedCertificate {
   context: SecureContext
   protocols: readonly string[]
-  /** Which hosts may be asked for over the connection; undefined for all. */
+  /** The hosts that may be requested over the connection; undefined for all. */
   covers?: Covers
 }
 
@@ -91,7 +91,7 @@ export class CertificateSelector {
   #hasWarned = false
   /** The service's own names that had a certificate at the last check. */
   readonly #available = new Set<string>()
-  /** Own names whose last check failed. */
+  /** Own names with a failed last check. */
   readonly #undetermined = new Set<string>()
 
   constructor(options: CertificateSelectorOptions) {

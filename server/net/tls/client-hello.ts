@@ -23,12 +23,12 @@ const SERVER_NAME = 0
 const APPLICATION_PROTOCOLS = 16
 
 /**
- * Why the first bytes of a connection are no acceptable hello: another protocol than TLS, or the name of the alert that says
- * what is wrong (RFC 8446, 6.2).
+ * Why the first bytes of a connection are not an acceptable ClientHello: another protocol than TLS, or the name of
+ * the TLS alert for the error (RFC 8446, 6.2).
  */
 export type HelloFault = 'not TLS' | 'unexpected_message' | 'decode_error' | 'illegal_parameter'
 
-/** Reads the first bytes of a connection (RFC 8446, 4.1.2 and 5.1): `more` when they are not all there. */
+/** Reads the first bytes of a connection (RFC 8446, 4.1.2 and 5.1): `more` when they are incomplete. */
 export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloFault {
   const message = readHandshake(bytes)
   if (typeof message === 'string') return message
@@ -67,12 +67,12 @@ function incompleteOrOther(bytes: Buffer): 'more' | HelloFault {
   return bytes.length < MAX_HELLO_BYTES ? 'more' : 'illegal_parameter'
 }
 
-/** What is wrong with the record that begins there, as far as its header has come. */
+/** The error of the record at this offset, by the received part of its header. */
 function recordFault(bytes: Buffer, at: number): HelloFault | undefined {
   const [type, major] = [bytes[at], bytes[at + 1]]
   const isOfTls = (type === undefined || RECORD_TYPES.has(type)) && (major === undefined || major === 3)
   if (!isOfTls) return at === 0 ? 'not TLS' : 'decode_error'
-  // The version tells an alert or a ChangeCipherSpec from another protocol.
+  // The version distinguishes an alert or a ChangeCipherSpec from another protocol.
   if (type !== undefined && type !== HANDSHAKE) return major === undefined ? undefined : 'unexpected_message'
   const isEmpty = bytes.length >= at + 5 && bytes.readUInt16BE(at + 3) === 0
   return isEmpty ? 'unexpected_message' : undefined

@@ -12,9 +12,9 @@ export function setCoverage(socket: Duplex, covers: Covers): void {
 }
 
 /**
- * Whether requests for a host may come over this connection (RFC 9110, 7.4): its certificate has to be for the host. True for
- * connections without a certificate of ours, and for addresses and single labels, by which machines of one network reach the
- * service.
+ * Whether this connection may carry requests for a host (RFC 9110, 7.4): its certificate must cover the host. True
+ * for connections without a certificate of the service, and for IP addresses and single labels, the service's names
+ * in a local network.
  */
 export function isCovered(socket: Duplex, header: string): boolean {
   const covers = coverage.get(socket)

@@ -48,7 +48,7 @@ export class Https implements AsyncDisposable {
   readonly #base: URL
   #http2: Http2Engine | undefined
 
-  /** Listens, and holds connections back until `serve`. */
+  /** Listens, and queues connections until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {
     const listener = await SecureListener.open(options.config.host, port, options)
     try {
@@ -98,7 +98,7 @@ export class Https implements AsyncDisposable {
     return this.#selector.hasCertificate(`any.${this.#options.config.siteDomain}`)
   }
 
-  /** Whether the service itself is served over HTTPS: {base_url} says so, and its certificate exists. */
+  /** Whether the service itself is served over HTTPS: {base_url} has that scheme, and its certificate exists. */
   coversService(): boolean {
     const { protocol, hostname } = this.#base
     return protocol === 'https:' && this.#selector.hasCertificate(hostname)

@@ -21,9 +21,9 @@ interface TicketKeysOptions {
 }
 
 /**
- * Keys of session tickets (RFC 5077; RFC 8446, 4.6.1): random, and the same in every process, through the store, where they
- * are sealed. Each is made one period ahead and deleted one period after its own. Until a key could be read, a process uses
- * one that only it has.
+ * Keys of session tickets (RFC 5077; RFC 8446, 4.6.1): random, and shared by all processes through the store, where
+ * they are encrypted. Each is created one period ahead and deleted one period after its own. Until a process has
+ * read a key, it uses a private one.
  */
 export class TicketKeys {
   readonly #options: TicketKeysOptions
@@ -31,7 +31,7 @@ export class TicketKeys {
   #period = Number.NaN
   #isRefreshing = false
   #nextAttempt = Number.NEGATIVE_INFINITY
-  /** Counts up each time the current key changes: what was made with the one before is to be made anew. */
+  /** Incremented with each change of the current key: contexts with the previous key must be created again. */
   #generation = 0
 
   constructor(options: TicketKeysOptions) {
@@ -46,7 +46,7 @@ export class TicketKeys {
     return { key: this.#keys.get(period)!, generation: this.#generation }
   }
 
-  /** Gets the keys of this period and the next one from the store, which makes those that are missing. Never rejects. */
+  /** Reads the keys of this period and the next one from the store, and creates missing ones. Never rejects. */
   async refresh(): Promise<void> {
     const { store, clock, log } = this.#options
     if (this.#isRefreshing || clock() < this.#nextAttempt) return
@@ -66,7 +66,7 @@ export class TicketKeys {
     this.#isRefreshing = false
   }
 
-  /** The key of a period in the store; a new one in the place of one that is missing, or sealed with another secret. */
+  /** The stored key of a period; a new one when it is missing or was encrypted with another secret. */
   async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
     const { secretBox } = this.#options
     const context = `session tickets ${period}`
@@ -83,7 +83,7 @@ export class TicketKeys {
     this.#generation++
     for (const known of this.#keys.keys()) if (known < period || known > period + 1) this.#keys.delete(known)
     if (!this.#keys.has(period)) this.#keys.set(period, randomBytes(KEY_BYTES))
-    // What was made before the store was asked holds no longer than until it answers.
+    // A private key is valid only until the store has responded.
     if (!this.#keys.has(period + 1)) this.#nextAttempt = Number.NEGATIVE_INFINITY
   }
 

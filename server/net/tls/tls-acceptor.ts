@@ -46,7 +46,7 @@ const NOT_HTTPS =
 
 /**
  * Accepts TLS connections. The ClientHello is parsed before OpenSSL sees the connection, so that an unknown
- * name costs two small messages, and a TLS-ALPN-01 validation can be told apart from a visit.
+ * name costs two small messages, and a TLS-ALPN-01 validation is distinguished from a visit.
  */
 export class TlsAcceptor {
   readonly #options: TlsAcceptorOptions
@@ -68,7 +68,7 @@ export class TlsAcceptor {
     return this.#inFlight.size
   }
 
-  /** Accepts a connection whose error events are handled already. */
+  /** Accepts a connection; its error events must be handled by the caller. */
   accept(raw: Socket): void {
     if (raw.destroyed) return
     const address = rateLimitSubnet(raw.remoteAddress ?? '')

@@ -21,7 +21,7 @@ interface TarOptions {
 
 interface ArchiveOptions extends TarOptions {
   kind: ArchiveKind
-  /** An existing folder for a zip that is too large for memory; nothing remains in it. */
+  /** An existing folder for a zip that is too large for memory; left empty. */
   spoolFolder: string
   /** Rejects when there is no space for `bytes` more in that folder. */
   assertSpace?: (bytes: number) => Promise<void>

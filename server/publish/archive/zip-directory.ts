@@ -31,7 +31,7 @@ export interface ZipEntry {
 
 /**
  * The files of a zip archive, ordered by the position of their data. Everything that can be rejected without
- * reading a file is rejected here, all of it at once.
+ * reading a file is rejected here, before any file is read.
  */
 export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promise<ZipEntry[]> {
   const reader = new SpoolReader(spool)

@@ -33,7 +33,7 @@ export async function* zipFiles(
   }
 }
 
-/** Offset of an entry's data: after the local header, whose lengths may differ from the directory's. */
+/** Offset of an entry's data: after the local header, which may have other lengths than the directory. */
 async function findContentsStart(spool: Spool, { path, offset }: ZipEntry): Promise<number> {
   const header = await spool.read(offset, LOCAL_HEADER_BYTES)
   if (header.length < LOCAL_HEADER_BYTES || header.readUInt32LE() !== LOCAL_HEADER_SIGNATURE)

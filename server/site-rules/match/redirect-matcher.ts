@@ -38,7 +38,10 @@ export interface RedirectMatch {
 /** Maximum length of a `Location`: an ordinary server accepts no longer request target. */
 const MAX_LOCATION_LENGTH = 8192
 
-/** Measured: what a rule takes in memory beside its texts, without and with something that varies, and a parameter of it. */
+/**
+ * Measured: what a rule takes in memory beside its texts, without and with something that varies, and a parameter
+ * of it.
+ */
 const EXACT_RULE_BYTES = 850
 const PATTERN_RULE_BYTES = 1250
 const PARAMETER_BYTES = 220

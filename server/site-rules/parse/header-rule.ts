@@ -34,7 +34,7 @@ const MAX_PATH_LINES = 1000
 /** Maximum size of names and values for one response. */
 export const MAX_HEADER_BYTES = 16 * 1024
 
-/** Reads `_headers` as `headerSteps` does, at once. */
+/** Parses `_headers` like `headerSteps`, synchronously. */
 export function parseHeaders(text: string): ParsedHeaders {
   return runAtOnce(headerSteps(text))
 }
@@ -57,7 +57,7 @@ interface OpenRule {
   rule: HeaderRule
   patterns: HeaderPatterns
   bytesLeft: number
-  /** Bytes that it adds to an answer. */
+  /** Bytes that it adds to a response. */
   weight: number
   /** Whether a line below it was rejected. */
   warned: boolean

@@ -12,7 +12,7 @@ export interface ParsedRedirects {
 /** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MAX_REDIRECT_RULES = { fixed: 2000, varying: 100 }
 
-/** Reads `_redirects` as `redirectSteps` does, at once. */
+/** Parses `_redirects` like `redirectSteps`, synchronously. */
 export function parseRedirects(text: string): ParsedRedirects {
   return runAtOnce(redirectSteps(text))
 }

@@ -22,8 +22,8 @@ export class RuleReader {
   }
 
   /**
-   * The lines that say something among the first 10,000, trimmed, with their number from 1. A line that is too long is
-   * a warning instead.
+   * The non-empty lines without comments among the first 10,000, trimmed, with their number from 1. A line that is
+   * too long becomes a warning instead.
    */
   *lines(): Generator<{ line: number; text: string }> {
     let line = 0

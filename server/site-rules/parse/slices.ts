@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How long work may go on before others get their turn: a step more than that at the most. */
+/** Maximum duration of a slice, exceeded by at most one step. */
 const SLICE_MS = 10
 
-/** Does all steps at once. */
+/** Runs all steps synchronously. */
 export function runAtOnce<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next()
@@ -11,7 +11,7 @@ export function runAtOnce<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** Does the steps in slices, between which the event loop handles what else has come. */
+/** Runs the steps in slices, and yields to the event loop in between. */
 export async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
   for (;;) {
     const end = performance.now() + SLICE_MS

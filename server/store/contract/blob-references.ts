@@ -1,6 +1,6 @@
 /**
- * References from sites to blobs of finalized versions, and blobs marked for deletion because nothing referenced them. All
- * changes are idempotent. References of pending versions are their received files.
+ * References from sites to blobs of finalized versions, and blobs marked for deletion because nothing referenced
+ * them. All changes are idempotent. References of pending versions are their received files.
  */
 export interface BlobReferenceQueries {
   addReferences(slug: string, hashes: Iterable<string>): Promise<void>

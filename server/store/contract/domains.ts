@@ -47,7 +47,10 @@ export interface DomainReservation {
   until: number
 }
 
-/** Domains and reservations. A second active account for a name rejects. A change of an absent domain changes nothing. */
+/**
+ * Domains and reservations. A second active account for a name rejects. A change of an absent domain changes
+ * nothing.
+ */
 export interface DomainQueries {
   /** By time of creation, then by name. */
   byAccount(accountId: string): Promise<Domain[]>
@@ -80,7 +83,7 @@ export interface DomainQueries {
     change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
   ): Promise<void>
 
-  /** Whether there was one. */
+  /** Returns whether the domain existed. */
   remove(accountId: string, domain: string): Promise<boolean>
 
   removeOfSite(slug: string): Promise<void>

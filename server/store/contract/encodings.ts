@@ -1,6 +1,6 @@
 /**
  * Sizes in bytes of a blob's stored encodings; null where encoding would not have reduced the size. A blob
- * without a row was not tried yet or is not compressible.
+ * without a row was not attempted yet or is not compressible.
  */
 export interface BlobEncodings {
   hash: string

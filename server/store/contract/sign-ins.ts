@@ -7,14 +7,14 @@ export interface SignInCode {
   /** The network that requested it, as a keyed hash. */
   network: string
   codeHash: string
-  /** Wrong tries that sent the attempt: they end the code. */
+  /** Wrong tries with the attempt token: too many invalidate the code. */
   attemptTries: number
-  /** Wrong tries of the same network without the attempt: they end the code for callers that do not send the attempt. */
+  /** Wrong tries of the same network without the attempt token: too many invalidate the code for callers without it. */
   openTries: number
   expiresAt: number
 }
 
-/** A network or browser that signs in to an address, as a keyed hash; `''` stands for all that never did successfully. */
+/** A network or browser that signs in to an address, as a keyed hash; `''` represents all others. */
 export interface SignInSource {
   email: string
   source: string
@@ -31,37 +31,37 @@ export interface Session {
   accountId: string
   createdAt: number
   expiresAt: number
-  /** Description of the client; null when its User-Agent says nothing. */
+  /** Description of the client; null when its User-Agent is unknown. */
   browser: string | null
 }
 
 /**
- * Sign-in codes, the sources that sign in, and sessions. Counts are exact over all processes. A change or deletion of an
- * absent row changes nothing; deletions are idempotent.
+ * Sign-in codes, the sources that sign in, and sessions. Counts are exact over all processes. A change or deletion
+ * of an absent row changes nothing; deletions are idempotent.
  */
 export interface SignInQueries {
-  /** The codes of an address in no order, expired ones that were not swept yet included. */
+  /** The codes of an address in no order, including expired ones that were not swept yet. */
   codes(email: string): Promise<SignInCode[]>
 
   addCode(code: SignInCode): Promise<void>
 
-  /** Counts a wrong try that sent the attempt. */
+  /** Counts a wrong try with the attempt token. */
   countAttemptTry(attemptHash: string): Promise<void>
 
-  /** Counts a wrong try without an attempt against the codes that the same network requested. */
+  /** Counts a wrong try without an attempt token against the codes that the same network requested. */
   countOpenTry(email: string, network: string): Promise<void>
 
   deleteCode(attemptHash: string): Promise<void>
 
   dropCodes(email: string): Promise<void>
 
-  /** Those of the given sources that there is a record of, in no order. */
+  /** The recorded sources among these, in no order. */
   sources(email: string, sources: readonly string[]): Promise<SignInSource[]>
 
   /** Counts a wrong try of a source and returns how many there are now in a row. */
   countFailure(email: string, source: string, now: number): Promise<number>
 
-  /** Locks a recorded source until that time and sets its wrong tries back to none. */
+  /** Locks a recorded source until that time and resets its wrong tries. */
   lockSource(email: string, source: string, until: number): Promise<void>
 
   /** Records a successful sign-in of these sources; only the `max` newest of an address stay known. */
@@ -71,7 +71,7 @@ export interface SignInQueries {
     options: { now: number; max: number },
   ): Promise<void>
 
-  /** Sets the wrong tries of a source back to none; a lock stays. */
+  /** Resets the wrong tries of a source; a lock stays. */
   clearFailures(email: string, source: string): Promise<void>
 
   dropSources(email: string): Promise<void>
@@ -81,7 +81,7 @@ export interface SignInQueries {
   /** The account of a session that is valid at `now`. */
   session(tokenHash: string, now: number): Promise<Account | undefined>
 
-  /** The hashes among these whose sessions are valid at `now`, in no order. */
+  /** The hashes among these with sessions that are valid at `now`, in no order. */
   openSessions(tokenHashes: readonly string[], now: number): Promise<string[]>
 
   deleteSession(tokenHash: string): Promise<void>
@@ -99,8 +99,8 @@ export interface SignInQueries {
   ): Promise<number>
 
   /**
-   * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have not signed
-   * in for half a year. Returns the number of codes and sessions.
+   * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have
+   * not signed in for half a year. Returns the number of codes and sessions.
    */
   deleteExpired(now: number): Promise<number>
 }

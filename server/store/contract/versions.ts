@@ -44,7 +44,7 @@ export interface ManifestFile extends StoredFile {
   known?: true
 }
 
-/** What lists of sites show of a version. */
+/** The preview of a version in lists of sites. */
 export interface SitePreview {
   kind: SiteKind
   /** Path of the site's icon, or of its only image. */
@@ -59,7 +59,10 @@ export interface Arrival {
   size: number
 }
 
-/** Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes nothing. */
+/**
+ * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
+ * nothing.
+ */
 export interface VersionQueries {
   byId(id: string): Promise<Version | undefined>
 
@@ -95,7 +98,7 @@ export interface VersionQueries {
   /** Versions pending since before that time, the oldest first. */
   abandoned(before: number, limit: number): Promise<VersionHeader[]>
 
-  /** Finalized versions whose encodings are incomplete, newest first. */
+  /** Finalized versions with incomplete encodings, newest first. */
   notPrecompressed(limit: number): Promise<VersionHeader[]>
 
   /** Slugs of sites changed since `since` with more than `kept` finalized versions, in no order. */
@@ -113,7 +116,7 @@ export interface VersionQueries {
   /** The received files of a version with these numbers, in no order. */
   arrivalsAmong(id: string, fileNumbers: readonly number[]): Promise<Arrival[]>
 
-  /** Deletes received files whose bytes are lost; later uploads of the same files stay. */
+  /** Deletes records of received files with lost bytes; later uploads of the same files stay. */
   deleteArrivals(id: string, lost: readonly Pick<Arrival, 'fileNumber' | 'hash'>[]): Promise<void>
 
   /** Deletes received files with ids before `id` that belong to no version; returns their number. */

@@ -10,7 +10,7 @@ export interface VisitName {
 export interface VisitCounts {
   requests: number
   bytes: number
-  /** Visitors whose first visit of the day was in that time. */
+  /** Visitors with their first visit of the day in that interval. */
   visitors: number
 }
 
@@ -72,7 +72,7 @@ export interface VisitQueries {
   /** Sites with counts, ordered by slug, after that one; each costs one index lookup. */
   sitesWithVisits(after: string, limit: number): Promise<string[]>
 
-  /** Those of these that do not exist or are deleted, in their order. */
+  /** The sites among these that do not exist or are deleted, in their order. */
   deletedAmong(slugs: readonly string[]): Promise<string[]>
 
   /** Deletes some counts of a site; returns 0 when there are none left. */

@@ -3,10 +3,10 @@ import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, Schema } from '.
 
 export type AcmeQueries = ReturnType<typeof acmeQueries>
 
-/** What counts against limits; both indexes begin with the kind. */
+/** Filters of counted requests; both indexes begin with the kind. */
 const RATE_LIMITED_KINDS: AcmeRequestRow['kind'][] = ['order', 'renewal', 'certificate', 'failure']
 
-/** On whose behalf an order is made. */
+/** The owner on whose behalf an order is placed. */
 type Share = Pick<AcmeRequestRow, 'account_id' | 'root'>
 
 /** State of the ACME client. */
@@ -70,8 +70,8 @@ export function acmeQueries(db: Kysely<Schema>) {
     },
 
     /**
-     * When the last but `count` of the requests of a kind was made that were made after `since`, from 1: undefined when there
-     * are fewer. With `names` only those for just these names, with `account_id` or `root` only those on their behalf.
+     * The time of the `count`th newest request of a kind after `since`, from 1; undefined when there are fewer.
+     * With `names` only requests for exactly these names, with `account_id` or `root` only those on their behalf.
      */
     async nthLatestRequest(
       { kind, ...about }: Pick<AcmeRequestRow, 'kind'> & { names?: string } & Partial<Share>,

@@ -45,7 +45,7 @@ export function certificateQueries(db: Kysely<Schema>) {
 
     /**
      * Certificates that are due at `now`: those without a chain first, then by expiry. With `ordered: false`
-     * only those whose next step is a request for renewal information.
+     * only those with a request for renewal information as their next step.
      */
     due(now: number, limit: number, { ordered }: { ordered: boolean }): Promise<CertificateSummary[]> {
       return summaries()

@@ -26,7 +26,7 @@ const VISITOR_CHECK_THRESHOLD = 50
 /** Rows of one statement: few enough for the statement to be cached. */
 const ROWS_PER_INSERT = 50
 
-/** Rows deleted at once. */
+/** Rows of one delete. */
 const ROWS_PER_DELETE = 1000
 
 export class SqlVisitQueries implements VisitQueries {
@@ -213,7 +213,7 @@ export class SqlVisitQueries implements VisitQueries {
     return living
   }
 
-  /** Sums the hours: they are few, and visitors may be many. */
+  /** Sums the hours instead of counting visitors: hours are few, visitors may be many. */
   async #countVisitors(slug: string, day: number) {
     const row = await this.#db
       .selectFrom('visit_hours')

@@ -11,7 +11,7 @@ interface ListedFolder {
 }
 
 interface Listed {
-  /** Decoded once: a sort asks for names many times. */
+  /** Decoded once: sorting reads each name many times. */
   name: string
   path: string
   /** Bytes. */
@@ -50,7 +50,7 @@ function listed({ path, size }: ServedFile): Listed {
   return { name: basename(decodePath(path)), path, size }
 }
 
-/** Characters of a name that decide its place: comparing takes time for each. */
+/** Maximum number of characters compared when sorting: each costs time. */
 const MAX_COMPARED = 100
 
 function compareByPath(one: Listed, other: Listed): number {
