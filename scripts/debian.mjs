@@ -22,7 +22,7 @@ export async function installPackages(packages) {
 /** @param {string[]} args */
 async function aptGet(args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const quiet = ['-y', '-q=2', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
-  const { code } = await run('apt-get', [...quiet, ...args], { env, stdio: ['ignore', 'ignore', 2] })
+  const options = ['-y', '-q=2', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
+  const { code } = await run('apt-get', [...options, ...args], { env, stdio: ['ignore', 'ignore', 2] })
   return code === 0
 }

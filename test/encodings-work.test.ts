@@ -67,7 +67,7 @@ async function rooms(t: TestContext, folder?: string) {
         return { path, contentType: type, ...received(Buffer.from(content)) }
       })
       const id = row.id ?? 'a-version'
-      await store.write('soft', async (tx) => {
+      await store.write('relaxed', async (tx) => {
         if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
         await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
         await tx.blobReferences.addReferences(
@@ -79,7 +79,7 @@ async function rooms(t: TestContext, folder?: string) {
     },
     /** What a metadata change does. */
     async setTitle(title: string | null, id = 'a-version'): Promise<void> {
-      await store.write('soft', async (tx) => {
+      await store.write('relaxed', async (tx) => {
         await tx.sites.update('a-site', { title })
         await tx.versions.update(id, { isEncoded: false })
       })
@@ -274,7 +274,7 @@ test('what was prepared for a version that went meanwhile is collected', async (
   const id = await house.version([{ path: 'a.html', content }])
   const encodings = house.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await house.store.write('soft', async (tx) => {
+      await house.store.write('relaxed', async (tx) => {
         await deleteVersions(tx, 'a-site', [id], house.clock.now)
         await tx.blobReferences.unmark([hash])
       })
@@ -288,7 +288,7 @@ test('what was prepared for a version that went meanwhile is collected', async (
   assert.deepEqual(await house.store.read.blobReferences.markedForDeletion(house.clock.now, 10), [
     hashOf(content),
   ])
-  await house.store.write('soft', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
+  await house.store.write('relaxed', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
   assert.deepEqual(await house.rows(), [], 'nothing is said of encodings that are about to go')
 })
 

@@ -4,7 +4,7 @@ import { ConcurrencyLimiter } from '../server/lib/concurrency-limiter.ts'
 import { ApiError } from '../server/lib/errors.ts'
 
 test('one who holds all of a share is turned away, and others go on', async () => {
-  const shares = new ConcurrencyLimiter({ all: 3, each: 2 })
+  const shares = new ConcurrencyLimiter({ total: 3, perKey: 2 })
   const slow = Promise.withResolvers<string>()
   const held = [shares.run('slow', () => slow.promise), shares.run('slow', () => slow.promise)]
   await assert.rejects(
@@ -24,7 +24,7 @@ test('one who holds all of a share is turned away, and others go on', async () =
 })
 
 test('work that fails gives its place back', async () => {
-  const shares = new ConcurrencyLimiter({ all: 1, each: 1 })
+  const shares = new ConcurrencyLimiter({ total: 1, perKey: 1 })
   await assert.rejects(
     shares.run('a', () => Promise.reject(new Error('broken'))),
     /broken/,

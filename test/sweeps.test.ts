@@ -59,7 +59,7 @@ test('a blob without references is deleted once the grace time is over, not befo
   const bytes = Buffer.from('without references')
   await keep(blobs, bytes)
   const { hash } = received(bytes)
-  await store.write('soft', (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
+  await store.write('relaxed', (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
   clock.now += GRACE_SECONDS * 1000 - 1
   await sweep('blobs')
   assert.deepEqual(await blobs.bytes(hash), bytes)

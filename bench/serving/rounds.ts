@@ -19,7 +19,7 @@ export interface RunLengths {
 }
 
 /** A server with its process and the port that finds sites by Host, which is the same for ours. */
-export interface Asked extends Server {
+export interface MeasuredServer extends Server {
   pid: number
   sitesPort: number
 }
@@ -31,19 +31,19 @@ export type Runner = (seconds: number) => Promise<Run | undefined>
 export interface Driven extends Judged {
   servers: readonly ServerName[]
   /** Checks every response once, and throws when one is wrong. */
-  ready(server: Asked): Promise<Runner>
+  ready(server: MeasuredServer): Promise<Runner>
 }
 
 interface RoundsOptions {
   works: readonly Driven[]
-  servers: ReadonlyMap<ServerName, Asked>
+  servers: ReadonlyMap<ServerName, MeasuredServer>
   lengths: RunLengths
   /** Watches a run until it is disposed. */
   watch?: (work: Judged, server: Server) => Disposable | undefined
 }
 
 interface Prepared {
-  server: Asked
+  server: MeasuredServer
   runner: Runner
 }
 

@@ -24,13 +24,13 @@ interface Plan {
 
 const WHOLE: Plan = {
   lengths: { rounds: 5, seconds: 2, warmUp: 1 },
-  scale: { sites: 100_000, asked: 10_000, coldFiles: 200 },
+  scale: { sites: 100_000, requested: 10_000, coldFiles: 200 },
 }
 
 /** For trial runs: one round is no measurement. */
 const QUICK: Plan = {
   lengths: { rounds: 1, seconds: 2, warmUp: 1 },
-  scale: { sites: 10_000, asked: 1000, coldFiles: 20 },
+  scale: { sites: 10_000, requested: 1000, coldFiles: 20 },
 }
 
 /** Serving speed, beside other servers on the same core in the same rounds. */

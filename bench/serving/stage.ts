@@ -4,20 +4,20 @@ import { coldFiles } from './cold.ts'
 import { type Files, publishSite, siteFiles, writeFolder } from './content.ts'
 import { type SeededSite, seedSites, writeSites } from './many-sites.ts'
 import { startCaddy, startNginx, startNodePeer } from './peers.ts'
-import type { Asked } from './rounds.ts'
+import type { MeasuredServer } from './rounds.ts'
 import { SERVER_CORE, type ServerName } from './server.ts'
 
 /** Amount of content. */
 export interface Scale {
   /** Sites in the store, and those that are requested. */
   sites: number
-  asked: number
+  requested: number
   coldFiles: number
 }
 
 /** All servers with the same content, running and idle. */
 export interface Stage extends AsyncDisposable {
-  servers: ReadonlyMap<ServerName, Asked>
+  servers: ReadonlyMap<ServerName, MeasuredServer>
   service: ServerProcess
   /** The service's data folder. */
   data: string
@@ -31,7 +31,7 @@ export async function setStage(folder: string, scale: Scale): Promise<Stage> {
   await using stack = new AsyncDisposableStack()
   const data = join(folder, 'data')
   console.error(`making ${scale.sites} sites`)
-  const sites = await seedSites(data, { sites: scale.sites, distinct: scale.asked })
+  const sites = await seedSites(data, { sites: scale.sites, distinct: scale.requested })
   const folders = { site: join(folder, 'site'), sites: join(folder, 'sites') }
   writeSites(folders.sites, sites)
   const cold = coldFiles(scale.coldFiles)
@@ -46,16 +46,16 @@ export async function setStage(folder: string, scale: Scale): Promise<Stage> {
   const handler = stack.use(await startNodePeer('serve-handler', { ...folders, own: folder }))
   const port = Number(new URL(service.baseUrl).port)
   const host = `${slug}.localhost:${port}`
-  const asked = (name: ServerName, one: { pid: number; port: number; sitesPort?: number }) =>
+  const toEntry = (name: ServerName, one: { pid: number; port: number; sitesPort?: number }) =>
     [name, { name, host, pid: one.pid, port: one.port, sitesPort: one.sitesPort ?? one.port }] as const
   const opened = stack.move()
   return {
     servers: new Map([
-      asked('ours', { pid: service.pid, port }),
-      asked('nginx', nginx),
-      asked('Caddy', caddy),
-      asked('sirv', sirv),
-      asked('serve-handler', handler),
+      toEntry('ours', { pid: service.pid, port }),
+      toEntry('nginx', nginx),
+      toEntry('Caddy', caddy),
+      toEntry('sirv', sirv),
+      toEntry('serve-handler', handler),
     ]),
     service,
     data,

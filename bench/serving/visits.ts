@@ -6,7 +6,7 @@ import { type ServerProcess, scratchFolder, startServer } from '../server-proces
 import { publishSite, siteFiles } from './content.ts'
 import { formatFigures, markdown, yes } from './figures.ts'
 import { seedSites } from './many-sites.ts'
-import { type Asked, byWrk, measuredRun, type RunLengths, type Runner } from './rounds.ts'
+import { type MeasuredServer, byWrk, measuredRun, type RunLengths, type Runner } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { manySitesWorks, siteWorks, type Work } from './works.ts'
 
@@ -49,7 +49,7 @@ export const visits: Measurement = {
     const sites = await seedSites(seeded, { sites: count, distinct: count })
     const files = siteFiles()
     await using stack = new AsyncDisposableStack()
-    const servers: Record<Setting, Asked> = {
+    const servers: Record<Setting, MeasuredServer> = {
       on: await open(stack, { visits: 'on', seeded, files }),
       off: await open(stack, { visits: 'off', seeded, files }),
     }
@@ -68,7 +68,7 @@ function whatIsMissing(): string | undefined {
 async function open(
   stack: AsyncDisposableStack,
   { visits, seeded, files }: { visits: Setting; seeded: string; files: ReturnType<typeof siteFiles> },
-): Promise<Asked> {
+): Promise<MeasuredServer> {
   const data = `${seeded}-${visits}`
   cpSync(seeded, data, { recursive: true })
   const service: ServerProcess = stack.use(
@@ -82,7 +82,7 @@ async function open(
 /** Both once per round and workload, in alternating order. */
 async function runRounds(
   works: readonly Work[],
-  servers: Record<Setting, Asked>,
+  servers: Record<Setting, MeasuredServer>,
   { lengths, folder }: { lengths: RunLengths; folder: string },
 ): Promise<Result[]> {
   const results: (Result & { runners: Record<Setting, Runner> })[] = []

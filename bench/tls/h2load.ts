@@ -1,7 +1,7 @@
 import { connect } from 'node:http2'
 import { program } from '../../scripts/program.mjs'
 import type { Request } from '../serving/request.ts'
-import type { Asked, Runner } from '../serving/rounds.ts'
+import type { MeasuredServer, Runner } from '../serving/rounds.ts'
 import { loaded } from '../serving/wrk.ts'
 
 export const H2_CONNECTIONS = 16
@@ -18,7 +18,7 @@ interface H2Work {
  * Runs h2load over HTTP/2. The response is verified first, and a run counts only with complete responses of
  * that length.
  */
-export async function byH2load(server: Asked, { request, body, core }: H2Work): Promise<Runner> {
+export async function byH2load(server: MeasuredServer, { request, body, core }: H2Work): Promise<Runner> {
   await inspect(server, request, body)
   const { port, pid } = server
   const authority = `${server.secureName}:${port}`
@@ -43,7 +43,7 @@ function fields({ headers }: Request) {
     .filter(([name]) => name !== 'host' && name !== 'connection')
 }
 
-async function inspect({ port, secureName }: Asked, request: Request, wanted: Buffer): Promise<void> {
+async function inspect({ port, secureName }: MeasuredServer, request: Request, wanted: Buffer): Promise<void> {
   const session = connect(`https://127.0.0.1:${port}`, { servername: secureName, rejectUnauthorized: false })
   try {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: Buffer }>()

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { ROOT } from '../server-process.ts'
-import type { Asked, Runner } from '../serving/rounds.ts'
+import type { MeasuredServer, Runner } from '../serving/rounds.ts'
 import { loaded } from '../serving/wrk.ts'
 import type { Caller, Calls } from './caller.ts'
 
@@ -14,7 +14,7 @@ interface HandshakeWork extends Pick<Caller, 'path' | 'bytes' | 'resume' | 'vers
  * A new connection per request. Resumption is checked for each handshake: a run with an unexpected one counts
  * as failed.
  */
-export async function byHandshakes(server: Asked, work: HandshakeWork): Promise<Runner> {
+export async function byHandshakes(server: MeasuredServer, work: HandshakeWork): Promise<Runner> {
   const { port, core, ...asked } = work
   const run = async (seconds: number) => {
     const caller: Caller = { ...asked, port, name: server.secureName!, seconds, connections: 32 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Report } from '../figures.ts'
 import { hottest } from '../serving/profile.ts'
 import type { Driven } from '../serving/rounds.ts'
-import type { SecureAsked, Stage } from './stage.ts'
+import type { SecureServer, Stage } from './stage.ts'
 
 const SECONDS = 8
 
@@ -28,7 +28,7 @@ async function load(stage: Stage, work: Driven, profiles: string): Promise<numbe
   await using service = await stage.another(environment)
   const { pid, securePort: port } = service
   const ours = stage.servers.get('ours')!
-  const server: SecureAsked = {
+  const server: SecureServer = {
     ...ours,
     pid,
     port,

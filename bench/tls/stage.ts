@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { type Files, PATHS, publishSite, writeFolder } from '../serving/content.ts'
-import type { Asked } from '../serving/rounds.ts'
+import type { MeasuredServer } from '../serving/rounds.ts'
 import { freePort, SERVER_CORE, type ServerName } from '../serving/server.ts'
 import { startCaddy, startNginx } from './peers.ts'
 import { seedNames } from './seed.ts'
@@ -12,14 +12,14 @@ import { seedNames } from './seed.ts'
 const NAME = 'www.bench.test'
 
 /** A server with the port for resumption. */
-export interface SecureAsked extends Asked {
+export interface SecureServer extends MeasuredServer {
   secureName: string
   resumingPort: number
 }
 
 /** All servers with the same file, chain and key, running and idle. */
 export interface Stage extends AsyncDisposable {
-  servers: ReadonlyMap<ServerName, SecureAsked>
+  servers: ReadonlyMap<ServerName, SecureServer>
   page: Buffer
   names: readonly string[]
   /** Another process of the service over the same store. */
@@ -71,9 +71,9 @@ export async function setStage(folder: string, count: number): Promise<Stage> {
 
 function asked(
   name: ServerName,
-  { pid, port, resumingPort }: Pick<SecureAsked, 'pid' | 'port' | 'resumingPort'>,
+  { pid, port, resumingPort }: Pick<SecureServer, 'pid' | 'port' | 'resumingPort'>,
 ) {
-  const one: SecureAsked = {
+  const one: SecureServer = {
     name,
     pid,
     port,

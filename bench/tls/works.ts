@@ -5,7 +5,7 @@ import type { ServerName } from '../serving/server.ts'
 import { identity } from '../serving/works.ts'
 import { byH2load, H2_CONNECTIONS, H2_STREAMS } from './h2load.ts'
 import { byHandshakes } from './handshakes.ts'
-import type { SecureAsked } from './stage.ts'
+import type { SecureServer } from './stage.ts'
 
 const SERVERS: readonly ServerName[] = ['ours', 'nginx', 'Caddy']
 const PATH = `/${PATHS.plain}`
@@ -29,7 +29,7 @@ export function secureWorks({ page, folder, core }: Means): Driven[] {
     servers: SERVERS,
     byCpuTime: true,
     ready(server) {
-      const { port, resumingPort } = server as SecureAsked
+      const { port, resumingPort } = server as SecureServer
       const work = { path: PATH, bytes: page.length, resume, version, core }
       return byHandshakes(server, { ...work, port: resume ? resumingPort : port })
     },

@@ -38,7 +38,7 @@ import {
 import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
-const MAX_LETTERS = { all: 64, each: 16 }
+const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
 
@@ -74,7 +74,7 @@ export class Accounts {
   readonly #baseUrl: string
   readonly #codes: Signer
   readonly #sources: Signer
-  readonly #letters = new ConcurrencyLimiter(MAX_LETTERS)
+  readonly #letters = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
   readonly #clock: () => number
 
   constructor(options: AccountsOptions) {

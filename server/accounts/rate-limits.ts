@@ -50,7 +50,7 @@ export class RateLimits {
     const { key, limit, window } = this.#counter(caller, kind)
     const isExhausted = `${limit} ${key}`
     if (this.#exhausted.has(isExhausted)) return this.#toStatus(limit, limit + 1, window)
-    const count = await this.#options.store.write('soft', (tx) => tx.counters.add(key, window))
+    const count = await this.#options.store.write('relaxed', (tx) => tx.counters.add(key, window))
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.add(isExhausted)
     return this.#toStatus(limit, count, window)

@@ -157,7 +157,7 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const news = await this.#store.write('soft', (tx) => tx.visits.add(hour, day, rows))
+      const news = await this.#store.write('relaxed', (tx) => tx.visits.add(hour, day, rows))
       for (const chunk of chunks) if (chunk.site.drop(chunk)) batch.sites.delete(chunk.site.slug)
       this.#countNewVisitors(news)
       await turnOfTheLoop()
@@ -187,7 +187,7 @@ export class VisitRecorder implements AsyncDisposable {
     const fresh = randomBytes(32).toString('base64url')
     const salt =
       (await this.#store.read.visits.salt(day)) ??
-      (await this.#store.write('soft', (tx) => tx.visits.getOrCreateSalt(day, fresh)))
+      (await this.#store.write('relaxed', (tx) => tx.visits.getOrCreateSalt(day, fresh)))
     this.#salt = { day, salt }
     return salt
   }

@@ -11,17 +11,17 @@ const MAX_DRAIN_MS = 2000
  */
 export function linger(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.destroyed) return
-  const announced = Number(request.headers['content-length'])
-  if (!(announced <= MAX_DRAINED_BYTES)) response.setHeader('Connection', 'close')
+  const declaredBytes = Number(request.headers['content-length'])
+  if (!(declaredBytes <= MAX_DRAINED_BYTES)) response.setHeader('Connection', 'close')
   response.once('finish', () => {
     if (request.complete) return
-    let left = MAX_DRAINED_BYTES
+    let remainingBytes = MAX_DRAINED_BYTES
     const end = () => request.socket.destroy()
     const timer = setTimeout(end, MAX_DRAIN_MS)
     request.once('close', () => clearTimeout(timer))
     request.on('data', (chunk: Buffer) => {
-      left -= chunk.length
-      if (left < 0) end()
+      remainingBytes -= chunk.length
+      if (remainingBytes < 0) end()
     })
   })
 }

@@ -87,7 +87,7 @@ function siteRoutes(services: ApiServices): Route[] {
   return [
     { method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites, newest first', query: shape.listQuery, answer: [200, shape.siteList], handle: sites.list(services) },
     { method: 'GET', url: SITE, tag, summary: 'Details of a site', answer: [200, shape.siteDetails], handle: sites.details(services) },
-    { method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change title, password and the like', body: shape.metadataRequest, answer: [200, shape.siteDetails], handle: sites.describe(services) },
+    { method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change title, password and the like', body: shape.metadataRequest, answer: [200, shape.siteDetails], handle: sites.updateMetadata(services) },
     { method: 'GET', url: `${SITE}/analytics`, tag, summary: 'How often a site was visited, and what was asked for', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], handle: visits.show(services) },
     { method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new one, live at once', answer: [201, shape.duplicateResponse], handle: sites.duplicate(services) },
     { method: 'DELETE', url: SITE, tag, summary: 'Delete a site for good', answer: [200, shape.deleteResponse], handle: sites.remove(services) },

@@ -20,7 +20,7 @@ export function details({ sites }: SiteServices): RouteHandlerMethod {
   return (request) => sites.details(requireCallerAccount(request), readSlug(request))
 }
 
-export function describe({ sites }: SiteServices): RouteHandlerMethod {
+export function updateMetadata({ sites }: SiteServices): RouteHandlerMethod {
   return (request) =>
     sites.updateMetadata(requireCallerAccount(request), readSlug(request), request.body as MetadataRequest)
 }

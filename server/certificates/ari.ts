@@ -39,7 +39,7 @@ export async function refreshRenewalInfo(
   }
   await query(rows[0]!)
   await forEachConcurrent(MAX_CONCURRENT_QUERIES, rows.slice(1), query)
-  await store.write('soft', async (tx) => {
+  await store.write('relaxed', async (tx) => {
     for (const [row, plan] of plans) await tx.certificates.plan(row.name, row.certificate_id, plan)
   })
   if (failed) log.warn('renewal information is unavailable', { ...failed })

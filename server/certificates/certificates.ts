@@ -57,7 +57,7 @@ export class CertificateManager implements AsyncDisposable {
     const isGivenUp = (row: CertificateSummary | undefined) =>
       row?.due_at === null && row.unused_since === null
     if (!isGivenUp(await store.read.certificates.summary(name))) return
-    await store.write('soft', async (tx) => {
+    await store.write('relaxed', async (tx) => {
       if (isGivenUp(await tx.certificates.summary(name)))
         await tx.certificates.update(name, { due_at: clock() })
     })

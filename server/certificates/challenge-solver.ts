@@ -41,7 +41,7 @@ export function createChallengeSolver(
     async remove(challenge) {
       try {
         if (challenge.type === 'dns-01') await hook?.cleanup(txtRecordName(challenge), dnsDigest(challenge))
-        else await store.write('soft', (tx) => tx.acme.deleteChallenges(challenge.name))
+        else await store.write('relaxed', (tx) => tx.acme.deleteChallenges(challenge.name))
       } catch (error) {
         log.warn('removing an ACME challenge failed', { name: challenge.name, type: challenge.type, error })
       }

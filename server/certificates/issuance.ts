@@ -99,7 +99,7 @@ export class Issuance {
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#attempts.size === 0) return
-    await this.#deps.store.write('soft', async (tx) => {
+    await this.#deps.store.write('relaxed', async (tx) => {
       for (const { name, holder } of this.#attempts) await tx.leases.release(leaseName(name), holder)
     })
   }
@@ -109,7 +109,7 @@ export class Issuance {
    */
   #acquire(name: string): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
-    return this.#write('soft', async (tx) => {
+    return this.#write('relaxed', async (tx) => {
       const now = this.#deps.clock()
       const row = await tx.certificates.find(name)
       if (!row || !needsOrder(row, now)) return undefined
@@ -127,7 +127,7 @@ export class Issuance {
     if (await this.#findOrder(attempt)) return toState(attempt.order!)
     const isReserved =
       attempt.hasReservation ||
-      (await this.#whileLeased(attempt, 'soft', (tx) => this.#reserveOrRelease(tx, attempt)))
+      (await this.#whileLeased(attempt, 'relaxed', (tx) => this.#reserveOrRelease(tx, attempt)))
     if (!isReserved) return 'waiting'
     await this.#placeOrder(attempt)
     return toState(attempt.order!)
@@ -175,7 +175,7 @@ export class Issuance {
     const { acme, clock, codec } = this.#deps
     const { name, row, order } = attempt
     if (!isRenewal(row))
-      await this.#whileLeased(attempt, 'soft', (tx) => countCertificate(tx, name, order!.url, clock()))
+      await this.#whileLeased(attempt, 'relaxed', (tx) => countCertificate(tx, name, order!.url, clock()))
     attempt.mayBeIssued = true
     attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
     return 'issued'
@@ -240,7 +240,7 @@ export class Issuance {
     const { clock, log } = this.#deps
     const { name } = attempt
     const now = clock()
-    const retry = await this.#write('soft', async (tx) => {
+    const retry = await this.#write('relaxed', async (tx) => {
       const row = await tx.certificates.summary(name)
       if (!row || !(await holdsLease(tx, attempt))) return undefined
       const plan = nextRetry(error, { row, now, caIsReachable })

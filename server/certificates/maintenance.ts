@@ -46,7 +46,7 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
 export async function maintain(deps: IssuingDeps): Promise<void> {
   await importOwnNames(deps)
   const { store, clock } = deps
-  await store.write('soft', async (tx) => {
+  await store.write('relaxed', async (tx) => {
     const now = clock()
     await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)
     await tx.acme.deleteExpiredChallenges(now)
@@ -55,7 +55,7 @@ export async function maintain(deps: IssuingDeps): Promise<void> {
 }
 
 async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void> {
-  await store.write('soft', async (tx) => {
+  await store.write('relaxed', async (tx) => {
     for (const name of own) {
       const row = await tx.certificates.summary(name)
       if (!row || row.unused_since !== null) await requestCertificate(tx, name, clock())
@@ -64,7 +64,7 @@ async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void>
   await repairInBatches(
     () => store.read.certificates.missing(BATCH_SIZE),
     (names) =>
-      store.write('soft', async (tx) => {
+      store.write('relaxed', async (tx) => {
         for (const name of names)
           if (await tx.domains.active(name)) await requestCertificate(tx, name, clock())
       }),
@@ -72,7 +72,7 @@ async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void>
   await repairInBatches(
     () => store.read.certificates.unneeded(own, BATCH_SIZE),
     (names) =>
-      store.write('soft', async (tx) => {
+      store.write('relaxed', async (tx) => {
         for (const name of names)
           if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
       }),

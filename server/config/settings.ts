@@ -231,7 +231,7 @@ export class ConfigError extends Error {}
  * one. A former name counts where the present one is not set.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const wrong: string[] = []
+  const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
     const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
@@ -241,8 +241,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       try {
         values[key] = setting.read(given)
       } catch (error) {
-        const shown = setting.secret ? '(hidden)' : JSON.stringify(given)
-        wrong.push(`${name}=${shown} is not allowed: ${(error as Error).message}`)
+        const displayed = setting.secret ? '(hidden)' : JSON.stringify(given)
+        problems.push(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
       }
     }
   }
@@ -250,12 +250,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
     if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !CLIENT_VARIABLES.has(name))
-      wrong.push(unknownSetting(name, known))
+      problems.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
-    wrong.push(...missingPair(values, one, other), ...missingPair(values, other, one))
-  wrong.push(...duplicatePorts(values))
-  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
+    problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
+  problems.push(...duplicatePorts(values))
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
 }
 

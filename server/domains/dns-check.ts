@@ -30,14 +30,14 @@ const PRESENT: CheckVerdict = { is: 'there' }
 /** Checks both records of a name. Never throws; bounded like the DNS lookups. */
 export async function checkRecords(
   dns: Dns,
-  { domain, proof }: Pick<Domain, 'domain' | 'proof'>,
+  { domain, verificationToken }: Pick<Domain, 'domain' | 'verificationToken'>,
   proxyHost: string,
 ): Promise<CheckResult> {
   const [place, texts] = await Promise.all([
     checkPointing(dns, domain, proxyHost),
     dns.txt(proofName(domain)),
   ])
-  const text = checkText(domain, proof, texts)
+  const text = checkText(domain, verificationToken, texts)
   const right = { pointing: toRight(place.verdict), text: toRight(text) }
   return {
     pointing: place.verdict,
@@ -54,9 +54,9 @@ export async function lookUpTexts(dns: Dns, domain: string): Promise<readonly st
 }
 
 /** Whether a token is among TXT values, also with the quotes and spaces that some DNS forms keep. */
-export function hasProof(texts: readonly string[], proof: string): boolean {
+export function hasProof(texts: readonly string[], verificationToken: string): boolean {
   return texts.some(
-    (text) => text.length <= MAX_PROOF_LENGTH && text.replace(/^[\s"]+|[\s"]+$/g, '') === proof,
+    (text) => text.length <= MAX_PROOF_LENGTH && text.replace(/^[\s"]+|[\s"]+$/g, '') === verificationToken,
   )
 }
 
@@ -114,13 +114,13 @@ function checkOwnAddresses(message: string, proxyHost: string, { error }: DnsRec
   return { is: 'unclear', message: `${message}; and ${cause}`, isOurFault: true }
 }
 
-function checkText(domain: string, proof: string, { values, error }: DnsRecords): CheckVerdict {
-  if (hasProof(values, proof)) return PRESENT
+function checkText(domain: string, verificationToken: string, { values, error }: DnsRecords): CheckVerdict {
+  if (hasProof(values, verificationToken)) return PRESENT
   const name = proofName(domain)
   if (error !== undefined) return unclear(name, error)
-  if (values.length === 0) return missing(`${name} has no TXT record, expected "${proof}"`)
+  if (values.length === 0) return missing(`${name} has no TXT record, expected "${verificationToken}"`)
   const quoted = formatValues(values.map((value) => `"${value}"`))
-  return missing(`${name} has the TXT ${plural('value', values)} ${quoted}, expected "${proof}"`)
+  return missing(`${name} has the TXT ${plural('value', values)} ${quoted}, expected "${verificationToken}"`)
 }
 
 function toRight({ is }: CheckVerdict): boolean | null {

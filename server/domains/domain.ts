@@ -76,16 +76,16 @@ export class DomainService implements Disposable {
       const own = await tx.domains.find(account.id, domain)
       if (own) throw domainExists(own)
       const active = await tx.domains.active(domain)
-      if (active && active.proof !== previousOwner?.proof) throw domainTaken(domain)
+      if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
       const primary = counterpart && (await tx.domains.find(account.id, counterpart))
       const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
       if (!isSecond) await assertDomainLimit(tx, account)
       const reservation = await tx.domains.reservation(domain, now)
       const isKept = reservation?.accountId === account.id
       if (!isKept) await assertReservationLimit(tx, account, now)
-      const proof = isKept ? reservation.proof : newProof()
+      const verificationToken = isKept ? reservation.verificationToken : newProof()
       const primaryDomain = isSecond ? counterpart : null
-      const row = newRow({ domain, accountId: account.id, slug, proof, primaryDomain, createdAt: now })
+      const row = newRow({ domain, accountId: account.id, slug, verificationToken, primaryDomain, createdAt: now })
       await tx.domains.insert(row)
       return row
     })
@@ -178,7 +178,7 @@ async function assertReservationLimit(tx: Queries, account: Account, now: number
 
 /** Due immediately: the records of an earlier owner may still exist. */
 function newRow(
-  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'proof' | 'primaryDomain' | 'createdAt'>,
+  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'verificationToken' | 'primaryDomain' | 'createdAt'>,
 ): Domain {
   return {
     ...given,

@@ -42,7 +42,7 @@ export async function toDomainRecord(
       {
         type: 'TXT',
         name: label ? `_slipway.${label}` : '_slipway',
-        value: row.proof,
+        value: row.verificationToken,
         found: found?.texts ?? null,
         right: found?.right.text ?? null,
       },

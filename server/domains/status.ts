@@ -57,8 +57,8 @@ export async function removeDomain(
   if (other) await tx.domains.update(other, { primaryDomain: null })
   await tx.domains.remove(row.accountId, row.domain)
   if (row.status !== 'active') return
-  const { domain, accountId, proof } = row
-  await tx.domains.reserve({ domain, accountId, proof, until: now + RESERVATION_MS })
+  const { domain, accountId, verificationToken } = row
+  await tx.domains.reserve({ domain, accountId, verificationToken, until: now + RESERVATION_MS })
   await certificates?.release(tx, domain)
 }
 

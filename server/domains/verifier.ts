@@ -35,7 +35,7 @@ const SLOW_CHECK_MS = 2000
 const MAX_SLOW_NAMES_PER_RUN = 10
 
 /** Checks in progress on request: over all accounts, and those of one account. */
-const MAX_REQUESTED_CHECKS = { all: 32, each: 8 }
+const MAX_REQUESTED_CHECKS = { total: 32, perKey: 8 }
 
 /** Delay of the next check after an error of the service itself (milliseconds). */
 const RETRY_AFTER_FAILURE_MS = MINUTE_MS
@@ -87,9 +87,9 @@ export class DomainVerifier {
    * Whether DNS confirms that the TXT record of a row is absent, for another account. UNAVAILABLE beyond the
    * concurrency limit.
    */
-  async hasLostProof({ domain, proof }: Domain, accountId: string): Promise<boolean> {
+  async hasLostProof({ domain, verificationToken }: Domain, accountId: string): Promise<boolean> {
     const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
-    return texts !== undefined && !hasProof(texts, proof)
+    return texts !== undefined && !hasProof(texts, verificationToken)
   }
 
   /** Starts no further due checks. */
@@ -146,7 +146,7 @@ export class DomainVerifier {
           { result, began, slow, durability },
         )
       })
-    const change = (await conclude('soft')) ?? (await conclude('durable'))
+    const change = (await conclude('relaxed')) ?? (await conclude('durable'))
     if (!change) return false
     const { domain, accountId: account, slug } = row
     log.info('domain status changed', { domain, slug, account, ...change })
@@ -181,7 +181,7 @@ export class DomainVerifier {
       await tx.domains.update(row, { pendingSince: row.pendingSince, ...changes })
       return false
     }
-    if (durability === 'soft') return undefined
+    if (durability === 'relaxed') return undefined
     if (nextStatus === 'active') await activate(tx, row, changes, { now, rival: currentOwner, certificates })
     else await deactivate(tx, row, changes, certificates)
     return {
@@ -198,7 +198,7 @@ export class DomainVerifier {
     log.error('DNS check of a domain failed; will retry', { domain, account, error })
     try {
       const nextCheckAt = clock() + RETRY_AFTER_FAILURE_MS
-      await store.write('soft', async (tx) => {
+      await store.write('relaxed', async (tx) => {
         const found = await tx.domains.find(account, domain)
         if (found && isUnchanged(found, row)) await tx.domains.update(row, { nextCheckAt })
       })
@@ -219,8 +219,8 @@ export class DomainVerifier {
  * A result does not apply to a row that changed its status, was added again or was deleted during the check.
  */
 function isUnchanged(one: Domain, other: Domain): boolean {
-  const identity = ({ status, slug, proof, createdAt }: Domain) =>
-    JSON.stringify([status, slug, proof, createdAt])
+  const identity = ({ status, slug, verificationToken, createdAt }: Domain) =>
+    JSON.stringify([status, slug, verificationToken, createdAt])
   return identity(one) === identity(other)
 }
 

@@ -182,7 +182,7 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
   }
   // Earlier versions of the service left rows without a version when they crashed.
   const before = minIdAt(clock() - pendingLifetime * 1000)
-  await store.write('soft', (tx) => tx.versions.deleteStrayArrivals(before))
+  await store.write('relaxed', (tx) => tx.versions.deleteStrayArrivals(before))
   return discarded
 }
 
@@ -219,7 +219,7 @@ async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<n
   let count = 0
   const markBatch = async (hashes: string[]) => {
     if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
-    count += await store.write('soft', async (tx) => {
+    count += await store.write('relaxed', async (tx) => {
       return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
     })
   }
@@ -247,14 +247,14 @@ async function enqueuePrecompression({ store, precompressor }: SweepOptions): Pr
 
 async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
   const now = clock()
-  return store.write('soft', async (tx) => {
+  return store.write('relaxed', async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     return counters + (await tx.signIns.deleteExpired(now))
   })
 }
 
 async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {
-  return store.write('soft', (tx) => tx.domains.deleteExpiredReservations(clock()))
+  return store.write('relaxed', (tx) => tx.domains.deleteExpiredReservations(clock()))
 }
 
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */

@@ -10,9 +10,9 @@ export class ConcurrencyLimiter {
   readonly #activeByKey = new Map<string, number>()
   #active = 0
 
-  constructor({ all, each }: { all: number; each: number }) {
-    this.#maxTotal = all
-    this.#maxPerKey = each
+  constructor({ total, perKey }: { total: number; perKey: number }) {
+    this.#maxTotal = total
+    this.#maxPerKey = perKey
   }
 
   /** Whether `run` would accept work of this caller now. */

@@ -212,7 +212,7 @@ export class Precompressor implements AsyncDisposable {
 
   /** Claims a version unless another process works on it. */
   async #acquireLease(versionId: string): Promise<boolean> {
-    const fence = await this.#options.store.write('soft', (tx) => this.#renewLease(tx, versionId))
+    const fence = await this.#options.store.write('relaxed', (tx) => this.#renewLease(tx, versionId))
     return fence !== undefined
   }
 
@@ -263,7 +263,7 @@ export class Precompressor implements AsyncDisposable {
     const { addresses, store, clock } = this.#options
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
-    await store.write('soft', async (tx) => {
+    await store.write('relaxed', async (tx) => {
       const version = await tx.versions.byId(id)
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
       const orphans = rows.filter((row) => !wanted.has(row.hash)).map((row) => row.hash)

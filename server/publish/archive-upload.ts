@@ -108,7 +108,7 @@ export class ArchivePublisher {
   /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, index) => ({ versionId: versionId, fileNumber: index, ...one }))
-    await this.#options.store.write('soft', (tx) => tx.versions.recordArrivals(rows))
+    await this.#options.store.write('relaxed', (tx) => tx.versions.recordArrivals(rows))
   }
 
   async #unpack(batch: string, { kind, body }: ArchiveRequest, limits: FileLimits): Promise<UnpackedArchive> {

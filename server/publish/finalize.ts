@@ -166,7 +166,7 @@ export class Finalizer implements AsyncDisposable {
     const missing = new Set(await blobs.commit(version.id, arrived))
     if (missing.size > 0) {
       const rows = arrived.filter((row) => missing.has(row))
-      await store.write('soft', (tx) => tx.versions.deleteArrivals(version.id, rows))
+      await store.write('relaxed', (tx) => tx.versions.deleteArrivals(version.id, rows))
       assertComplete(
         files,
         rows.map((row) => row.fileNumber),

@@ -118,7 +118,7 @@ export class UploadRecorder {
    */
   #record(batch: readonly QueuedRows[]): Promise<Recorded> {
     const rows = batch.flatMap((one) => one.rows)
-    return this.#store.write('soft', async (tx) => {
+    return this.#store.write('relaxed', async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const accepted = await this.#selectValid(tx, rows, pending)
       const latest = new Map([...accepted].map((row) => [fileKey(row), row]))

@@ -64,12 +64,12 @@ export class Sites {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const pending = await read.versions.newestPending(slug)
-    const shown = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
+    const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     return {
       slug,
       siteUrl: this.#addresses.site(slug),
       status: siteStatus(site),
-      versionId: shown?.id ?? '',
+      versionId: displayed?.id ?? '',
       currentVersionId: site.liveVersionId,
       pendingVersionId: pending?.id ?? null,
       title: site.title,
@@ -80,7 +80,7 @@ export class Sites {
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
-      files: [...(shown?.files ?? [])],
+      files: [...(displayed?.files ?? [])],
     }
   }
 
@@ -195,7 +195,7 @@ export class Sites {
     return sites.map((site) => {
       const waiting = pending.get(site.slug)
       const current = site.liveVersionId ? live.get(site.liveVersionId) : undefined
-      const shown = current ?? waiting
+      const displayed = current ?? waiting
       return {
         slug: site.slug,
         siteUrl: this.#addresses.site(site.slug),
@@ -203,11 +203,11 @@ export class Sites {
         title: site.title,
         hasPassword: site.passwordHash !== null,
         ...this.#preview(site, current),
-        versionId: shown?.id ?? '',
+        versionId: displayed?.id ?? '',
         currentVersionId: site.liveVersionId,
         pendingVersionId: waiting?.id ?? null,
-        fileCount: shown?.fileCount ?? 0,
-        totalBytes: shown?.totalBytes ?? 0,
+        fileCount: displayed?.fileCount ?? 0,
+        totalBytes: displayed?.totalBytes ?? 0,
         createdAt: toIso(site.createdAt),
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),

@@ -39,9 +39,9 @@ export interface WriteTransaction extends Queries {
 
 /**
  * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
- * `soft` survives a crash of the process and is never lost before a later durable write.
+ * `relaxed` survives a crash of the process and is never lost before a later durable write.
  */
-export type Durability = 'durable' | 'soft'
+export type Durability = 'durable' | 'relaxed'
 
 export type ChangeListener = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
 

@@ -14,7 +14,7 @@ import {
 
 function ask(issuing: Issuing, name: string, { renewal: isRenewal = false, left: lifeLeft = 0 } = {}) {
   const { store, time } = issuing
-  return store.write('soft', (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
+  return store.write('relaxed', (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
 }
 
 /** How many orders of a kind there is room for now. */
@@ -46,7 +46,7 @@ test('four certificates for the same names in 7 days, and four failures of a nam
   for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
     assert.equal(await ask(issuing, '*.sites.test'), undefined)
     const count = () =>
-      store.write('soft', (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
+      store.write('relaxed', (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
     await count()
     await count()
   }
@@ -57,7 +57,7 @@ test('four certificates for the same names in 7 days, and four failures of a nam
 
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
-    await store.write('soft', (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
+    await store.write('relaxed', (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
   assert.equal(await ask(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await ask(issuing, '*.sites.test'), undefined)
 })
@@ -67,11 +67,11 @@ test('requests that were counted before the clock was set back still count, and 
   const { store, time } = issuing
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
   time.now -= 10 * MINUTE_MS
-  await store.write('soft', (tx) => prune(tx, time.now))
+  await store.write('relaxed', (tx) => prune(tx, time.now))
   const next = (await ask(issuing, NAME, { left: 0.1 }))!
   assert.ok(next > time.now && next <= time.now + 4 * HOUR_MS)
   time.now += 9 * DAY_MS
-  await store.write('soft', (tx) => prune(tx, time.now))
+  await store.write('relaxed', (tx) => prune(tx, time.now))
   assert.equal(await store.read.acme.nthLatestRequest({ kind: 'order' }, 1, 0), undefined)
 })
 

@@ -120,7 +120,7 @@ test('a domain that is gone while its order is under way is not renewed, and a d
   }
   assert.equal(await certificates.runDue(), 1)
   assert.equal((await issuing.row()).due_at, null)
-  await store.write('soft', async (tx) => {
+  await store.write('relaxed', async (tx) => {
     await tx.domains.insert(domainRow('shop.example.test', { status: 'active' }))
     await tx.domains.insert(domainRow('waits.example.test', { status: 'pending' }))
   })

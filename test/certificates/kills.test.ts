@@ -53,7 +53,7 @@ test('a kill at any write of the store loses nothing, before and after it is don
     for (let finished = false; !finished; write++) {
       await using issuing = await startIssuing()
       await activate(issuing.store, issuing.node())
-      await issuing.store.write('soft', (tx) => tx.certificates.update(NAME, { due_at: issuing.time.now }))
+      await issuing.store.write('relaxed', (tx) => tx.certificates.update(NAME, { due_at: issuing.time.now }))
       const killed = withKill(issuing.store, write, side)
       const dying = new CertificateManager({ ...issuing.parts, store: killed.store })
       finished = (await Promise.race([dying.runDue(), killed.dead])) !== 'dead'

@@ -101,7 +101,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
 
 /** Domains come over the first day, as a service that is turned on finds them: all at once. */
 async function activate(store: Store, domains: number): Promise<void> {
-  await store.write('soft', async (tx) => {
+  await store.write('relaxed', async (tx) => {
     for (let number = 0; number < domains; number++)
       await tx.domains.insert(
         domainRow(`www.domain-${number}.example`, { status: 'active', accountId: `account-${number}` }),

@@ -32,7 +32,7 @@ describe('looking domains up', requires('knot', 'unbound'), () => {
     const person = await town.person()
     const { id: accountId } = person.account
     const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
-    await town.store.write('soft', async (tx) => {
+    await town.store.write('relaxed', async (tx) => {
       for (const domain of names)
         await tx.domains.insert(domainRow(domain, { accountId, nextCheckAt: town.clock.now }))
     })
@@ -68,7 +68,7 @@ describe('looking domains up', requires('knot', 'unbound'), () => {
     const { person, names } = await addMany(town, 40)
     const other = await town.person()
     const domain = 'www.other.test'
-    await town.store.write('soft', (tx) =>
+    await town.store.write('relaxed', (tx) =>
       tx.domains.insert(domainRow(domain, { accountId: other.account.id, nextCheckAt: town.clock.now })),
     )
     const domains = domainsOf(town, { dns: new SlowDns() })

@@ -157,7 +157,7 @@ describe('a domain that somebody follows', requires('knot', 'unbound'), () => {
       assert.equal(dns.looks, looks)
     }
     const row = { accountId: person.account.id, domain: 'www.late.test' }
-    await town.store.write('soft', (tx) => tx.domains.update(row, { isSlow: true }))
+    await town.store.write('relaxed', (tx) => tx.domains.update(row, { isSlow: true }))
     town.pass(50 * SECOND_MS)
     assert.equal(await ear.next(), 'quiet')
     assert.equal(dns.looks, 4)

@@ -35,7 +35,7 @@ test('a domain is not blamed when only some of the service’s own addresses cou
       name === PROXY ? { values: all.slice(0, 1), error: 'no response' } : { values: all },
     txt: async () => ({ values: [] }),
   }
-  const { pointing } = await checkRecords(dns, { domain: 'root.test', proof: 'proof' }, PROXY)
+  const { pointing } = await checkRecords(dns, { domain: 'root.test', verificationToken: 'proof' }, PROXY)
   assert.ok(pointing.is === 'unclear' && pointing.isOurFault)
   assert.match(
     pointing.message,
@@ -93,7 +93,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
       baseUrl: 'http://localhost',
     })
     const { id: accountId } = slow.account
-    await town.store.write('soft', async (tx) => {
+    await town.store.write('relaxed', async (tx) => {
       for (let number = 0; number < 400; number++) {
         const times = { pendingSince: town.clock.now, nextCheckAt: town.clock.now - DAY_MS }
         await tx.domains.insert(domainRow(`slow${number}.test`, { accountId, ...times }))
@@ -115,7 +115,7 @@ describe('a domain', requires('knot', 'unbound'), () => {
     const person = await town.person('free')
     const use = async (name: string) => {
       await town.add(person, name)
-      await town.store.write('soft', (tx) =>
+      await town.store.write('relaxed', (tx) =>
         tx.domains.update({ accountId: person.account.id, domain: name }, { status: 'active' }),
       )
       await town.remove(person, name)

@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
 
   // Domains and certificates (spec 5.3)
   ['activates a domain after one check', 'server/domains/transition.ts', 'if (began - since < MIN_CONFIRMATION_GAP_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/claims.test.ts'],
-  ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(result.texts, currentOwner.proof)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
+  ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(result.texts, currentOwner.verificationToken)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/schedule.test.ts'],
   ['orders beyond the limits of the CA', 'server/certificates/ca-rate-limits.ts', '  if (time > now) return time\n', '', 'test/certificates/budget.test.ts'],

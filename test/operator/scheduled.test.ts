@@ -183,7 +183,7 @@ async function startSchedules(
       for (let left = milliseconds; left > 0; left -= 5 * SECOND_MS) {
         tick(Math.min(left, 5 * SECOND_MS))
         // Writes follow one another, so those that take a lease come before this one.
-        await store.write('soft', async () => undefined)
+        await store.write('relaxed', async () => undefined)
         await turn()
         await Promise.allSettled(running)
       }

@@ -43,7 +43,7 @@ export function storeChanges(promises: Promises): void {
   promises('others hear of a change by themselves', async (open) => {
     const [one, other] = [await open(), await open()]
     const heard = hearing(other)
-    for (const slug of ['first', 'second', 'third']) await one.write('soft', (tx) => tx.notifyChanged(slug))
+    for (const slug of ['first', 'second', 'third']) await one.write('relaxed', (tx) => tx.notifyChanged(slug))
     await heard.until((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
     assert.deepEqual(heard.own, [], 'changes of others are not taken for its own')
   })
@@ -52,7 +52,7 @@ export function storeChanges(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const heard = hearing(other)
     for (let number = 0; number < 20; number++) {
-      await one.write('soft', (tx) => tx.notifyChanged(`site-${number}`))
+      await one.write('relaxed', (tx) => tx.notifyChanged(`site-${number}`))
       await other.pollChanges()
       assert.ok(heard.slugs.has(`site-${number}`))
     }
@@ -84,7 +84,7 @@ export function storeChanges(promises: Promises): void {
   promises('everybody who listens hears everything', async (open) => {
     const store = await open()
     const listeners = [hearing(store), hearing(store)]
-    await store.write('soft', (tx) => tx.notifyChanged('a-site'))
+    await store.write('relaxed', (tx) => tx.notifyChanged('a-site'))
     assert.deepEqual(
       listeners.map(({ own }) => own),
       [['a-site'], ['a-site']],

@@ -86,7 +86,7 @@ function storeWrites(promises: Promises): void {
     const store = await open()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, number) =>
-        store.write(number % 2 ? 'durable' : 'soft', async (tx) => {
+        store.write(number % 2 ? 'durable' : 'relaxed', async (tx) => {
           await tx.sites.insert(siteRow(`site-${number}`))
           await turn()
           if (number % 3 === 0) throw new Error('this one fails')
@@ -109,7 +109,7 @@ function storeWrites(promises: Promises): void {
         await turn()
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
-      await Promise.all(Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('soft', addOne)))
+      await Promise.all(Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', addOne)))
       for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },
   )
@@ -133,8 +133,8 @@ function storeWrites(promises: Promises): void {
     async (open) => {
       const [one, other] = [await open(), await open()]
       const held = Promise.withResolvers<void>()
-      const first = one.write('soft', () => held.promise)
-      const second = other.write('soft', (tx) => tx.sites.insert(siteRow('a-site')))
+      const first = one.write('relaxed', () => held.promise)
+      const second = other.write('relaxed', (tx) => tx.sites.insert(siteRow('a-site')))
       for (let turns = 0; turns < 50; turns++) await turn()
       assert.equal(await other.read.sites.bySlug('a-site'), undefined)
       held.resolve()

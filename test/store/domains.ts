@@ -57,7 +57,7 @@ export function storeDomains(promises: Promises): void {
 
   promises('a domain is held for one account at a time, and until a time', async (open) => {
     const { read, write } = await open()
-    const held = { domain: 'a.test', accountId: 'ann', proof: 'one', until: 100 }
+    const held = { domain: 'a.test', accountId: 'ann', verificationToken: 'one', until: 100 }
     await write('durable', (tx) => tx.domains.reserve(held))
     assert.deepEqual(plain(await read.domains.reservation('a.test', 99)), held)
     assert.equal(await read.domains.reservation('a.test', 100), undefined)
@@ -72,8 +72,8 @@ export function storeDomains(promises: Promises): void {
         [0, 0],
       ],
     )
-    assert.equal(await write('soft', (tx) => tx.domains.deleteExpiredReservations(199)), 0)
-    assert.equal(await write('soft', (tx) => tx.domains.deleteExpiredReservations(200)), 1)
+    assert.equal(await write('relaxed', (tx) => tx.domains.deleteExpiredReservations(199)), 0)
+    assert.equal(await write('relaxed', (tx) => tx.domains.deleteExpiredReservations(200)), 1)
     await write('durable', (tx) => tx.domains.reserve(held))
     await write('durable', (tx) => tx.domains.releaseReservation('a.test'))
     assert.equal(await read.domains.reservation('a.test', 0), undefined)

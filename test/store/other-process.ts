@@ -16,7 +16,7 @@ const tasks: Record<string, Task> = {
   async count(store, times) {
     const told: number[] = []
     for (let time = 0; time < times; time++) {
-      told.push(await store.write('soft', (tx) => tx.counters.add('everybody', 0)))
+      told.push(await store.write('relaxed', (tx) => tx.counters.add('everybody', 0)))
     }
     return told
   },
@@ -24,7 +24,7 @@ const tasks: Record<string, Task> = {
   /** Reads a number, waits, writes the next one: the classic way to lose an update. */
   async increment(store, times) {
     for (let time = 0; time < times; time++) {
-      await store.write('soft', async (tx) => {
+      await store.write('relaxed', async (tx) => {
         const site = await tx.sites.bySlug('a-site')
         await new Promise((resolve) => setImmediate(resolve))
         await tx.sites.update('a-site', { updatedAt: site!.updatedAt + 1 })
@@ -37,7 +37,7 @@ const tasks: Record<string, Task> = {
   async lease(store, times) {
     const fences: number[] = []
     for (let time = 0; time < times; time++) {
-      const fence = await store.write('soft', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0))
+      const fence = await store.write('relaxed', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0))
       if (fence !== undefined) fences.push(fence)
     }
     return fences

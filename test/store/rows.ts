@@ -70,7 +70,7 @@ export function domainRow(domain: string, change: Partial<Domain> = {}): Domain 
     accountId: 'an-account',
     slug: 'a-site',
     status: 'pending',
-    proof: 'proof',
+    verificationToken: 'proof',
     reason: null,
     createdAt: 1000,
     verifiedAt: null,

@@ -43,9 +43,9 @@ export function storeSignIns(promises: Promises): void {
     async (open) => {
       const { read, write } = await open()
       const count = (source: string) =>
-        write('soft', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
+        write('relaxed', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
       assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
-      await write('soft', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
+      await write('relaxed', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
       assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
         {
           email: 'a@b.test',
@@ -56,9 +56,9 @@ export function storeSignIns(promises: Promises): void {
           changedAt: 100,
         },
       ])
-      await write('soft', (tx) => tx.signIns.clearFailures('a@b.test', ''))
+      await write('relaxed', (tx) => tx.signIns.clearFailures('a@b.test', ''))
       assert.deepEqual([await count('x'), await count('')], [1, 1])
-      await write('soft', (tx) => tx.signIns.dropSources('a@b.test'))
+      await write('relaxed', (tx) => tx.signIns.dropSources('a@b.test'))
       assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
     },
   )
@@ -66,7 +66,7 @@ export function storeSignIns(promises: Promises): void {
   promises('sources that signed in are known, the newest of them only, and locks stay', async (open) => {
     const { read, write } = await open()
     const all = ['a', 'b', 'c', 'failing']
-    await write('soft', async (tx) => {
+    await write('relaxed', async (tx) => {
       await tx.signIns.countFailure('a@b.test', 'failing', 1)
       await tx.signIns.countFailure('a@b.test', 'c', 1)
       await tx.signIns.lockSource('a@b.test', 'c', 5000)
@@ -83,9 +83,9 @@ export function storeSignIns(promises: Promises): void {
 
   promises('what is taken back from a counter does not count', async (open) => {
     const { read, write } = await open()
-    const add = (caller: string) => write('soft', (tx) => tx.counters.add(caller, 0))
+    const add = (caller: string) => write('relaxed', (tx) => tx.counters.add(caller, 0))
     assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
-    await write('soft', async (tx) => {
+    await write('relaxed', async (tx) => {
       await tx.counters.decrement('one', 0)
       await tx.counters.decrement('one', 3600)
       await tx.counters.decrement('nobody', 0)

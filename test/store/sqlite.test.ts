@@ -54,19 +54,19 @@ test('whoever slept for so long that changes are forgotten hears that anything m
   asleep.onChange((slugs) => void heard.push(slugs))
   for (const minutes of [0, 5, 9]) {
     now.at = minutes * 60_000
-    await awake.write('soft', (tx) => tx.notifyChanged(`at-${minutes}`))
+    await awake.write('relaxed', (tx) => tx.notifyChanged(`at-${minutes}`))
   }
   await asleep.pollChanges()
   assert.deepEqual(heard, [['at-0', 'at-5', 'at-9']])
   now.at = 60 * 60_000
-  await awake.write('soft', (tx) => tx.notifyChanged('an-hour-later'))
-  await awake.write('soft', (tx) => tx.notifyChanged('and-more'))
+  await awake.write('relaxed', (tx) => tx.notifyChanged('an-hour-later'))
+  await awake.write('relaxed', (tx) => tx.notifyChanged('and-more'))
   await asleep.pollChanges()
   assert.deepEqual(heard.slice(1), [['an-hour-later', 'and-more']], 'all of it was still there')
   now.at = 90 * 60_000
-  await awake.write('soft', (tx) => tx.notifyChanged('missed'))
+  await awake.write('relaxed', (tx) => tx.notifyChanged('missed'))
   now.at = 120 * 60_000
-  await awake.write('soft', (tx) => tx.notifyChanged('much-later'))
+  await awake.write('relaxed', (tx) => tx.notifyChanged('much-later'))
   await asleep.pollChanges()
   assert.deepEqual(heard.slice(2), [undefined])
 })
@@ -127,7 +127,7 @@ test(
       assertFailure(outcome!, 'UNAVAILABLE')
       assert.equal(await store.read.sites.bySlug('during'), undefined)
     }
-    for (const durability of ['durable', 'soft'] as const) {
+    for (const durability of ['durable', 'relaxed'] as const) {
       const [outcome] = await Promise.allSettled([
         store.write(durability, (tx) => tx.sites.insert(siteRow('after'))),
       ])
@@ -168,7 +168,7 @@ test(
     await using place = await freshSqlite()
     await using store = await sqliteStore({ file: place.file, clock: Date.now })
     await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
-    const durabilities = ['durable', 'soft', 'durable', 'soft', 'durable'] as const
+    const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
     for (const [number, durability] of durabilities.entries()) {
       await store.write(durability, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
       flushMarker(`${place.file}-${durability}-answered`)

@@ -49,7 +49,7 @@ export class AttemptLimiter {
     // A read costs far less than a write, and most attempts come from callers over the limit.
     const full =
       (await findFullWindow(this.#store.read, windows)) ??
-      (await this.#store.write('soft', async (tx) => {
+      (await this.#store.write('relaxed', async (tx) => {
         const full = await findFullWindow(tx, windows)
         if (!full) for (const { key, start } of windows) await tx.counters.add(`guess:${key}`, start)
         return full
@@ -59,7 +59,7 @@ export class AttemptLimiter {
 
   /** Stops counting an attempt whose password was right as wrong. */
   async reset({ windows }: Attempt): Promise<void> {
-    await this.#store.write('soft', async (tx) => {
+    await this.#store.write('relaxed', async (tx) => {
       for (const { key, start } of windows) await tx.counters.add(`right:${key}`, start)
     })
   }

@@ -26,10 +26,10 @@ const APPLICATION_PROTOCOLS = 16
  * Why the first bytes of a connection are not an acceptable ClientHello: another protocol than TLS, or the name of
  * the TLS alert for the error (RFC 8446, 6.2).
  */
-export type HelloFault = 'not TLS' | 'unexpected_message' | 'decode_error' | 'illegal_parameter'
+export type HelloError = 'not TLS' | 'unexpected_message' | 'decode_error' | 'illegal_parameter'
 
 /** Reads the first bytes of a connection (RFC 8446, 4.1.2 and 5.1): `more` when they are incomplete. */
-export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloFault {
+export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloError {
   const message = readHandshake(bytes)
   if (typeof message === 'string') return message
   try {
@@ -40,12 +40,12 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloFaul
 }
 
 /** Reassembles the first handshake message from its records. */
-function readHandshake(bytes: Buffer): Buffer | 'more' | HelloFault {
+function readHandshake(bytes: Buffer): Buffer | 'more' | HelloError {
   const pieces: Buffer[] = []
   let collected = 0
   for (let at = 0; pieces.length < MAX_RECORDS; ) {
-    const fault = recordFault(bytes, at)
-    if (fault) return fault
+    const error = findRecordError(bytes, at)
+    if (error) return error
     if (bytes.length < at + 5) return incompleteOrOther(bytes)
     const end = at + 5 + bytes.readUInt16BE(at + 3)
     pieces.push(bytes.subarray(at + 5, end))
@@ -63,12 +63,12 @@ function readHandshake(bytes: Buffer): Buffer | 'more' | HelloFault {
   return 'illegal_parameter'
 }
 
-function incompleteOrOther(bytes: Buffer): 'more' | HelloFault {
+function incompleteOrOther(bytes: Buffer): 'more' | HelloError {
   return bytes.length < MAX_HELLO_BYTES ? 'more' : 'illegal_parameter'
 }
 
 /** The error of the record at this offset, by the received part of its header. */
-function recordFault(bytes: Buffer, at: number): HelloFault | undefined {
+function findRecordError(bytes: Buffer, at: number): HelloError | undefined {
   const [type, major] = [bytes[at], bytes[at + 1]]
   const isOfTls = (type === undefined || RECORD_TYPES.has(type)) && (major === undefined || major === 3)
   if (!isOfTls) return at === 0 ? 'not TLS' : 'decode_error'

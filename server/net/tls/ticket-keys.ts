@@ -54,7 +54,7 @@ export class TicketKeys {
     this.#nextAttempt = clock() + RETRY_MS
     const period = this.#periodNow()
     try {
-      const keys = await store.write('soft', async ({ ticketKeys }) => {
+      const keys = await store.write('relaxed', async ({ ticketKeys }) => {
         await ticketKeys.dropBefore(period - 1)
         return [await this.#shared(ticketKeys, period), await this.#shared(ticketKeys, period + 1)] as const
       })

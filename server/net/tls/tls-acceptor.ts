@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SelectedCertificate } from './certificate-selector.ts'
-import { type ClientHello, type HelloFault, readClientHello } from './client-hello.ts'
+import { type ClientHello, type HelloError, readClientHello } from './client-hello.ts'
 import { setCoverage } from './covered-hosts.ts'
 
 /**
@@ -180,9 +180,9 @@ export class TlsAcceptor {
     })
   }
 
-  #refuseHello(raw: Socket, bytes: Buffer, fault: HelloFault): void {
+  #refuseHello(raw: Socket, bytes: Buffer, error: HelloError): void {
     this.refused.broken++
-    if (fault !== 'not TLS') {
+    if (error !== 'not TLS') {
       // Closing with bytes unread would reset the connection, and the client would lose the alert.
       raw.once('end', () => raw.destroy()).resume()
       return void raw.end(alertRecord(fault))

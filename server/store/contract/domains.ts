@@ -5,7 +5,7 @@ export interface Domain {
   slug: string
   status: 'pending' | 'active'
   /** Required value of the TXT record; random for each account and domain. */
-  proof: string
+  verificationToken: string
   /** Why it is pending, or its current problem, as a message. */
   reason: string | null
   createdAt: number
@@ -43,7 +43,7 @@ export interface DnsFindings {
 export interface DomainReservation {
   domain: string
   accountId: string
-  proof: string
+  verificationToken: string
   until: number
 }
 

@@ -8,7 +8,7 @@ const mapper = new RowMapper<Domain, DomainRow>({
   accountId: 'account_id',
   slug: 'slug',
   status: 'status',
-  proof: 'proof',
+  verificationToken: 'proof',
   reason: 'reason',
   createdAt: 'created_at',
   verifiedAt: 'verified_at',
@@ -25,7 +25,7 @@ const mapper = new RowMapper<Domain, DomainRow>({
 const reservationMapper = new RowMapper<DomainReservation, HeldDomainRow>({
   domain: 'domain',
   accountId: 'account_id',
-  proof: 'proof',
+  verificationToken: 'proof',
   until: 'until',
 })
 

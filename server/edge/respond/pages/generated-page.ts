@@ -114,8 +114,8 @@ ${body}
 `.text
 }
 
-function securityPolicy(css: string, shows: PageContent['allowedSource']): string {
+function securityPolicy(css: string, allowedSource: PageContent['allowedSource']): string {
   const style = `style-src 'sha256-${hash('sha256', css, 'base64')}'`
-  const shown = shows === undefined ? [] : [`${shows} 'self'`]
-  return ["default-src 'none'", style, ...shown, "form-action 'none'", "base-uri 'none'"].join('; ')
+  const sources = allowedSource === undefined ? [] : [`${allowedSource} 'self'`]
+  return ["default-src 'none'", style, ...sources, "form-action 'none'", "base-uri 'none'"].join('; ')
 }
