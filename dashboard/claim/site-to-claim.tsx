@@ -22,7 +22,7 @@ const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
 
 /** The site of a claim link, as the server reports it. */
 export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const [site, show] = useState<ClaimPreview | undefined>(undefined)
   const loadPreview = useAction(async () => show(await slipway.claimPreview(slug, token)))
   const claim = useAction(async () => {
@@ -33,7 +33,7 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
         ? 'The site was yours already.'
         : 'The site is yours. It stays online until you delete it.',
     )
-    wayOn(`/sites/${encodeURIComponent(slug)}`, true)
+    navigate(`/sites/${encodeURIComponent(slug)}`, true)
   })
   useEffect(() => void loadPreview(), [])
 

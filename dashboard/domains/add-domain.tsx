@@ -21,7 +21,7 @@ interface AddDomainProps {
 
 /** The domain and its site; then shows the DNS records. */
 export function AddDomain({ site, known, moves }: AddDomainProps) {
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const sites = useResource('sites', () => slipway.list())
   const [domain, write] = useState('')
   const [chosen, choose] = useState(site)
@@ -36,7 +36,7 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
     const added = await slipway.addDomain(parseHost(domain), slug!)
     known.put(added)
     invalidate('me')
-    wayOn(`/domains?domain=${added.domain}`)
+    navigate(`/domains?domain=${added.domain}`)
   })
   const wrong = atField(add.error)
   if (sites.value && !hasSites) return <NoSite />

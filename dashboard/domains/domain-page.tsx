@@ -68,12 +68,12 @@ function useDomainUpdates(record: DomainRecord, known: KnownDomains): DisplayErr
 /** The other one of `www` and the root domain, when it can be added. */
 function Alternate({ record, known }: DomainPageProps) {
   const { domain, siteSlug, alternate, records } = record
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const add = useAction(async () => {
     const added = await slipway.addDomain(alternate!, siteSlug)
     known.put(added)
     invalidate('me')
-    wayOn(`/domains?domain=${added.domain}`)
+    navigate(`/domains?domain=${added.domain}`)
   })
   if (alternate === null) return null
   const isRoot = records[0]?.type === 'ALIAS'

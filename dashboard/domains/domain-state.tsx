@@ -35,12 +35,12 @@ export function DomainState({ record, check }: DomainStateProps) {
 }
 
 function Waiting({ record }: { record: DomainRecord }) {
-  const remark = isMoreThanRecords(record) ? formatReason(record) : null
-  const isGivenUp = record.nextCheckAt === null && record.checkedAt !== null
+  const reason = isMoreThanRecords(record) ? formatReason(record) : null
+  const hasExpired = record.nextCheckAt === null && record.checkedAt !== null
   return (
     <Notice title={formatProgress(record)}>
-      {remark && <p>{remark}</p>}
-      {!isGivenUp && (
+      {reason && <p>{reason}</p>}
+      {!hasExpired && (
         <p class="quiet small">
           This page changes by itself. You need not stay: the service goes on looking, for minutes or for
           days.
@@ -52,12 +52,12 @@ function Waiting({ record }: { record: DomainRecord }) {
 
 function Serving({ record }: { record: DomainRecord }) {
   const { domain, certificate, redirectsTo } = record
-  const remark = formatReason(record)
+  const reason = formatReason(record)
   const doing = redirectsTo === null ? 'is active' : `is active and leads to ${redirectsTo}`
-  if (remark !== null)
+  if (reason !== null)
     return (
       <Notice tone="warn" title={`${domain} ${doing}, but something is wrong in DNS.`}>
-        <p>{remark}</p>
+        <p>{reason}</p>
       </Notice>
     )
   if (certificate.status !== 'pending')

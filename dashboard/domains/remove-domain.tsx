@@ -13,11 +13,11 @@ import type { KnownDomains } from './known-domains.ts'
 /** Removes a domain after a confirmation. */
 export function RemoveDomain({ record, known }: { record: DomainRecord; known: KnownDomains }) {
   const { domain, status } = record
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const [isConfirming, setConfirming] = useState(false)
   const remove = useAction(async () => {
     await slipway.removeDomain(domain).catch(ignoreNotFound)
-    wayOn('/domains')
+    navigate('/domains')
     known.drop(domain)
     showToast(`${domain} is removed.`)
   })

@@ -52,8 +52,8 @@ export async function collectFiles(
     return collectFolder(only as FileSystemDirectoryEntry, signal)
   if (entries.length > 0) return collectEntries(entries, files, reader, signal)
   if (files.length === 1 && isZip(files[0]!)) return collectZip(files[0]!, reader)
-  const lying = files.map((file) => ({ path: relativePath(file), size: file.size, source: file }))
-  return applyIgnoreRules(lying, await readRules(lying, reader))
+  const candidates = files.map((file) => ({ path: relativePath(file), size: file.size, source: file }))
+  return applyIgnoreRules(candidates, await readRules(candidates, reader))
 }
 
 async function collectFolder(folder: FileSystemDirectoryEntry, signal: AbortSignal): Promise<CollectedFiles> {

@@ -100,14 +100,14 @@ export class Publication {
   }
 
   async #run(work: () => unknown): Promise<void> {
-    const confirmLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', confirmLeaving)
+    const confirmUnload = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', confirmUnload)
     try {
       await this.#withReader(work)
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#fail(error)
     } finally {
-      removeEventListener('beforeunload', confirmLeaving)
+      removeEventListener('beforeunload', confirmUnload)
     }
   }
 
@@ -142,7 +142,7 @@ export class Publication {
   async #publish(found: Preflight): Promise<void> {
     const files = await this.#read(found.files)
     const digest = await this.#digestManifest(files)
-    const pace = new EtaEstimator()
+    const eta = new EtaEstimator()
     const asOwner = signedInAs.value !== null
     const delivered = await publishWithRetry({
       files,
@@ -150,8 +150,8 @@ export class Publication {
       destination: this.destination,
       parallel: parallelFor(found.files),
       signal: this.#stop.signal,
-      onStarted: (paths) => this.#draw('uploading', initialProgress(paths, files), pace),
-      onProgress: (progress) => this.#draw('uploading', progress, pace),
+      onStarted: (paths) => this.#draw('uploading', initialProgress(paths, files), eta),
+      onProgress: (progress) => this.#draw('uploading', progress, eta),
       onWaiting: (reason) => this.#wait(reason),
     })
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
@@ -161,13 +161,13 @@ export class Publication {
   }
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {
-    const pace = new EtaEstimator()
+    const eta = new EtaEstimator()
     const bytes = sumSizes(files)
     const draw = (done: { files: number; bytes: number }) =>
       this.#draw(
         'reading',
         { files: files.length, filesDone: done.files, bytes, bytesDone: done.bytes },
-        pace,
+        eta,
       )
     draw({ files: 0, bytes: 0 })
     const sources = files.map(({ source }) => source)
@@ -191,12 +191,12 @@ export class Publication {
     return hashes[0]!
   }
 
-  #draw(at: 'reading' | 'uploading', progress: Progress, pace: EtaEstimator): void {
+  #draw(at: 'reading' | 'uploading', progress: Progress, eta: EtaEstimator): void {
     const now = performance.now()
     const isEnd = progress.filesDone === progress.files
     if (this.step.value.at === at && !isEnd && now - this.#drawnAt < DRAW_INTERVAL_MS) return
     this.#drawnAt = now
-    const secondsLeft = pace.secondsLeft(progress, now)
+    const secondsLeft = eta.secondsLeft(progress, now)
     this.step.value =
       at === 'reading' ? { at, progress, secondsLeft } : { at, progress, secondsLeft, waiting: undefined }
   }

@@ -52,15 +52,15 @@ function keepKeyboardFrom(box: HTMLElement): () => void {
   const remember = ({ target }: FocusEvent) => {
     if (!box.contains(target as Node)) before = target
   }
-  const giveBack = () => {
-    const taker = document.activeElement
-    if (!(taker instanceof HTMLIFrameElement) || !box.contains(taker)) return
-    taker.blur()
+  const returnFocus = () => {
+    const focused = document.activeElement
+    if (!(focused instanceof HTMLIFrameElement) || !box.contains(focused)) return
+    focused.blur()
     if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
   }
   addEventListener('focusin', remember, listening)
   // Focus cannot be returned during the blur event.
-  addEventListener('blur', () => setTimeout(giveBack), listening)
-  document.addEventListener('visibilitychange', giveBack, listening)
+  addEventListener('blur', () => setTimeout(returnFocus), listening)
+  document.addEventListener('visibilitychange', returnFocus, listening)
   return () => listening.abort()
 }

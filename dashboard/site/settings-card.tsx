@@ -14,21 +14,21 @@ export interface MetadataDraft {
 
 interface CardProps {
   site: SiteDetails
-  wish: MetadataDraft
+  metadata: MetadataDraft
   own: DocumentMetadata
 }
 
 /** A link preview as a messenger shows it. */
-export function Card({ site, wish, own }: CardProps) {
+export function Card({ site, metadata, own }: CardProps) {
   const { host } = new URL(site.siteUrl)
-  const description = wish.description ?? own.description
+  const description = metadata.description ?? own.description
   return (
     <figure class="stack tight">
       <div class="card">
-        <CardPicture site={site} picture={resolvePicture(site, wish, own)} />
+        <CardPicture site={site} picture={resolvePicture(site, metadata, own)} />
         <div class="card-words">
           <p class="quiet small">{host}</p>
-          <p class="title">{wish.title ?? own.title ?? host}</p>
+          <p class="title">{metadata.title ?? own.title ?? host}</p>
           {description && <p class="small">{description}</p>}
         </div>
       </div>
@@ -43,10 +43,10 @@ export function Card({ site, wish, own }: CardProps) {
 
 type Picture = { file: FileEntry } | { elsewhere: string } | undefined
 
-function resolvePicture(site: SiteDetails, wish: MetadataDraft, own: DocumentMetadata): Picture {
+function resolvePicture(site: SiteDetails, metadata: MetadataDraft, own: DocumentMetadata): Picture {
   const named = (path: string) => findPictures(site).find((file) => file.path === path)
-  if (wish.ogImagePath !== null) {
-    const file = named(wish.ogImagePath)
+  if (metadata.ogImagePath !== null) {
+    const file = named(metadata.ogImagePath)
     return file && { file }
   }
   const address = own.image === null ? null : URL.parse(own.image, site.siteUrl)

@@ -11,11 +11,11 @@ import { showToast } from '../kit/toast.tsx'
 /** Duplicates the site, or downloads its files. */
 export function Copies({ site }: { site: SiteDetails }) {
   const { slug, currentVersionId, hasPassword } = site
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const duplicate = useAction(async () => {
     const copy = await slipway.duplicate(slug)
     invalidate('sites')
-    const isSeen = wayOn(`/sites/${copy.slug}`)
+    const isSeen = navigate(`/sites/${copy.slug}`)
     showToast(isSeen ? `This is the copy of ${slug}.` : `${slug} is duplicated, as ${copy.slug}.`)
   })
   if (currentVersionId === null) return null

@@ -16,11 +16,11 @@ export function Deletion({ site }: { site: SiteDetails }) {
   const { slug, files } = site
   const [isConfirming, setConfirming] = useState(false)
   const [typed, type] = useState('')
-  const wayOn = useGuardedNavigate()
+  const navigate = useGuardedNavigate()
   const remove = useAction(async () => {
     await slipway.delete(slug)
     invalidate('sites', `site/${slug}`, 'domains')
-    wayOn('/sites', true)
+    navigate('/sites', true)
     showToast(`${slug} is deleted.`)
   })
   const close = () => {

@@ -20,7 +20,7 @@ const MAX_LENGTHS = { title: 200, description: 500 }
 export function Sharing({ site, onChanged }: SettingsProps) {
   const [draft, write] = useState<Partial<MetadataDraft>>({})
   const { slug, currentVersionId, title, description, ogImagePath } = site
-  const wish = { title, description, ogImagePath, ...draft }
+  const metadata = { title, description, ogImagePath, ...draft }
   const document =
     hasRootDocument(site) && currentVersionId ? `site/${slug}/document/${currentVersionId}` : undefined
   const known = useResource(document, () => readDocumentMetadata(slug))
@@ -29,7 +29,7 @@ export function Sharing({ site, onChanged }: SettingsProps) {
     Object.entries(draft).filter(([name, value]) => value !== site[name as keyof MetadataDraft]),
   )
   const isChanged = Object.keys(change).length > 0
-  const isTooLong = charactersOver(wish, 'title') > 0 || charactersOver(wish, 'description') > 0
+  const isTooLong = charactersOver(metadata, 'title') > 0 || charactersOver(metadata, 'description') > 0
   const save = useAction(async () => {
     onChanged(await slipway.setMetadata(slug, change))
     write((now) => Object.fromEntries(Object.entries(now).filter(([name, value]) => value !== change[name])))
@@ -49,23 +49,23 @@ export function Sharing({ site, onChanged }: SettingsProps) {
         <form class="stack" onSubmit={submit}>
           <TextField
             label="Title"
-            value={wish.title ?? ''}
+            value={metadata.title ?? ''}
             placeholder={own.title ?? undefined}
-            hint={formatRemainingCharacters(wish, 'title')}
-            error={lengthError(wish, 'title') ?? wrong.title}
+            hint={formatRemainingCharacters(metadata, 'title')}
+            error={lengthError(metadata, 'title') ?? wrong.title}
             onWrite={(text) => write({ ...draft, title: text || null })}
           />
           <TextArea
             label="Description"
-            value={wish.description ?? ''}
+            value={metadata.description ?? ''}
             placeholder={own.description ?? undefined}
-            hint={formatRemainingCharacters(wish, 'description')}
-            error={lengthError(wish, 'description') ?? wrong.description}
+            hint={formatRemainingCharacters(metadata, 'description')}
+            error={lengthError(metadata, 'description') ?? wrong.description}
             onWrite={(text) => write({ ...draft, description: text || null })}
           />
           <PictureChoice
             site={site}
-            value={wish.ogImagePath}
+            value={metadata.ogImagePath}
             onChange={(path) => write({ ...draft, ogImagePath: path })}
           />
           <ErrorNotice error={save.error} />
@@ -80,7 +80,7 @@ export function Sharing({ site, onChanged }: SettingsProps) {
             )}
           </div>
         </form>
-        <Card site={site} wish={wish} own={own} />
+        <Card site={site} metadata={metadata} own={own} />
       </div>
     </Panel>
   )
@@ -88,16 +88,16 @@ export function Sharing({ site, onChanged }: SettingsProps) {
 
 type LimitedField = keyof typeof MAX_LENGTHS
 
-function charactersOver(wish: MetadataDraft, name: LimitedField): number {
-  return [...(wish[name] ?? '')].length - MAX_LENGTHS[name]
+function charactersOver(metadata: MetadataDraft, name: LimitedField): number {
+  return [...(metadata[name] ?? '')].length - MAX_LENGTHS[name]
 }
 
-function formatRemainingCharacters(wish: MetadataDraft, name: LimitedField): string {
-  return `${formatNumber(Math.max(0, -charactersOver(wish, name)))} of ${MAX_LENGTHS[name]} characters left`
+function formatRemainingCharacters(metadata: MetadataDraft, name: LimitedField): string {
+  return `${formatNumber(Math.max(0, -charactersOver(metadata, name)))} of ${MAX_LENGTHS[name]} characters left`
 }
 
-function lengthError(wish: MetadataDraft, name: LimitedField): string | undefined {
-  const more = charactersOver(wish, name)
+function lengthError(metadata: MetadataDraft, name: LimitedField): string | undefined {
+  const more = charactersOver(metadata, name)
   return more > 0
     ? `This is longer than ${MAX_LENGTHS[name]} characters by ${formatNumber(more)}.`
     : undefined

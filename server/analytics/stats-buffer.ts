@@ -195,11 +195,11 @@ export class StatsBuffer {
   }
 
   /** Whether this batch flushes the counter at its end. */
-  register(tally: ResponseCounter): boolean {
-    if (tally.buffer === this) return true
+  register(counter: ResponseCounter): boolean {
+    if (counter.buffer === this) return true
     if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
-    tally.buffer = this
-    this.#counters.push(tally)
+    counter.buffer = this
+    this.#counters.push(counter)
     return true
   }
 
@@ -217,7 +217,7 @@ export class StatsBuffer {
 
   /** Ends the batch and flushes all counters. */
   end(): void {
-    for (const tally of this.#counters) tally.close()
+    for (const counter of this.#counters) counter.close()
     this.#counters.length = 0
   }
 

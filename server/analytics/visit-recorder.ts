@@ -157,9 +157,9 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const news = await this.#store.write('relaxed', (tx) => tx.visits.add(hour, day, rows))
+      const newVisitors = await this.#store.write('relaxed', (tx) => tx.visits.add(hour, day, rows))
       for (const chunk of chunks) if (chunk.site.drop(chunk)) batch.sites.delete(chunk.site.slug)
-      this.#countNewVisitors(news)
+      this.#countNewVisitors(newVisitors)
       await turnOfTheLoop()
     }
   }
@@ -170,13 +170,13 @@ export class VisitRecorder implements AsyncDisposable {
     return this.#newVisitors.visitors < this.#maxVisitorsPerDay
   }
 
-  #countNewVisitors(news: number): void {
+  #countNewVisitors(newVisitors: number): void {
     const { day, visitors } = this.#newVisitors
-    this.#newVisitors.visitors += news
-    if (visitors < this.#maxVisitorsPerDay && visitors + news >= this.#maxVisitorsPerDay)
+    this.#newVisitors.visitors += newVisitors
+    if (visitors < this.#maxVisitorsPerDay && visitors + newVisitors >= this.#maxVisitorsPerDay)
       this.#log.warn('daily limit of counted visitors reached', {
         day: toIso(day),
-        visitors: visitors + news,
+        visitors: visitors + newVisitors,
       })
   }
 

@@ -5,7 +5,7 @@ import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { linger } from './linger.ts'
 
 /** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
-type Allowed = (request: FastifyRequest) => string | undefined
+type MethodLookup = (request: FastifyRequest) => string | undefined
 
 /** A route, as `Allow` needs it. */
 interface KnownRoute {
@@ -43,12 +43,12 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
 }
 
 /** The methods of the routes that are added to `app` after this call, except those of the API. */
-export function knownMethods(app: FastifyInstance): Allowed {
+export function knownMethods(app: FastifyInstance): MethodLookup {
   const table: KnownRoute[] = []
   app.addHook('onRoute', ({ url, method }) => {
     if (!url.startsWith('/api/')) table.push(...[method].flat().map((one) => ({ url, method: one })))
   })
-  let allowed: Allowed | undefined
+  let allowed: MethodLookup | undefined
   return (request) => {
     allowed ??= allowedIn(table)
     return allowed(request)
@@ -56,7 +56,7 @@ export function knownMethods(app: FastifyInstance): Allowed {
 }
 
 /** Answers requests outside the API that no route takes, without their bodies: 405 with `Allow`, or `notFound`. */
-export function answerUnknown(allowed: Allowed, notFound: RouteHandlerMethod): RouteHandlerMethod {
+export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMethod): RouteHandlerMethod {
   return function (request, reply) {
     const allow = allowed(request)
     if (allow !== undefined && !allow.split(', ').includes(request.method)) {
@@ -80,7 +80,7 @@ export function readableUrl({ url = '/' }: { url?: string | undefined }): string
   }
 }
 
-function allowedIn(table: readonly KnownRoute[]): Allowed {
+function allowedIn(table: readonly KnownRoute[]): MethodLookup {
   const known = [...Map.groupBy(table, (route) => route.url)].map(([url, rows]) => ({
     pattern: toPathPattern(url),
     allow: [...new Set(rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(

@@ -54,11 +54,11 @@ export class CertificateManager implements AsyncDisposable {
   /** Retries a certificate after too many failures; the CA's limits still apply. */
   async retry(name: string): Promise<void> {
     const { store, clock } = this.#deps
-    const isGivenUp = (row: CertificateSummary | undefined) =>
+    const hasNoRetry = (row: CertificateSummary | undefined) =>
       row?.due_at === null && row.unused_since === null
-    if (!isGivenUp(await store.read.certificates.summary(name))) return
+    if (!hasNoRetry(await store.read.certificates.summary(name))) return
     await store.write('relaxed', async (tx) => {
-      if (isGivenUp(await tx.certificates.summary(name)))
+      if (hasNoRetry(await tx.certificates.summary(name)))
         await tx.certificates.update(name, { due_at: clock() })
     })
   }

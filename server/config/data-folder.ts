@@ -20,7 +20,7 @@ const PRIVATE = ['slipway.db', 'slipway.db-wal', 'slipway.db-shm', 'secret', 'bl
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
   const spool = join(folder, 'spool')
   mkdirSync(spool, { recursive: true, mode: 0o700 })
-  for (const name of PRIVATE) closeToOthers(join(folder, name))
+  for (const name of PRIVATE) restrictAccess(join(folder, name))
   return {
     database: join(folder, 'slipway.db'),
     blobs: join(folder, 'blobs'),
@@ -31,7 +31,7 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
 }
 
 /** Takes the access of users outside the group away, where there is any. */
-function closeToOthers(path: string): void {
+function restrictAccess(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o007) === 0) return
   try {

@@ -75,9 +75,9 @@ export class DomainVerifier {
     const inFlight = this.#inFlight.get(name)
     if (inFlight) return inFlight
     if (!this.#shares.canRun(row.accountId)) return row
-    const isGivenUp = row.status === 'pending' && row.nextCheckAt === null
+    const hasExpired = row.status === 'pending' && row.nextCheckAt === null
     const check = this.#shares.run(row.accountId, () =>
-      this.#verifyStillDue(isGivenUp ? { ...row, pendingSince: restartedAt(clock()) } : row),
+      this.#verifyStillDue(hasExpired ? { ...row, pendingSince: restartedAt(clock()) } : row),
     )
     this.#inFlight.set(name, check)
     return check.finally(() => this.#inFlight.delete(name))

@@ -18,7 +18,7 @@ const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<
   { name: '006-attempts-and-shares', up: attemptsAndShares.up },
 ]
 
-interface Applied {
+interface MigrationTable {
   applied_migrations: { name: string; applied_at: number }
 }
 
@@ -28,7 +28,7 @@ interface Applied {
  */
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const tx = trx as unknown as Kysely<Applied>
+    const tx = trx as unknown as Kysely<MigrationTable>
     await tx.schema
       .createTable('applied_migrations')
       .ifNotExists()

@@ -46,8 +46,8 @@ export async function readFiles(
 
 /** Notices before publishing: excluded files, and likely mistakes. */
 export function notices(found: FolderScan, folder: string): string[] {
-  const twins = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
-  return [...skippedFiles(found), ...twins, ...missingIndexNotice(found.files, folder)]
+  const collisions = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
+  return [...skippedFiles(found), ...collisions, ...missingIndexNotice(found.files, folder)]
 }
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */

@@ -87,8 +87,8 @@ export class Terminal {
     this.#wipe()
     this.#streams.stderr.write(`${question} `)
     const { stdin, stderr } = this.#streams
-    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-    const reader = createInterface({ input: stdin, output: nowhere, terminal: stdin.isTTY === true })
+    const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const reader = createInterface({ input: stdin, output: discard, terminal: stdin.isTTY === true })
     try {
       return await new Promise((resolve, reject) => {
         reader.once('line', resolve)

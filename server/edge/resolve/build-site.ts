@@ -27,10 +27,10 @@ export async function buildLiveSite(
   context: BuildContext,
 ): Promise<RouteTable> {
   const since = site.liveSince ?? site.createdAt
-  const policyOf = site.passwordHash === null ? publicPolicy : passwordPolicy
+  const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
   const [previousFiles, published] = await Promise.all([
     loadPreviousFiles(site, since + PREVIOUS_FILES_TTL_MS, context),
-    loadSiteInput(site, version, { ...context, policy: policyOf(getTimestamps(site, since)) }),
+    loadSiteInput(site, version, { ...context, policy: buildPolicy(getTimestamps(site, since)) }),
   ])
   return buildRouteTable({ ...published, previousFiles })
 }

@@ -185,7 +185,7 @@ export class TlsAcceptor {
     if (error !== 'not TLS') {
       // Closing with bytes unread would reset the connection, and the client would lose the alert.
       raw.once('end', () => raw.destroy()).resume()
-      return void raw.end(alertRecord(fault))
+      return void raw.end(alertRecord(error))
     }
     if (/^[A-Z]{3,8} [/*h]/.test(bytes.toString('latin1', 0, 12))) raw.write(NOT_HTTPS)
     raw.destroySoon()

@@ -37,8 +37,8 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async add(hour: number, day: number, sites: readonly SiteVisits[]) {
-    const living = await this.#existingAmong(sites.map(({ slug }) => slug))
-    const counted = sites.filter(({ slug }) => living.has(slug))
+    const existing = await this.#existingAmong(sites.map(({ slug }) => slug))
+    const counted = sites.filter(({ slug }) => existing.has(slug))
     const firsts = await this.#insertVisitors(counted, day)
     await this.#addHours(hour, counted, firsts)
     await this.#addNames(day, counted)
@@ -181,8 +181,8 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async deletedAmong(slugs: readonly string[]) {
-    const living = await this.#existingAmong(slugs)
-    return slugs.filter((slug) => !living.has(slug))
+    const existing = await this.#existingAmong(slugs)
+    return slugs.filter((slug) => !existing.has(slug))
   }
 
   async deleteSite(slug: string) {
@@ -200,7 +200,7 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async #existingAmong(slugs: readonly string[]) {
-    const living = new Set<string>()
+    const existing = new Set<string>()
     for (const piece of toBatches(slugs)) {
       const rows = await this.#db
         .selectFrom('sites')
@@ -208,9 +208,9 @@ export class SqlVisitQueries implements VisitQueries {
         .where('slug', 'in', piece)
         .where('gone_at', 'is', null)
         .execute()
-      for (const { slug } of rows) living.add(slug)
+      for (const { slug } of rows) existing.add(slug)
     }
-    return living
+    return existing
   }
 
   /** Sums the hours instead of counting visitors: hours are few, visitors may be many. */
