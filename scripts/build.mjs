@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from './spawn.mjs'
 import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
+import { run } from './spawn.mjs'
 
 /**
  * The build outputs: the client for any Node and for npm, the dashboard for browsers, the content of

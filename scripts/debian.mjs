@@ -1,6 +1,6 @@
-import { run } from './spawn.mjs'
-import { program } from './program.mjs'
 import { print } from './print.mjs'
+import { program } from './program.mjs'
+import { run } from './spawn.mjs'
 
 /** Whether packages may be installed without asking: only by root on Debian. */
 export function mayInstallPackages() {

@@ -1,9 +1,9 @@
 import { delimiter, join } from 'node:path'
-import { run } from './spawn.mjs'
 import { hasPinnedNode, linkPinnedNode, makePinnedNodeRun } from './pinned-node.mjs'
-import { readJson, root } from './root.mjs'
 import { print } from './print.mjs'
+import { readJson, root } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
+import { run } from './spawn.mjs'
 
 /**
  * npm writes node_modules/.package-lock.json as the last step of every installation, so its absence shows an

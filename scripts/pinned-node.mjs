@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackages, mayInstallPackages } from './debian.mjs'
-import { readJson, root } from './root.mjs'
 import { print } from './print.mjs'
+import { readJson, root } from './root.mjs'
 import { SetupError } from './setup-error.mjs'
 
 const pinnedNode = join(root, 'node_modules', '.bin', 'node')

@@ -1,7 +1,7 @@
 import { delimiter, join } from 'node:path'
-import { withLock } from './lock.mjs'
 import { build, isBuilt } from './build.mjs'
 import { install, isInstalled } from './install.mjs'
+import { withLock } from './lock.mjs'
 import { findNode } from './pinned-node.mjs'
 import { root } from './root.mjs'
 

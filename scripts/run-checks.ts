@@ -60,7 +60,11 @@ async function testFile(file: string): Promise<void> {
   report.testFile(file, { milliseconds, outcome })
 }
 
-async function forEachConcurrent<T>(items: T[], concurrency: number, work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrent<T>(
+  items: T[],
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const queue = items.values()
   const worker = async () => {
     for (const item of queue) if (!stop.signal.aborted) await work(item)

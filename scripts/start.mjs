@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { endAs, run } from './spawn.mjs'
 import { environment, prepare } from './prepare.mjs'
 import { root } from './root.mjs'
 import { main } from './setup-error.mjs'
+import { endAs, run } from './spawn.mjs'
 
 // npm start: installs what is missing, builds what is stale, and runs the service on the pinned Node.
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { withLock } from './lock.mjs'
 import { installPackages, mayInstallPackages } from './debian.mjs'
-import { program } from './program.mjs'
+import { withLock } from './lock.mjs'
 import { print } from './print.mjs'
+import { program } from './program.mjs'
 
 /**
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { endAs, run } from './spawn.mjs'
-import { installParts } from './test-dependencies.mjs'
 import { environment, prepare } from './prepare.mjs'
 import { root } from './root.mjs'
 import { main } from './setup-error.mjs'
+import { endAs, run } from './spawn.mjs'
+import { installParts } from './test-dependencies.mjs'
 
 // npm test: prepares like npm start, installs the Debian packages that tests need, then runs every check on
 // the pinned Node.

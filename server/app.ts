@@ -175,8 +175,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
     }),
     clock,
     uploadLimiter: new ConcurrencyLimiter({
-      all: config.uploadsAtOnce,
-      each: Math.ceil(config.uploadsAtOnce / 4),
+      total: config.uploadsAtOnce,
+      perKey: Math.ceil(config.uploadsAtOnce / 4),
     }),
     clientIp: getClientIp,
     clientMemory,
@@ -410,7 +410,7 @@ function createServices(
  */
 async function openCertificates(
   config: Config,
-  parts: Pick<IssuingDeps, 'store' | 'seal' | 'clock' | 'log'> & { version: string; baseUrl: string },
+  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log'> & { version: string; baseUrl: string },
 ): Promise<CertificateManager | undefined> {
   if (config.httpsPort === undefined) return undefined
   const { acmeClient } = await import('./certificates/acme/client.ts')

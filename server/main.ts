@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Config, ConfigError, describeFormerNames, describeSettings, readConfig } from './config/settings.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { ApiError } from './lib/errors.ts'
 import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
@@ -58,7 +58,7 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
   const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
   switch (command) {
     case 'serve':
-      for (const warning of describeFormerNames(process.env)) log.warn(warning)
+      for (const warning of config.warnings) log.warn(warning)
       await warnOfSharedDomain(config, log)
       return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
     case 'worker':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { encodeFields, computeMac, Signer } from '../server/lib/tokens.ts'
+import { computeMac, encodeFields, Signer } from '../server/lib/tokens.ts'
 import { numbers } from './support/random.ts'
 
 type Fields = (string | number)[]

@@ -40,8 +40,8 @@ export async function coldFirstBytes(
 
 async function coldFirstByte(line: Line, { name, host }: Server, path: string): Promise<number> {
   writeFileSync('/proc/sys/vm/drop_caches', '3')
-  await line.ask(browserRequest(`/${PATHS.plain}`, host))
-  const { status, firstByte } = await line.ask(browserRequest(`/${path}`, host))
+  await line.send(browserRequest(`/${PATHS.plain}`, host))
+  const { status, firstByte } = await line.send(browserRequest(`/${path}`, host))
   if (status !== 200) throw new Error(`${name} answered ${status} to a file that was never read`)
   return firstByte
 }

@@ -41,7 +41,10 @@ export async function seedSites(data: string, { sites, distinct }: Seed): Promis
   const made: SeededSite[] = []
   for (let at = 0; at < sites; at += SITES_AT_ONCE) {
     const count = Math.min(SITES_AT_ONCE, sites - at)
-    const own = await keep(context, Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise))
+    const own = await keep(
+      context,
+      Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise),
+    )
     const slugs = Array.from({ length: count }, newSlug)
     await context.store.write('durable', async (tx) => {
       for (const [index, slug] of slugs.entries()) {

@@ -123,7 +123,8 @@ async function inspect(work: Work, server: Server, { requests }: Load): Promise<
     if (wrong) throw new Error(`GET ${request.path}: ${wrong}`)
     const { status, wireBytes } = reply
     expected ??= { status, wireBytes }
-    if (wireBytes !== expected.wireBytes) throw new Error(`answers have ${expected.wireBytes} bytes and ${wireBytes} bytes`)
+    if (wireBytes !== expected.wireBytes)
+      throw new Error(`answers have ${expected.wireBytes} bytes and ${wireBytes} bytes`)
   }
   return expected!
 }

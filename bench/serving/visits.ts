@@ -6,7 +6,7 @@ import { type ServerProcess, scratchFolder, startServer } from '../server-proces
 import { publishSite, siteFiles } from './content.ts'
 import { formatFigures, markdown, yes } from './figures.ts'
 import { seedSites } from './many-sites.ts'
-import { type MeasuredServer, byWrk, measuredRun, type RunLengths, type Runner } from './rounds.ts'
+import { byWrk, type MeasuredServer, measuredRun, type RunLengths, type Runner } from './rounds.ts'
 import { SERVER_CORE, WRK_CORE } from './server.ts'
 import { manySitesWorks, siteWorks, type Work } from './works.ts'
 

@@ -1,7 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { type Files, PATHS, REDIRECT } from './content.ts'
 import { type SeededSite, zipf } from './many-sites.ts'
-import { send, type Reply } from './reply.ts'
+import { type Reply, send } from './reply.ts'
 import { bareRequest, browserRequest, type Request, withHeader } from './request.ts'
 import { SERVERS, type Server, type ServerName } from './server.ts'
 import type { Load } from './wrk.ts'

@@ -43,7 +43,11 @@ function fields({ headers }: Request) {
     .filter(([name]) => name !== 'host' && name !== 'connection')
 }
 
-async function inspect({ port, secureName }: MeasuredServer, request: Request, wanted: Buffer): Promise<void> {
+async function inspect(
+  { port, secureName }: MeasuredServer,
+  request: Request,
+  wanted: Buffer,
+): Promise<void> {
   const session = connect(`https://127.0.0.1:${port}`, { servername: secureName, rejectUnauthorized: false })
   try {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: Buffer }>()

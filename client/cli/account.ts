@@ -1,8 +1,8 @@
 import type { Slipway } from '../sdk/slipway.ts'
 import { CliError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
-import type { RememberedSite } from './state/site-memory.ts'
 import { chooseServer, keyFor, namedServer } from './server.ts'
+import type { RememberedSite } from './state/site-memory.ts'
 
 /** The site of a command, with its server. */
 export interface ChosenSite {

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '../sdk/retry.ts'
 import type { Slipway } from '../sdk/slipway.ts'
+import type { Settings } from './settings.ts'
 import type { CredentialStore } from './state/credentials.ts'
 import type { SiteMemory } from './state/site-memory.ts'
-import type { Settings } from './settings.ts'
 import type { Launch } from './terminal/browser.ts'
 import type { Terminal } from './terminal/terminal.ts'
 

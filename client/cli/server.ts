@@ -1,6 +1,6 @@
 import { UsageError } from './cli-error.ts'
-import type { CredentialStore } from './state/credentials.ts'
 import type { Settings } from './settings.ts'
+import type { CredentialStore } from './state/credentials.ts'
 
 const DEFAULT_SERVER = 'http://localhost:8080'
 
@@ -27,7 +27,11 @@ export function chooseServer(
  */
 export function keyFor(
   server: string,
-  { option, settings, credentials }: { option: string | undefined; settings: Settings; credentials: CredentialStore },
+  {
+    option,
+    settings,
+    credentials,
+  }: { option: string | undefined; settings: Settings; credentials: CredentialStore },
 ): string | undefined {
   if (settings.key === undefined) return credentials.keyFor(server)
   const home = namedServer(settings.server ?? option, settings) ?? credentials.server ?? DEFAULT_SERVER

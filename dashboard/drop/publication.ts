@@ -164,11 +164,7 @@ export class Publication {
     const eta = new EtaEstimator()
     const bytes = sumSizes(files)
     const draw = (done: { files: number; bytes: number }) =>
-      this.#draw(
-        'reading',
-        { files: files.length, filesDone: done.files, bytes, bytesDone: done.bytes },
-        eta,
-      )
+      this.#draw('reading', { files: files.length, filesDone: done.files, bytes, bytesDone: done.bytes }, eta)
     draw({ files: 0, bytes: 0 })
     const sources = files.map(({ source }) => source)
     const { hashes, bytes: buffered } = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {

@@ -3,8 +3,8 @@ import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Page } from '../app/page.tsx'
-import { SignInForm } from './sign-in-form.tsx'
 import { redirectTarget } from './redirect-target.ts'
+import { SignInForm } from './sign-in-form.tsx'
 
 /** `/sign-in?then=/path`; redirects when signed in already. */
 export function SignInPage() {

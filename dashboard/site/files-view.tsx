@@ -50,12 +50,7 @@ export function FilesView({ site }: { site: SiteDetails }) {
           ))}
         </ul>
       ) : (
-        <Entries
-          folder={tree}
-          depth={0}
-          isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD}
-          toUrl={toUrl}
-        />
+        <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} toUrl={toUrl} />
       )}
     </Panel>
   )

@@ -32,8 +32,8 @@ import {
   LOCK_HOURS,
   type Redeemed,
   redeemCode,
-  type SignInCaller,
   revertCode,
+  type SignInCaller,
 } from './sign-in-code.ts'
 import { describeUserAgent } from './user-agent.ts'
 

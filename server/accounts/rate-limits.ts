@@ -27,7 +27,6 @@ interface LimitsOptions {
   rates: { anonymous: number; free: number; hobby: number; signIn: number }
 }
 
-
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
 const COUNT_TTL_MS = 1000
 

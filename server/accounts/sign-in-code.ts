@@ -1,5 +1,5 @@
 import { ApiError } from '../lib/errors.ts'
-import { HOUR_MS, formatUtc } from '../lib/time.ts'
+import { formatUtc, HOUR_MS } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -13,7 +13,6 @@ export const CODE_SECONDS = 600
 
 /** Hours for which sign-in is locked after too many wrong codes. */
 export const LOCK_HOURS = 24
-
 
 /** Codes an hour for a mailbox, and for each network and browser that signed in to it before. */
 const MAX_CODES_PER_HOUR = 5

@@ -48,7 +48,9 @@ async function truncateYesterday({ store }: VisitSweepOptions, day: number): Pro
     if (last === undefined) return folded
     after = last
     for (const slug of await store.read.visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
-      folded += await store.write('relaxed', (tx) => tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY))
+      folded += await store.write('relaxed', (tx) =>
+        tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY),
+      )
     await turnOfTheLoop()
   }
 }

@@ -23,7 +23,6 @@ export const BUFFER_LIMITS = {
   name: 512,
 } as const
 
-
 /** The visits of one site in one batch. */
 export class SiteStats {
   readonly buffer: StatsBuffer

@@ -1,17 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
-import { toIso } from '../lib/time.ts'
+import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import { computeMac } from '../lib/tokens.ts'
 import type { Store } from '../store/store.ts'
-import {
-  BUFFER_LIMITS,
-  DAY_MS,
-  HOUR_MS,
-  type SiteStats,
-  StatsBuffer,
-  type StatsChunk,
-} from './stats-buffer.ts'
+import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './stats-buffer.ts'
 
 interface VisitRecorderOptions {
   store: Store

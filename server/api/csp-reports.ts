@@ -9,7 +9,6 @@ const MAX_REPORT_BYTES = 16 * 1024
 /** Maximum number of logged reports per hour, since anyone can send reports. */
 const MAX_REPORTS_PER_HOUR = 100
 
-
 /** Logged fields of a report and their maximum length. */
 const FIELDS = ['document-uri', 'effective-directive', 'violated-directive', 'blocked-uri', 'source-file']
 const MAX_FIELD_LENGTH = 300

@@ -29,9 +29,9 @@ import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import type { Blobs, PutConstraints, StoredBlob } from './blobs.ts'
+import { assertExpected, assertLength } from './constraints.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
-import { assertLength, assertExpected } from './constraints.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024

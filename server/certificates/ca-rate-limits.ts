@@ -4,7 +4,6 @@ import type { AcmeRequestRow } from '../store/schema.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 
-
 /**
  * Maximum orders within 3 hours by urgency; large CAs allow 300. The difference is reserved: for names without a valid
  * certificate, and for certificates that are about to expire.

@@ -1,13 +1,12 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import { MINUTE_MS, SECOND_MS, isWithin, toIsoOrNull } from '../lib/time.ts'
+import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/queries/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
 import { maintain, releaseCertificate, requestCertificate } from './maintenance.ts'
-
 
 /** Maximum number of names per run, and of concurrent names. */
 const NAMES_PER_BATCH = 100

@@ -5,7 +5,6 @@ import { prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
-
 /**
  * How long the certificate of a removed name is kept: a deleted domain is reserved for its account for 7
  * days.

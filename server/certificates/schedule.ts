@@ -7,7 +7,6 @@ import { ChallengeError } from './challenge-solver.ts'
 
 // When to renew, to request renewal information and to retry: pure functions of a row, an error and the time.
 
-
 /** Certificates with a shorter lifetime are renewed at half of it. */
 const SHORT_LIFETIME_MS = 10 * DAY_MS
 

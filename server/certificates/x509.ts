@@ -5,7 +5,6 @@ import { oneLine } from './acme/response.ts'
 
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-
 /** Maximum clock difference between the CA and this machine. */
 const MAX_CLOCK_SKEW_MS = DAY_MS
 

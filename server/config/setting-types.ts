@@ -36,8 +36,7 @@ export function integer(
     description,
     read(given) {
       const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
-      if (!(value >= min && value <= max))
-        throw new Error(`it must be a whole number from ${min} to ${max}`)
+      if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
       return value
     },
   }
@@ -132,7 +131,12 @@ export function sender(name: string, description: string): Setting<string> {
   })
 }
 
-export function address(name: string, description: string, schemes: string[], defaultValue = ''): Setting<string> {
+export function address(
+  name: string,
+  description: string,
+  schemes: string[],
+  defaultValue = '',
+): Setting<string> {
   return {
     name,
     defaultValue,

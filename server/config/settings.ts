@@ -218,7 +218,13 @@ type SettingValues = {
 }
 
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
-export type Config = Readonly<SettingValues & { dnsHookEnvironment: Readonly<Record<string, string>> }>
+export type Config = Readonly<
+  SettingValues & {
+    dnsHookEnvironment: Readonly<Record<string, string>>
+    /** Sentences for the log of the start: one for each setting with its former name. */
+    warnings: readonly string[]
+  }
+>
 
 /** Variables of the service that every program may read. */
 const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']
@@ -259,13 +265,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return withDefaults(values as SettingValues, environment)
 }
 
-/** One warning for each setting that `environment` has under its former name. */
-export function describeFormerNames(environment: Record<string, string | undefined>): string[] {
-  return renamedSettings
-    .filter(({ formerName }) => environment[formerName!])
-    .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
-}
-
 /** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
 export function describeSettings(): { name: string; defaultValue: string; description: string }[] {
   return Object.values(settings).map(({ name, defaultValue, description, ...rest }) => ({
@@ -293,7 +292,14 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
+    warnings: formerNameWarnings(environment),
   })
+}
+
+function formerNameWarnings(environment: Record<string, string | undefined>): readonly string[] {
+  return renamedSettings
+    .filter(({ formerName }) => environment[formerName!])
+    .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
 }
 
 /** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */

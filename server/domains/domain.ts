@@ -85,7 +85,14 @@ export class DomainService implements Disposable {
       if (!isKept) await assertReservationLimit(tx, account, now)
       const verificationToken = isKept ? reservation.verificationToken : newProof()
       const primaryDomain = isSecond ? counterpart : null
-      const row = newRow({ domain, accountId: account.id, slug, verificationToken, primaryDomain, createdAt: now })
+      const row = newRow({
+        domain,
+        accountId: account.id,
+        slug,
+        verificationToken,
+        primaryDomain,
+        createdAt: now,
+      })
       await tx.domains.insert(row)
       return row
     })

@@ -67,7 +67,9 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
     changes: { pendingSince, nextCheckAt: next, ...change },
   })
   const taken =
-    currentOwner && hasProof(result.texts, currentOwner.verificationToken) ? takenMessage(row.domain) : undefined
+    currentOwner && hasProof(result.texts, currentOwner.verificationToken)
+      ? takenMessage(row.domain)
+      : undefined
   const problems = [taken, verdictMessage(result.pointing), verdictMessage(result.text)].filter(
     (message) => message !== undefined,
   )

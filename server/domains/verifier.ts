@@ -1,7 +1,7 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Log } from '../lib/log.ts'
-import { HOUR_MS, MINUTE_MS, isWithin } from '../lib/time.ts'
+import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
 import type { Dns } from './dns/dns.ts'

@@ -42,7 +42,6 @@ export interface SweepScope {
   since: number
 }
 
-
 /** Items per transaction, so that none holds the store for long. */
 const BATCH_SIZE = 100
 
@@ -194,10 +193,7 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
 async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   let deleted = 0
   for (;;) {
-    const marked = await store.read.blobReferences.markedForDeletion(
-      clock() - blobGrace * 1000,
-      BATCH_SIZE,
-    )
+    const marked = await store.read.blobReferences.markedForDeletion(clock() - blobGrace * 1000, BATCH_SIZE)
     if (marked.length === 0) return deleted
     await store.write('durable', async (tx) => {
       await tx.encodings.delete(await tx.blobReferences.findUnreferenced(marked))

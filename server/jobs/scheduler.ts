@@ -51,9 +51,13 @@ export class Scheduler implements AsyncDisposable {
     try {
       const now = clock()
       const until = now + sweep.intervalSeconds * 900
-      const fence = await store.write('relaxed', (tx) => tx.leases.acquire(sweep.name, this.#holder, now, until))
+      const fence = await store.write('relaxed', (tx) =>
+        tx.leases.acquire(sweep.name, this.#holder, now, until),
+      )
       if (fence === undefined) return
-      const count = await sweep.run(this.#options, { since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS })
+      const count = await sweep.run(this.#options, {
+        since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS,
+      })
       if (count > 0) log.info('swept', { sweep: sweep.name, gone: count })
     } catch (error) {
       const failures = (this.#failures.get(sweep.name) ?? 0) + 1

@@ -72,7 +72,7 @@ export class PendingVersions {
     const version = await versions.byId(versionId)
     if (version?.state !== 'pending') return undefined
     const manifest = new ManifestFiles(version.slug, version.files)
-    if (generation === this.#generation) this.#store(versionId, manifest)
+    if (generation === this.#generation) this.#remember(versionId, manifest)
     return manifest
   }
 
@@ -83,7 +83,7 @@ export class PendingVersions {
     else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
   }
 
-  #store(versionId: string, manifest: ManifestFiles): void {
+  #remember(versionId: string, manifest: ManifestFiles): void {
     this.#manifests.set(versionId, manifest)
     if (this.#manifests.size <= MAX_CACHED_MANIFESTS) return
     const [oldest] = this.#manifests.keys()

@@ -50,7 +50,10 @@ test('from a CA over HTTPS: one account of all nodes, real certificates, renewed
     const leaf = new X509Certificate(chain!)
     assert.equal(leaf.checkHost(name), name)
     assert.equal(leaf.validToDate.getTime(), not_after)
-    assert.match(issuing.parts.secretBox.decrypt(key!, `certificate ${name}`)!, /^-----BEGIN PRIVATE KEY-----/)
+    assert.match(
+      issuing.parts.secretBox.decrypt(key!, `certificate ${name}`)!,
+      /^-----BEGIN PRIVATE KEY-----/,
+    )
   }
   const [first] = ca.issued
   const { start, end } = ca.window(first!)

@@ -3,13 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import {
-  type Config,
-  ConfigError,
-  describeFormerNames,
-  describeSettings,
-  readConfig,
-} from '../../server/config/settings.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -207,7 +201,7 @@ test('a setting is accepted under its former name, and the present name has prec
   assert.deepEqual(refusal({ SLIPWAY_FAST_LANE: 'yes' }), [
     'SLIPWAY_FAST_LANE="yes" is not allowed: it must be one of on, off',
   ])
-  assert.deepEqual(describeFormerNames({ SLIPWAY_FAST_LANE: '', SLIPWAY_FAST_PATH: 'off' }), [])
+  assert.deepEqual(readConfig({ SLIPWAY_FAST_LANE: '', SLIPWAY_FAST_PATH: 'off' }).warnings, [])
 })
 
 test('the start logs a warning with both names of a setting that has its former name', async () => {

@@ -92,7 +92,12 @@ export function storeAccounts(promises: Promises): void {
       const { read, write } = await open()
       await write('durable', async (tx) => {
         for (const accountId of ['ann', 'bob']) {
-          await tx.domains.reserve({ domain: `${accountId}.test`, accountId, verificationToken: 'p', until: 100 })
+          await tx.domains.reserve({
+            domain: `${accountId}.test`,
+            accountId,
+            verificationToken: 'p',
+            until: 100,
+          })
           for (const window of [0, 3600]) await tx.counters.add(accountId, window)
         }
         await tx.domains.releaseReservations('ann')

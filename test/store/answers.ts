@@ -189,7 +189,10 @@ function listings(promises: Promises): void {
       const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
       assert.deepEqual(ids(await read.versions.bySlug('one')), ['v4', 'v3', 'v2', 'v1'])
       assert.equal((await read.versions.newestPending('one'))?.id, 'v3')
-      assert.deepEqual(ids(await read.versions.listNewestPending(['one', 'two', 'three'])).sort(), ['v3', 'v5'])
+      assert.deepEqual(ids(await read.versions.listNewestPending(['one', 'two', 'three'])).sort(), [
+        'v3',
+        'v5',
+      ])
       assert.deepEqual([...(await read.versions.pendingAmong(['v1', 'v2', 'v9']))], ['v1'])
       assert.deepEqual(ids(await read.versions.headers(['v5', 'v1', 'v9'])).sort(), ['v1', 'v5'])
       const {

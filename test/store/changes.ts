@@ -43,7 +43,8 @@ export function storeChanges(promises: Promises): void {
   promises('others hear of a change by themselves', async (open) => {
     const [one, other] = [await open(), await open()]
     const heard = hearing(other)
-    for (const slug of ['first', 'second', 'third']) await one.write('relaxed', (tx) => tx.notifyChanged(slug))
+    for (const slug of ['first', 'second', 'third'])
+      await one.write('relaxed', (tx) => tx.notifyChanged(slug))
     await heard.until((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
     assert.deepEqual(heard.own, [], 'changes of others are not taken for its own')
   })

@@ -109,7 +109,9 @@ function storeWrites(promises: Promises): void {
         await turn()
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
-      await Promise.all(Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', addOne)))
+      await Promise.all(
+        Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', addOne)),
+      )
       for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },
   )

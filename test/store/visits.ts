@@ -32,7 +32,9 @@ export function storeVisits(promises: Promises): void {
     await write('relaxed', (tx) =>
       tx.visits.add(NOON, TODAY, [buildVisits('one', { requests: 3, names }), buildVisits('two')]),
     )
-    await write('relaxed', (tx) => tx.visits.add(NOON, TODAY, [buildVisits('one', { names: [path('/a', 4)] })]))
+    await write('relaxed', (tx) =>
+      tx.visits.add(NOON, TODAY, [buildVisits('one', { names: [path('/a', 4)] })]),
+    )
     await write('relaxed', (tx) =>
       tx.visits.add(NOON + HOUR_MS, TODAY, [buildVisits('one', { bytes: 2 ** 50 })]),
     )

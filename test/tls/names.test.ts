@@ -22,7 +22,12 @@ test('a visitor of an active domain gets its certificate and its site', async ()
 })
 
 describe('a name is refused in the handshake, and nothing is written,', () => {
-  const held = { domain: 'held.test', accountId: 'somebody', verificationToken: 'proof', until: Date.UTC(2090) }
+  const held = {
+    domain: 'held.test',
+    accountId: 'somebody',
+    verificationToken: 'proof',
+    until: Date.UTC(2090),
+  }
   const refused: Record<string, () => Promise<void>> = {
     'that nobody ever had': async () => undefined,
     'that is pending': async () => {

@@ -2,18 +2,13 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import {
-  BUFFER_LIMITS,
-  DAY_MS,
-  HOUR_MS,
-  ResponseCounter,
-  StatsBuffer,
-} from '../../server/analytics/stats-buffer.ts'
+import { BUFFER_LIMITS, ResponseCounter, StatsBuffer } from '../../server/analytics/stats-buffer.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { ClientTracker } from '../../server/edge/client-tracker.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VisitCounter } from '../../server/edge/visit-counter.ts'
 import { type Log, makeLog } from '../../server/lib/log.ts'
+import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'

@@ -39,7 +39,6 @@ interface NewOrder {
 const CALL_TIMEOUT_MS = MINUTE_MS
 const REQUEST_TIMEOUT_MS = 30_000
 
-
 /** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
 const MIN_RENEWAL_INFO_INTERVAL_MS = MINUTE_MS
 const MAX_RENEWAL_INFO_INTERVAL_MS = 6 * HOUR_MS

@@ -16,7 +16,6 @@ const PROBLEM_PREFIX = 'urn:ietf:params:acme:error:'
 const MAX_DETAIL_LENGTH = 400
 const MAX_SUBPROBLEMS = 3
 
-
 /** Maximum wait that a CA can impose; a rate limit without a time lasts an hour. */
 const MAX_RATE_LIMIT_WAIT_MS = 7 * DAY_MS
 const MAX_RETRY_AFTER_MS = DAY_MS

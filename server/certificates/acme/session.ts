@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
-import { MINUTE_MS, isWithin } from '../../lib/time.ts'
+import { isWithin, MINUTE_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { AcmeError } from './acme.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'

@@ -16,7 +16,9 @@ export function respond(table: RouteTable, request: HttpRequest, now: number): E
   const answer = baseResponse(table, outcome, request)
   const { headers, entries } = table
   if (!headers) return answer
-  return entries.has(request.target.path) ? headers.applyCached(answer, request) : headers.apply(answer, request)
+  return entries.has(request.target.path)
+    ? headers.applyCached(answer, request)
+    : headers.apply(answer, request)
 }
 
 type Readable = Exclude<Match, { kind: 'malformed' }>

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type SendQueue, findSendQueue } from '../../lib/send-queue.ts'
+import { findSendQueue, type SendQueue } from '../../lib/send-queue.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler, HttpResponse, HttpResult } from '../http-handler.ts'
 import { isTls } from '../is-tls.ts'

@@ -94,7 +94,11 @@ export class DataScheduler {
     if (this.#queue.length === 0) return
     let held = 0
     this.#writeBuffer.begin()
-    while (this.#queue.length > held && this.window > 0 && this.#writeBuffer.canBuffer(HIGH_WATER_MARK_BYTES)) {
+    while (
+      this.#queue.length > held &&
+      this.window > 0 &&
+      this.#writeBuffer.canBuffer(HIGH_WATER_MARK_BYTES)
+    ) {
       const stream = this.#queue.shift()!
       const wanted = Math.min(MAX_FRAME_BYTES, stream.bufferedBytes, stream.window)
       if (wanted > this.window && this.window < minCut) {

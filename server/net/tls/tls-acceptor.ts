@@ -144,7 +144,8 @@ export class TlsAcceptor {
     }
     try {
       const selected = this.#options.select(hello)
-      if (selected instanceof Promise) selected.then((certificate) => this.#encrypt(raw, certificate, done)).catch(fail)
+      if (selected instanceof Promise)
+        selected.then((certificate) => this.#encrypt(raw, certificate, done)).catch(fail)
       else this.#encrypt(raw, selected, done)
     } catch (error) {
       fail(error)

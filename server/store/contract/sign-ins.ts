@@ -93,10 +93,7 @@ export interface SignInQueries {
   trimSessions(accountId: string, max: number): Promise<void>
 
   /** Ends an account's sessions, except one if given; returns how many were valid at `now`. */
-  deleteSessions(
-    accountId: string,
-    options?: { now?: number; besides?: string | undefined },
-  ): Promise<number>
+  deleteSessions(accountId: string, options?: { now?: number; besides?: string | undefined }): Promise<number>
 
   /**
    * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have

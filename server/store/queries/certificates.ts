@@ -130,7 +130,10 @@ export function certificateQueries(db: Kysely<Schema>) {
 
     /** Deletes certificates that have not been requested since that time. */
     async deleteUnused(before: number): Promise<number> {
-      const deleted = await db.deleteFrom('certificates').where('unused_since', '<', before).executeTakeFirst()
+      const deleted = await db
+        .deleteFrom('certificates')
+        .where('unused_since', '<', before)
+        .executeTakeFirst()
       return Number(deleted.numDeletedRows)
     },
   }

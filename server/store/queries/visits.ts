@@ -4,7 +4,6 @@ import type { SiteVisits, VisitNameKind, VisitQueries } from '../contract/visits
 import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 
-
 const KINDS = ['path', 'missing', 'referrer'] as const
 
 /** Names of a kind on the current day of a site, and after truncation. */
