@@ -74,9 +74,9 @@ const settings = {
   diskReserve: optional(
     bytesOrPercent(
       'SLIPWAY_DISK_RESERVE',
-      'Free space of the data folder that publishing leaves alone, in bytes or percent; without it 5 %, at least 256 MiB and at most 1 GiB.',
+      'Free space of the data folder that publishing leaves alone, in bytes or percent; automatic is 5 %, at least 256 MiB and at most 1 GiB.',
     ),
-    '5%',
+    'automatic',
   ),
   smtpUrl: {
     ...address(

@@ -150,6 +150,11 @@ test('several doors may each take a free port', () => {
   readConfig({ SLIPWAY_PORT: '0', SLIPWAY_HTTPS_PORT: '0', SLIPWAY_INTERNAL_PORT: '0' })
 })
 
+test('a disk reserve of 5% is that share, without the bounds of the automatic one', () => {
+  assert.deepEqual(readConfig({ SLIPWAY_DISK_RESERVE: '5%' }).diskReserve, { percent: 5 })
+  assert.equal(readConfig({ SLIPWAY_DISK_RESERVE: 'automatic' }).diskReserve, undefined)
+})
+
 test('a port that is off by default can be set to off', () => {
   const { httpsPort, internalPort } = readConfig({ SLIPWAY_HTTPS_PORT: 'off', SLIPWAY_INTERNAL_PORT: 'off' })
   assert.deepEqual([httpsPort, internalPort], [undefined, undefined])
