@@ -64,3 +64,11 @@ describe('an address has a limited number of connections', () => {
     }
   })
 })
+
+test('a client that resets its connection after CONNECT does not end the service', async () => {
+  await using running = await startTestService()
+  const { socket } = await visit(running.port, '127.0.0.1')
+  socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy())
+  await once(socket, 'close')
+  assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
+})

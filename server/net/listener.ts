@@ -165,7 +165,11 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
     failed.add(socket)
     onClientError(error, socket, lastExchange.get(socket))
   })
-  server.on('connect', (_request, socket) => socket.end(NO_TUNNEL, () => socket.destroy()))
+  server.on('connect', (_request, socket) => {
+    // Node has removed its own listener, and an error that nothing handles ends the process.
+    socket.on('error', () => socket.destroy())
+    socket.end(NO_TUNNEL, () => socket.destroy())
+  })
   server.maxConnections = 20_000
   server.setTimeout(IDLE_TIMEOUT_MS)
   return server
