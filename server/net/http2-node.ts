@@ -75,7 +75,7 @@ class NodeHttp2Session {
   readonly #client: object
   readonly #openBodies = new Semaphore(OPEN_BODIES)
   #lastActiveTick: number
-  #openStreams = 0
+  readonly #openStreams = new Set<ServerHttp2Stream>()
   isAwaitingRequest = true
 
   constructor(socket: Socket, options: Http2Options, pool: { readonly ticks: number }) {
@@ -93,9 +93,9 @@ class NodeHttp2Session {
     })
     this.#session.on('stream', (stream, _headers, flags, rawHeaders: string[]) => {
       stream.on('error', () => undefined)
-      this.#openStreams++
+      this.#openStreams.add(stream)
       stream.once('close', () => {
-        this.#openStreams--
+        this.#openStreams.delete(stream)
         this.#lastActiveTick = this.#pool.ticks
       })
       stream.setTimeout(STREAM_TIMEOUT_MS, () => abort(stream))
@@ -104,11 +104,14 @@ class NodeHttp2Session {
   }
 
   checkIdle(): number {
-    return this.#openStreams > 0 ? 0 : this.#pool.ticks - this.#lastActiveTick
+    // Node keeps a stream that the client reset with NO_ERROR until its body is read.
+    for (const stream of this.#openStreams) if (stream.closed) stream.destroy()
+    return this.#openStreams.size > 0 ? 0 : this.#pool.ticks - this.#lastActiveTick
   }
 
   timeout(): void {
-    if (this.isAwaitingRequest) this.destroy()
+    // A client that keeps its side open does not end a closed connection.
+    if (this.isAwaitingRequest || this.#session.closed) this.destroy()
     else this.close()
   }
 
@@ -132,7 +135,8 @@ class NodeHttp2Session {
       return void this.#send(stream, found.response, found.isHead ? undefined : found.response.body)
     const { head, plain } = found
     const result = plain && handler.respond(plain)
-    if (plain && result) void this.#serve(stream, plain, result)
+    if (plain && result)
+      this.#serve(stream, plain, result).catch((error: unknown) => this.#fail(stream, error))
     else this.#relay(stream, head, ended)
   }
 
@@ -145,27 +149,29 @@ class NodeHttp2Session {
     const found = result instanceof Promise ? await result : result
     const body = request.isHead ? undefined : handler.peekBody(found.response)
     if (found.response.content && !body && !request.isHead)
-      return this.#openBodies
-        .run(() => this.#streamBody(stream, request, found))
-        .catch((error: unknown) => {
-          if (!(error instanceof ApiError)) this.#options.log?.error('HTTP/2 stream failed', { error })
-          stream.close(NGHTTP2_REFUSED_STREAM)
-        })
-    if (stream.destroyed) return
+      return this.#openBodies.run(() => this.#streamBody(stream, request, found))
+    if (stream.closed) return
     handler.count(request, found, this.#client)
     this.#send(stream, found.response, body)
     const memory = this.#reserve(stream, request.headers['x-forwarded-for'])
     if (stream.writableLength > 0 && !memory.require(stream.writableLength)) abort(stream)
   }
 
+  /** Refuses a request for which there is no place; any other error is internal. */
+  #fail(stream: ServerHttp2Stream, error: unknown): void {
+    if (error instanceof ApiError) return void stream.close(NGHTTP2_REFUSED_STREAM)
+    this.#options.log?.error('HTTP/2 stream failed', { error })
+    abort(stream)
+  }
+
   async #streamBody(stream: ServerHttp2Stream, request: HttpRequest, wanted: HttpResult): Promise<void> {
-    if (stream.destroyed) return
+    if (stream.closed) return
     const { handler } = this.#options
     const forwarded = request.headers['x-forwarded-for']
     const result = await handler.openBody(request, wanted, this.#reserve(stream, forwarded))
     const { response, body } = result
-    if (body && !Buffer.isBuffer(body) && stream.destroyed) return body.close()
-    if (stream.destroyed) return
+    if (body && !Buffer.isBuffer(body) && stream.closed) return body.close()
+    if (stream.closed) return
     handler.count(request, result, this.#client)
     if (body === undefined || Buffer.isBuffer(body)) return this.#send(stream, response, body)
     stream.respond(this.#toHeaders(response))
@@ -176,7 +182,7 @@ class NodeHttp2Session {
   }
 
   #send(stream: ServerHttp2Stream, response: HttpResponse, body: Buffer | undefined): void {
-    if (stream.destroyed) return
+    if (stream.closed) return
     stream.respond(this.#toHeaders(response), { endStream: !body?.length })
     if (body?.length) stream.end(body)
   }
@@ -189,9 +195,9 @@ class NodeHttp2Session {
     const account = () => memory.resize(RELAY_BYTES + heldBytes + stream.writableLength)
     if (!account()) return void this.#send(stream, BUSY, BUSY.body)
     const sink = {
-      continue: () => stream.destroyed || stream.additionalHeaders({ ':status': 100 }),
+      continue: () => stream.closed || stream.additionalHeaders({ ':status': 100 }),
       head: (status: number, headers: readonly string[]) => {
-        if (!stream.destroyed) stream.respond(this.#toHeaders({ status, headers }))
+        if (!stream.closed) stream.respond(this.#toHeaders({ status, headers }))
       },
       data: (bytes: Buffer) => {
         const isWritable = stream.write(bytes)

@@ -52,6 +52,20 @@ for (const engine of ENGINE_NAMES)
     const upload = (stream: number, more: Record<string, string> = {}) =>
       frame(TYPE.headers, 4, stream, block({ ...get('api.test', '/up'), ':method': 'PUT', ...more }))
 
+    /** Sends more of a body than Node's parser takes in before it is read. */
+    async function fill(client: RawClient, stream: number): Promise<void> {
+      const hasWindow = (id: number, bytes: number) =>
+        client.came
+          .filter((one) => one.type === TYPE.windowUpdate && one.stream === id)
+          .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535) >= bytes
+      for (let sent = 0; sent < 160_000; ) {
+        sent += 10_000
+        await client.frame(() => hasWindow(0, sent) && hasWindow(stream, sent))
+        client.send(frame(TYPE.data, 0, stream, Buffer.alloc(10_000)))
+      }
+      await client.answered('all sent')
+    }
+
     testOwn('streams with large bodies take turns, a frame each', async () => {
       const slug = await fixture.edge.publish({ 'one.bin': noise(250_000), 'two.bin': noise(250_000) })
       const authority = fixture.edge.host(slug)
@@ -277,6 +291,35 @@ for (const engine of ENGINE_NAMES)
       assert.ok(!('connection' in headers) && !('transfer-encoding' in headers) && !('keep-alive' in headers))
     })
 
+    test('a response to a request that was reset with NO_ERROR before its body was read is dropped', async () => {
+      const begun = Promise.withResolvers<ServerResponse>()
+      serve = (_request, response) => begun.resolve(response)
+      const client = await greeted(upload(1))
+      const response = await begun.promise
+      await fill(client, 1)
+      client.send(frame(TYPE.reset, 0, 1, four(CODE.noError)))
+      await client.answered('is reset')
+      response.writeContinue()
+      response.end('late')
+      await waitFor(() => response.destroyed)
+      client.send(getFrame(3, host))
+      await client.ended(3)
+      assert.ok(!client.came.some(({ type, stream }) => type === TYPE.headers && stream === 1))
+    })
+
+    if (engine === 'node')
+      test('an internal error is not answered with an invitation to try again', async () => {
+        const { edge } = fixture.edge
+        const { mock: opening } = mock.method(edge, 'openBody', () => Promise.reject(new Error('a fault')))
+        const client = await greeted(getFrame(1, host, '/big.bin'))
+        assert.equal(await client.reset(1), CODE.internal)
+        opening.restore()
+        assert.equal(fixture.logged.filter((line) => line.includes('a fault')).length, 1)
+        fixture.logged.length = 0
+        client.send(getFrame(3, host))
+        await client.ended(3)
+      })
+
     describe('a connection on which nothing moves', () => {
       const isOver = (client: RawClient) => client.socket.destroyed
 
@@ -302,6 +345,35 @@ for (const engine of ENGINE_NAMES)
         mock.timers.tick(10_000)
         assert.equal(await client.goAway(), CODE.noError)
         await client.closed
+      })
+
+      test('ends although its client reads nothing more and keeps its side open', async () => {
+        const client = await greeted(getFrame(1, host))
+        const ours = fixture.sockets.at(-1)!
+        await client.ended(1)
+        client.socket.pause()
+        mock.timers.tick(70_000)
+        assert.ok(!ours.destroyed)
+        mock.timers.tick(15_000)
+        assert.ok(ours.destroyed)
+      })
+
+      test('ends after a request that was answered, and reset with NO_ERROR before its body was read', async () => {
+        const begun = Promise.withResolvers<ServerResponse>()
+        serve = (_request, response) => begun.resolve(response)
+        const client = await greeted(upload(1))
+        const ours = fixture.sockets.at(-1)!
+        const response = await begun.promise
+        await fill(client, 1)
+        response.end('served')
+        await client.ended(1)
+        client.send(frame(TYPE.reset, 0, 1, four(CODE.noError)))
+        await client.answered('is reset')
+        mock.timers.tick(5000)
+        await client.answered('a pause.')
+        mock.timers.tick(75_000)
+        mock.timers.tick(15_000)
+        assert.ok(ours.destroyed)
       })
 
       testOwn(
