@@ -45,7 +45,7 @@ const WRITE_BYTES = 32 * 1024
  */
 const READ_CHUNK_BYTES = 128 * 1024
 
-/** Concurrent flushes: the number of threads (`UV_THREADPOOL_SIZE`). */
+/** Concurrent flushes: each occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
 const MAX_CONCURRENT_FLUSHES = 16
 
 interface DiskOptions {

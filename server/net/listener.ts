@@ -114,7 +114,10 @@ const NO_TUNNEL = [
   '\r\n',
 ].join('\r\n')
 
-/** Overrides Node's defaults, which assume trusted clients. */
+/**
+ * Overrides Node's defaults, which assume trusted clients: connections are limited in number and idle time, a head has to be
+ * complete after 15 seconds. A body may take longer than Node's five minutes: `TransferRates` requires a minimum rate instead.
+ */
 function makeServer(ready: Promise<RequestHandlers>, connections: Connections | undefined): Server {
   let handlers: RequestHandlers | undefined
   const lastExchange = new WeakMap<Duplex, LastExchange>()

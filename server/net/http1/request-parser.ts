@@ -65,7 +65,8 @@ registerHeader('connection', 'connection')
 /**
  * Parses requests without any ambiguity: GET or HEAD of an ordinary path, HTTP/1.1, well-formed header lines
  * that end in CRLF, exactly one Host, no body, nothing that changes the connection. Everything else returns
- * undefined and goes to Node's parser. It never guesses and never repairs.
+ * undefined and goes to Node's parser. It never guesses and never repairs, so that no request has
+ * two readings.
  */
 export class RequestParser {
   readonly #secure: boolean
