@@ -328,6 +328,7 @@ describe('an entry that another one owns', () => {
     version: number
     owner?: Loaded
     bytes?: number
+    isNegative?: boolean
   }
   const time = { now: 0 }
   const make = (
@@ -336,9 +337,8 @@ describe('an entry that another one owns', () => {
   ) =>
     new LoadingCache<Loaded>({
       load,
-      hasOwner: (key) => key.includes('.'),
       bytes: ({ bytes = 100 }) => bytes,
-      isNegative: ({ version }) => version < 0,
+      isNegative: ({ isNegative = false }) => isNegative,
       budget: new MemoryBudget(limit),
       clock: () => time.now,
     })
@@ -412,6 +412,69 @@ describe('an entry that another one owns', () => {
     assert.equal(memory.peek('a.site'), undefined)
   })
 
+  test('is loaded with its owners, however many are cold', async () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `b.a.${index}`)
+    const owned = make(async (key, getOwner) => {
+      await setImmediate()
+      return { version: 0, ...(key.includes('.') && { owner: await getOwner(key.replace(/^\w+\./, '')) }) }
+    })
+    const all = names.map((name) => owned.get(name))
+    await assert.rejects(owned.get('one more'), { code: 'UNAVAILABLE' })
+    await Promise.all(all)
+    assert.ok(await owned.get('one more'))
+  })
+
+  test('is cached though another key is invalidated during the load', async () => {
+    const { open, opened } = gate()
+    const memory = make(async (key, getOwner) => {
+      if (!key.includes('.')) return { version: 0 }
+      await opened
+      return { version: 0, owner: await getOwner('site') }
+    })
+    const load = memory.get('a.site')
+    memory.invalidate('other')
+    open()
+    const loaded = await load
+    assert.equal(memory.peek('a.site'), loaded)
+  })
+
+  test('is not cached when more keys are invalidated during the load than are recorded', async () => {
+    const { open, opened } = gate()
+    const memory = make(async (key, getOwner) => {
+      if (!key.includes('.')) return { version: 0 }
+      await opened
+      return { version: 0, owner: await getOwner('site') }
+    })
+    const load = memory.get('a.site')
+    memory.invalidate('site')
+    for (let number = 0; number < 1000; number++) memory.invalidate(`${number}`)
+    const late = memory.get('a.site')
+    open()
+    assert.notEqual(await late, await load)
+    memory.invalidate('site')
+    assert.equal(memory.peek('a.site'), undefined)
+  })
+
+  test('that is a negative result leaves the cache with its key and its owners only', async () => {
+    const memory = make(async (key, getOwner) => {
+      if (key.includes('.')) await getOwner(key.replace(/^\w+\./, ''))
+      return { version: 0, isNegative: true }
+    })
+    for (const key of ['b.a.site', 'a.other', 'unknown']) await memory.get(key)
+    memory.invalidate('site')
+    for (const key of ['site', 'a.site', 'b.a.site']) assert.equal(memory.peek(key), undefined, key)
+    for (const key of ['other', 'a.other', 'unknown']) assert.ok(memory.peek(key), key)
+    memory.invalidate('unknown')
+    assert.equal(memory.peek('unknown'), undefined)
+  })
+
+  test('that cannot be loaded is an error of its own, thrown at once or later', async () => {
+    const memory = make(() => {
+      throw new Error('a bug')
+    })
+    for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(memory.get('a.site'), /a bug/)
+  })
+
   test('is never older than the last invalidation of its owner before the request, in any order of events', async () => {
     const sites = ['one', 'two', 'three']
     const stored = new Map(sites.map((site) => [site, 0]))
@@ -421,26 +484,27 @@ describe('an entry that another one owns', () => {
     let loads = 0
     const memory = make(async (key, getOwner) => {
       loads++
-      const site = key.slice(key.indexOf('.') + 1)
+      const site = key.slice(key.lastIndexOf('.') + 1)
       // Like a domain: what is read before the owner is known may be old when the owner is new.
       const version = stored.get(site)!
       await pause()
-      const owner = key.includes('.') ? await getOwner(site) : undefined
+      const owner = key.includes('.') ? await getOwner(key.replace(/^\w+\./, '')) : undefined
       await pause()
-      return { version, ...(owner && { owner }) }
+      return { version, ...(owner && { owner }), isNegative: version % 3 === 1 }
     })
     let done = false
     const readers = Array.from({ length: 12 }, async () => {
       while (!done) {
         const site = sites[randomInt(sites.length)]!
-        const key = ['', 'a.', 'b.'][randomInt(3)] + site
+        const key = ['', 'a.', 'b.', 'c.a.'][randomInt(4)] + site
         const least = stored.get(site)!
-        const { version, owner } = memory.peek(key) ?? (await memory.get(key))
-        assert.ok(Math.min(version, owner?.version ?? version) >= least, `${key} is older than ${least}`)
+        const loaded = memory.peek(key) ?? (await memory.get(key))
+        for (let one: Loaded | undefined = loaded; one; one = one.owner)
+          assert.ok(one.version >= least, `${key} is older than ${least}`)
         await setImmediate()
       }
     })
-    for (let change = 0; change < 300; change++) {
+    for (let change = 0; change < 600; change++) {
       const site = sites[randomInt(sites.length)]!
       stored.set(site, stored.get(site)! + 1)
       memory.invalidate(site)

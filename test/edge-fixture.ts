@@ -260,6 +260,7 @@ export class EdgeFixture {
   async activate(domain: string, slug: string): Promise<void> {
     await this.removeDomain(domain, slug)
     await this.domain(domain, slug, 'active')
+    await this.store.real.write('durable', (tx) => tx.notifyChanged(domain))
   }
 
   async moveDomain(domain: string, from: string, to: string): Promise<void> {

@@ -1,14 +1,13 @@
 import { ApiError } from './errors.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './lru-cache.ts'
+import { overloaded } from './semaphore.ts'
 
 interface LoadingCacheOptions<V> {
   /**
-   * Loads a key. Rejects with UNAVAILABLE when the source is unreachable. `getOwner` returns the value of
-   * another key, which owns the result: it leaves the cache as soon as the owner does.
+   * Loads a key. Rejects with UNAVAILABLE when the source is unreachable. `getOwner` returns the value of another key, which owns the result: it leaves the cache as soon
+   * as the owner does. A second owner replaces the first, and must be owned by it.
    */
   load: (key: string, getOwner: (key: string) => Promise<V>) => Promise<V>
-  /** Whether loads of this key may call `getOwner`: every invalidation cancels them. */
-  hasOwner?: (key: string) => boolean
   /** Estimated memory of a value in bytes. */
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
@@ -23,8 +22,33 @@ interface LoadingCacheOptions<V> {
 
 /** A value and the time it was loaded. */
 interface LoadedEntry<V> {
+  key: string
   value: V
   epoch: number
+}
+
+/** What a result was loaded from, for comparison with later invalidations. */
+interface Origin {
+  /** Number of invalidations before the load. */
+  since: number
+  /** Keys of the owners, of their owners and so on. */
+  owners: string[]
+}
+
+interface NegativeResult<V> extends Origin {
+  value: V
+  until: number
+}
+
+/** A load in progress. */
+interface Load<V> extends Origin {
+  /** Whether `getOwner` of another load started it. */
+  isNested: boolean
+  result: Promise<V> | undefined
+  /** Null when it is not in the cache. */
+  owner: CacheEntry<LoadedEntry<V>> | null | undefined
+  /** Whether an owner was neither cached nor a cached negative result, so that its own owners are unknown. */
+  hasUnknownOwner: boolean
 }
 
 /** A key with its entry, for a caller that reads it often. */
@@ -37,7 +61,10 @@ export interface CacheSlot {
 const NEGATIVE_TTL_MS = 1000
 const MAX_NEGATIVE_ENTRIES = 10_000
 
-/** Maximum number of concurrent loads; more are rejected. */
+/** Results that have owners and were loaded before an older invalidation count as invalidated. */
+const MAX_RECORDED_INVALIDATIONS = 1000
+
+/** Maximum number of concurrent loads, without those of owners; more are rejected. */
 const MAX_CONCURRENT_LOADS = 1000
 
 /** How long stale values are used after a failed load before the next one. */
@@ -47,15 +74,20 @@ const UNAVAILABLE_BACKOFF_MS = 1000
  * A loading cache with entries that are valid until they are invalidated.
  *
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
- *   waiting callers receive its result but it is not cached, and later callers start a new load.
+ *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
  * - After `markStale` every entry is loaded again; while the source is unreachable, the old values are used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
   readonly #cache: SecondChanceCache<LoadedEntry<V>>
-  readonly #negatives = new Map<string, { value: V; until: number }>()
-  /** Loads with results that will be cached. */
-  readonly #loads = new Map<string, Promise<V>>()
+  readonly #negatives = new Map<string, NegativeResult<V>>()
+  /** Loads with results that are cached unless an owner is invalidated. */
+  readonly #loads = new Map<string, Load<V>>()
+  #invalidationCount = 0
+  /** The number of the last invalidation by key, oldest first. */
+  readonly #invalidations = new Map<string, number>()
+  /** Number of the last invalidation that was removed from `#invalidations`. */
+  #lastRemovedInvalidation = 0
   #inFlight = 0
   #epoch = 0
   #pausedUntil = 0
@@ -82,22 +114,26 @@ export class LoadingCache<V extends object> {
       return epoch === this.#epoch || this.#options.clock() < this.#pausedUntil ? value : undefined
     }
     const negative = this.#negatives.get(slot.key)
-    return negative && this.#options.clock() < negative.until ? negative.value : undefined
+    if (!negative || this.#options.clock() >= negative.until) return undefined
+    return this.#hasChangedOwner(negative) ? undefined : negative.value
   }
 
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
-  async get(key: string): Promise<V> {
-    return this.peek(key) ?? this.#loads.get(key) ?? this.#loadOnce(key)
+  get(key: string): Promise<V> {
+    return this.#get(key, false)
   }
 
   /** Invalidates a key with all that it owns. */
   invalidate(key: string): void {
     this.#cache.delete(key)
     this.#loads.delete(key)
-    // The owner of a load in progress is not known yet, nor the dependencies of a negative result.
-    this.#negatives.clear()
-    const { hasOwner } = this.#options
-    if (hasOwner) for (const one of this.#loads.keys()) if (hasOwner(one)) this.#loads.delete(one)
+    this.#negatives.delete(key)
+    this.#invalidations.delete(key)
+    this.#invalidations.set(key, ++this.#invalidationCount)
+    if (this.#invalidations.size <= MAX_RECORDED_INVALIDATIONS) return
+    const [oldest, number] = this.#invalidations.entries().next().value!
+    this.#invalidations.delete(oldest)
+    this.#lastRemovedInvalidation = number
   }
 
   /** Marks all entries stale. */
@@ -108,27 +144,38 @@ export class LoadingCache<V extends object> {
     this.#loads.clear()
   }
 
-  #loadOnce(key: string): Promise<V> {
-    if (this.#inFlight >= MAX_CONCURRENT_LOADS) {
-      throw new ApiError('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 1 })
-    }
-    const load = this.#load(key, () => this.#loads.get(key) === load)
-    this.#loads.set(key, load)
-    return load
+  async #get(key: string, isNested: boolean): Promise<V> {
+    const cached = this.peek(key)
+    if (cached) return cached
+    const load = this.#loads.get(key)
+    if (!load) return this.#startLoad(key, isNested)
+    const joinedAt = this.#invalidationCount
+    const value = await load.result!
+    // The owners are known only now: what was read before this request may be older than its owner.
+    return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, isNested) : value
   }
 
-  async #load(key: string, isCurrent: () => boolean): Promise<V> {
-    this.#inFlight++
-    /** Null when it has left the cache already. */
-    let owner: CacheEntry<LoadedEntry<V>> | null | undefined
+  #startLoad(key: string, isNested: boolean): Promise<V> {
+    if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
+    const load: Load<V> = {
+      isNested,
+      since: this.#invalidationCount,
+      owners: [],
+      owner: undefined,
+      hasUnknownOwner: false,
+      result: undefined,
+    }
+    this.#negatives.delete(key)
+    this.#loads.set(key, load)
+    load.result = this.#load(key, load)
+    return load.result
+  }
+
+  async #load(key: string, load: Load<V>): Promise<V> {
+    if (!load.isNested) this.#inFlight++
     try {
-      const value = await this.#options.load(key, async (ownerKey) => {
-        const found = await this.get(ownerKey)
-        const entry = this.#cache.find(ownerKey)
-        owner = entry?.value?.value === found ? entry : null
-        return found
-      })
-      if (isCurrent()) this.#store(key, value, owner)
+      const value = await this.#options.load(key, (ownerKey) => this.#getOwner(ownerKey, load))
+      if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store(key, value, load)
       return value
     } catch (error) {
       const kept = this.#cache.get(key)
@@ -136,22 +183,43 @@ export class LoadingCache<V extends object> {
       this.#pausedUntil = this.#options.clock() + UNAVAILABLE_BACKOFF_MS
       return kept.value
     } finally {
-      this.#inFlight--
-      if (isCurrent()) this.#loads.delete(key)
+      if (!load.isNested) this.#inFlight--
+      if (this.#loads.get(key) === load) this.#loads.delete(key)
     }
   }
 
-  #store(key: string, value: V, owner: CacheEntry<LoadedEntry<V>> | null | undefined): void {
+  async #getOwner(key: string, load: Load<V>): Promise<V> {
+    const found = await this.#get(key, true)
+    const entry = this.#cache.find(key)
+    const negative = this.#negatives.get(key)
+    load.owner = null
+    if (entry?.value?.value === found) {
+      load.owner = entry
+      let owner: CacheEntry<LoadedEntry<V>> | undefined = entry
+      for (; owner?.value; owner = owner.owner) load.owners.push(owner.value.key)
+    } else if (negative?.value === found) load.owners.push(key, ...negative.owners)
+    else load.hasUnknownOwner = true
+    return found
+  }
+
+  #isOutdated(load: Load<V>): boolean {
+    return load.hasUnknownOwner || this.#hasChangedOwner(load)
+  }
+
+  #hasChangedOwner({ owners, since }: Origin): boolean {
+    return owners.some((key) => (this.#invalidations.get(key) ?? this.#lastRemovedInvalidation) > since)
+  }
+
+  #store(key: string, value: V, { owner, owners, since }: Load<V>): void {
     const { isNegative, bytes, clock } = this.#options
-    this.#negatives.delete(key)
     this.#cache.delete(key)
     if (!isNegative(value)) {
       // An entry is stale when its owner is.
       const epoch = owner?.value?.epoch ?? this.#epoch
-      if (owner !== null) this.#cache.set(key, { value, epoch }, bytes(value), owner)
+      if (owner !== null) this.#cache.set(key, { key, value, epoch }, bytes(value), owner)
       return
     }
-    this.#negatives.set(key, { value, until: clock() + NEGATIVE_TTL_MS })
+    this.#negatives.set(key, { value, owners, since, until: clock() + NEGATIVE_TTL_MS })
     if (this.#negatives.size > MAX_NEGATIVE_ENTRIES)
       this.#negatives.delete(this.#negatives.keys().next().value!)
   }

@@ -65,7 +65,6 @@ export class SiteResolver {
       clock: options.clock,
       budget: options.budget,
       load: (key, getOwner) => this.#load(key, getOwner),
-      hasOwner: (key) => key.includes('.') || key.includes('--'),
       bytes: estimateBytes,
       isNegative,
     })
