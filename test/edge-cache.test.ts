@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import type { Blobs } from '../server/blobs/blobs.ts'
 import { Hosts } from '../server/edge/resolve/host.ts'
 import { SiteResolver } from '../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../server/lib/errors.ts'
@@ -553,6 +554,28 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   summaries = []
   edge.clock.now += 1000
   assert.equal(await origin(false), `http://${primary}`, 'and no longer than that is valid')
+})
+
+test('at most eight documents are read and parsed at a time', async () => {
+  const { open, opened } = gate()
+  const page = Buffer.from('<title>Old</title>')
+  let reads = 0
+  const bytes = async () => {
+    reads++
+    await opened
+    return page
+  }
+  const blobs = { bytes } as unknown as Blobs
+  const documents = new InjectedDocuments({ blobs, budget: new MemoryBudget(2 ** 24) })
+  const inject = (number: number) => {
+    const published = { path: 'index.html', contentType: 'text/html', hash: `${number}`, size: page.length }
+    return documents.get({ published, tags: { title: 'New', description: null, image: null } })
+  }
+  const all = Array.from({ length: 1008 }, (_, number) => inject(number))
+  assert.equal(reads, 8)
+  await assert.rejects(inject(1008), { code: 'UNAVAILABLE' })
+  open()
+  assert.ok((await Promise.all(all)).every((document) => document !== undefined))
 })
 
 describe('what is kept', () => {

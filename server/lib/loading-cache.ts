@@ -65,7 +65,7 @@ const MAX_NEGATIVE_ENTRIES = 10_000
 const MAX_RECORDED_INVALIDATIONS = 1000
 
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
-const MAX_CONCURRENT_LOADS = 1000
+export const MAX_CONCURRENT_LOADS = 1000
 
 /** How long stale values are used after a failed load before the next one. */
 const UNAVAILABLE_BACKOFF_MS = 1000

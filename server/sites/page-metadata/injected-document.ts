@@ -3,11 +3,16 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import type { Blobs } from '../../blobs/blobs.ts'
 import { readBlob } from '../../blobs/read-blob.ts'
+import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import type { HeadInjection } from './head-metadata.ts'
 
 /** Maximum size of a document, in bytes. */
 const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+
+/** Documents in memory at a time while they are parsed; a load of each site may wait. */
+const INJECTIONS = { running: 8, waiting: MAX_CONCURRENT_LOADS }
 
 /** Measured: what an injected document takes in memory beside its head. */
 const DOCUMENT_BYTES = 600
@@ -34,13 +39,17 @@ export class InjectedDocuments {
   readonly #blobs: Blobs
   readonly #cache: SecondChanceCache<InjectionResult>
   readonly #loads = new Map<string, Promise<InjectionResult>>()
+  readonly #semaphore = new Semaphore(INJECTIONS)
 
   constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
     this.#blobs = blobs
     this.#cache = new SecondChanceCache(budget)
   }
 
-  /** Undefined when the published document is to be served. UNAVAILABLE when that cannot be read. */
+  /**
+   * Undefined when the published document is to be served. UNAVAILABLE when that cannot be read, or when too many
+   * documents are waiting.
+   */
   async get(injection: HeadInjection): Promise<InjectedDocument | undefined> {
     const key = injectionKey(injection)
     const result = this.#cache.get(key) ?? (await (this.#loads.get(key) ?? this.#load(key, injection)))
@@ -48,7 +57,8 @@ export class InjectedDocuments {
   }
 
   #load(key: string, injection: HeadInjection): Promise<InjectionResult> {
-    const loading = injectDocument(this.#blobs, injection)
+    const loading = this.#semaphore
+      .run(() => injectDocument(this.#blobs, injection))
       .then((result) => {
         const { document, obstacle } = result
         if (document || obstacle) this.#cache.set(key, result, DOCUMENT_BYTES + (document?.head.length ?? 0))
