@@ -258,6 +258,25 @@ describe('while the store is away', () => {
     assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is known')
   })
 
+  test('a file that cannot be read keeps no other site as it was', async () => {
+    const broken = await edge.publish({ 'index.html': '<title>a</title>', 'a.txt': 'a' }, { title: 'One' })
+    const other = await edge.publish({ 'a.txt': 'a' })
+    for (const slug of [broken, other]) assert.equal((await edge.get(slug, '/a.txt')).text, 'a')
+    await edge.store.real.write('durable', async (tx) => {
+      await tx.sites.update(broken, { title: 'Two' })
+      await tx.sites.update(other, { expiresAt: edge.clock.now })
+    })
+    const { bytes } = edge.blobs
+    edge.blobs.bytes = () => Promise.reject(new Error('EIO'))
+    edge.edge.invalidate(undefined)
+    try {
+      assert.equal((await edge.get(broken, '/a.txt')).text, 'a')
+      assert.equal((await edge.get(other, '/a.txt')).status, 410)
+    } finally {
+      edge.blobs.bytes = bytes
+    }
+  })
+
   test('a site that is known to have changed is not shown as it was', async () => {
     const slug = await edge.publish({ 'a.txt': 'a' })
     const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })

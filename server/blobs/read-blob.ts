@@ -4,6 +4,9 @@ import type { Blobs } from './blobs.ts'
 /** All bytes of a blob; undefined when it is absent. UNAVAILABLE when it cannot be read. */
 export async function readBlob(blobs: Blobs, hash: string): Promise<Buffer | undefined> {
   return blobs.bytes(hash).catch((cause: unknown) => {
-    throw new ApiError('UNAVAILABLE', 'The service cannot read files at the moment', { cause })
+    throw new ApiError('UNAVAILABLE', 'The service cannot read files at the moment', {
+      isIsolated: true,
+      cause,
+    })
   })
 }

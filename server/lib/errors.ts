@@ -7,6 +7,8 @@ interface ApiErrorOptions {
   details?: unknown
   /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
   retryAfterSeconds?: number
+  /** For UNAVAILABLE: whether the source of the data may be reachable for other requests. */
+  isIsolated?: boolean
   cause?: unknown
 }
 
@@ -18,6 +20,7 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   readonly details: unknown
   readonly retryAfterSeconds: number | undefined
+  readonly isIsolated: boolean
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -25,6 +28,7 @@ export class ApiError extends Error {
     this.code = code
     this.details = options.details
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.isIsolated = options.isIsolated ?? false
   }
 }
 

@@ -4,7 +4,8 @@ import { overloaded } from './semaphore.ts'
 
 interface LoadingCacheOptions<V> {
   /**
-   * Loads a key. Rejects with UNAVAILABLE when the source is unreachable. `getOwner` returns the value of another key, which owns the result: it leaves the cache as soon
+   * Loads a key. Rejects with UNAVAILABLE when the source is unreachable; that error is isolated when other keys
+   * can be loaded. `getOwner` returns the value of another key, which owns the result: it leaves the cache as soon
    * as the owner does. A second owner replaces the first, and must be owned by it.
    */
   load: (key: string, getOwner: (key: string) => Promise<V>) => Promise<V>
@@ -180,7 +181,7 @@ export class LoadingCache<V extends object> {
     } catch (error) {
       const kept = this.#cache.get(key)
       if (!kept || !(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
-      this.#pausedUntil = this.#options.clock() + UNAVAILABLE_BACKOFF_MS
+      if (!error.isIsolated) this.#pausedUntil = this.#options.clock() + UNAVAILABLE_BACKOFF_MS
       return kept.value
     } finally {
       if (!load.isNested) this.#inFlight--

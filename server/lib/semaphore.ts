@@ -34,5 +34,8 @@ export class Semaphore {
 
 /** The error for work beyond the limit. */
 export function overloaded(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The service is busy; try again shortly', { retryAfterSeconds: 1 })
+  return new ApiError('UNAVAILABLE', 'The service is busy; try again shortly', {
+    retryAfterSeconds: 1,
+    isIsolated: true,
+  })
 }
