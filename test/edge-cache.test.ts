@@ -575,6 +575,19 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   assert.equal(await origin(false), `http://${primary}`, 'and no longer than that is valid')
 })
 
+test('a name whose primary name shows another site shows its own', async () => {
+  const [one, two] = [await edge.publish({ 'a.txt': 'one' }), await edge.publish({ 'a.txt': 'two' })]
+  const [primary, www] = ['parted.example.org', 'www.parted.example.org']
+  for (const [domain, slug, primaryDomain] of [
+    [primary, two, null],
+    [www, one, primary],
+  ] as const) {
+    const row = domainRow(domain, { slug, status: 'active', accountId: 'an account', primaryDomain })
+    await edge.store.real.write('durable', (tx) => tx.domains.insert(row))
+  }
+  assert.equal((await edge.ask(www, '/a.txt')).text, 'one')
+})
+
 test('at most eight documents are read and parsed at a time', async () => {
   const { open, opened } = gate()
   const page = Buffer.from('<title>Old</title>')

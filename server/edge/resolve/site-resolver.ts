@@ -167,11 +167,13 @@ export class SiteResolver {
   }
 
   /** The active name that a name redirects to; the name itself when there is none. */
-  async #findPrimaryName({ domain, accountId, primaryDomain }: Domain): Promise<string> {
+  async #findPrimaryName({ domain, slug, accountId, primaryDomain }: Domain): Promise<string> {
     if (primaryDomain === null) return domain
     const primary = await this.#options.store.read.domains.active(primaryDomain)
     // Never a chain: names that redirect to each other would wait for each other's load.
-    return primary?.accountId === accountId && primary.primaryDomain === null ? primaryDomain : domain
+    if (primary?.accountId !== accountId || primary.primaryDomain !== null) return domain
+    // A name of another site would not leave the cache with this one.
+    return primary.slug === slug ? primaryDomain : domain
   }
 
   #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {
