@@ -9,9 +9,8 @@ interface PooledContext {
 }
 
 /**
- * One Chromium and its browser contexts, for the tests of one file. A new context costs more processor time than
- * most tests, so that contexts are reset and used again; only their HTTP cache is kept. Contexts with options of
- * their own are not reused.
+ * One Chromium with browser contexts for the tests of one file. A new context costs more CPU time than most tests, so
+ * contexts are reset and reused; only their HTTP cache is kept. Contexts with custom options are not reused.
  */
 export class ContextPool implements AsyncDisposable {
   readonly #browser: Browser

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 describe('a blob that is missing', () => {
   for (const size of [100, MIB]) {
-    test(`of ${size} bytes is an error that is logged and not kept`, async () => {
+    test(`of ${size} bytes is a logged error that is not cached`, async () => {
       const bytes = noise(size)
       const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
       await edge.blobs.remove(sha256(bytes))
@@ -34,12 +34,12 @@ describe('a blob that is missing', () => {
       const { level, fields } = edge.logged.at(-1)!
       assert.equal(level, 'error')
       assert.deepEqual([fields.host, fields.path, fields.hash], [edge.host(slug), 'a/b.bin', sha256(bytes)])
-      await edge.version(slug, { 'a/b.bin': bytes })
+      await edge.createVersion(slug, { 'a/b.bin': bytes })
       assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
     })
   }
 
-  test('and one that is too short never passes for whole', async () => {
+  test('or truncated never appears complete', async () => {
     const bytes = noise(MIB)
     const slug = await edge.publish({ 'big.bin': bytes, 'small.bin': noise(1000) })
     const { blobs } = edge
@@ -56,8 +56,8 @@ describe('a blob that is missing', () => {
   })
 })
 
-describe('a client that goes away', () => {
-  test('in the middle of a large file leaves nothing open', async () => {
+describe('a client that disconnects', () => {
+  test('during a large file leaves no file open', async () => {
     const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
     const opened: Readable[] = []
     const { blobs } = edge
@@ -79,7 +79,7 @@ describe('a client that goes away', () => {
     assert.equal(edge.logged.length, 0)
   })
 
-  test('and reads nothing is not read ahead for', async () => {
+  test('or reads nothing causes no read-ahead', async () => {
     const slug = await edge.publish({ 'big.bin': noise(64 * MIB) })
     let read = 0
     const { blobs } = edge
@@ -94,7 +94,7 @@ describe('a client that goes away', () => {
     const socket = connect(edge.port, '127.0.0.1')
     socket.pause()
     socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
-    // Nothing happens any more once the buffers of the system are full; other requests show that time passes.
+    // Reading stops once the socket buffers are full; other requests show that time passes.
     for (let quiet = 0, last = 0; quiet < 100; quiet = read > last || read === 0 ? 0 : quiet + 1) {
       last = read
       await edge.get(slug, '/nowhere')
@@ -105,7 +105,7 @@ describe('a client that goes away', () => {
   })
 })
 
-test('large files are read a little at a time when there is no memory to read ahead, and whole all the same', async () => {
+test('large files are sent completely in small reads when there is no memory for read-ahead', async () => {
   const bytes = noise(400_000)
   const hash = 'large'
   let open = 0
@@ -135,7 +135,7 @@ test('large files are read a little at a time when there is no memory to read ah
   assert.equal(clientMemory.heldBytes, 0)
 })
 
-test('a full cache still serves, and holds no more than it may', async () => {
+test('a full cache still serves, within its limit', async () => {
   const small = await EdgeFixture.start({ cacheBytes: 300_000 })
   await using _ = small
   const contents = Object.fromEntries(

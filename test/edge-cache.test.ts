@@ -19,61 +19,61 @@ before(async () => {
 })
 after(() => edge[Symbol.asyncDispose]())
 beforeEach(() => {
-  edge.store.away = false
-  edge.store.holdUp = () => undefined
+  edge.store.unavailable = false
+  edge.store.delayRead = () => undefined
 })
 
-/** Store reads while `work` runs. */
+/** Number of store reads during `work`. */
 async function reads(work: () => Promise<unknown>): Promise<number> {
   const before = edge.store.reads
   await work()
   return edge.store.reads - before
 }
 
-describe('a warm visit', () => {
-  test('touches no database, whatever it asks for', async () => {
+describe('a cached visit', () => {
+  test('reads nothing from the store, whatever its path', async () => {
     const slug = await edge.publish({ 'index.html': 'x', 'docs/index.html': 'y', 'big.bin': noise(300_000) })
-    const draft = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
-    const pending = await edge.site()
+    const draft = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
+    const pending = await edge.createSite()
     const gone = await edge.publish({ 'index.html': 'x' })
-    await edge.end(gone, 'expired')
-    await edge.domain('warm.example.org', slug, 'active')
+    await edge.deleteSite(gone, 'expired')
+    await edge.addDomain('warm.example.org', slug, 'active')
     const all = async () => {
       for (const path of ['/', '/docs', '/docs/', '/nowhere', '/%', '/big.bin']) {
         for (const method of ['GET', 'HEAD', 'PUT']) await edge.get(slug, path, { method })
       }
       await edge.get(slug, '/', { headers: { 'if-none-match': '*' } })
       await edge.get(`${draft}--${slug}`)
-      await edge.ask('warm.example.org', '/')
+      await edge.request('warm.example.org', '/')
       for (const other of [pending, gone, 'no-such-site', `${'0'.repeat(26)}--${slug}`, 'no--slug'])
         await edge.get(other)
-      await edge.ask('unknown.example.org', '/')
+      await edge.request('unknown.example.org', '/')
     }
     assert.ok((await reads(all)) > 0)
     assert.equal(await reads(all), 0)
   })
 
-  test('stays so after a change, but for one reading', async () => {
+  test('reads once after a change', async () => {
     const slug = await edge.publish({ 'index.html': 'one' })
     await edge.get(slug)
-    await edge.version(slug, { 'index.html': 'two' })
+    await edge.createVersion(slug, { 'index.html': 'two' })
     assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'two')), 4)
     assert.equal(await reads(() => edge.get(slug)), 0)
   })
 
-  test('of a name that nobody has is asked for again after a second', async () => {
+  test('of an unknown host reads again after a second', async () => {
     for (const host of ['nobody-here.sites.test', 'nobody.example.org']) {
-      assert.equal(await reads(() => edge.ask(host, '/')), 1)
+      assert.equal(await reads(() => edge.request(host, '/')), 1)
       edge.clock.now += 999
-      assert.equal(await reads(() => edge.ask(host, '/')), 0)
+      assert.equal(await reads(() => edge.request(host, '/')), 0)
       edge.clock.now += 1
-      assert.equal(await reads(() => edge.ask(host, '/')), 1)
+      assert.equal(await reads(() => edge.request(host, '/')), 1)
     }
   })
 })
 
-describe('cold visits', () => {
-  test('of one host at once share one reading', async () => {
+describe('uncached visits', () => {
+  test('of one host share one read when concurrent', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     const count = await reads(async () => {
       const replies = await Promise.all(Array.from({ length: 50 }, () => edge.get(slug)))
@@ -82,7 +82,7 @@ describe('cold visits', () => {
     assert.equal(count, 3)
   })
 
-  test('read a small file once, however many ask', async () => {
+  test('read a small file once, however many are concurrent', async () => {
     const slug = await edge.publish({ 'small.bin': noise(10_000) })
     const { bytes } = edge.blobs
     let read = 0
@@ -96,22 +96,22 @@ describe('cold visits', () => {
   })
 })
 
-describe('a change that comes while a site is being read', () => {
+describe('a change during the read of a site', () => {
   for (const query of ['sites.bySlug', 'versions.byId']) {
-    test(`is seen by who asks after it, and stays seen (${query} answers late)`, async () => {
+    test(`is visible to requests after it, and stays visible (${query} is slow)`, async () => {
       const slug = await edge.publish({ 'index.html': 'old' })
       const { open, opened } = gate()
       const reached = gate()
       let held = false
-      edge.store.holdUp = (asked) => {
-        if (asked !== query || held) return undefined
+      edge.store.delayRead = (name) => {
+        if (name !== query || held) return undefined
         held = true
         reached.open()
         return opened
       }
       const early = edge.get(slug)
       await reached.opened
-      await edge.version(slug, { 'index.html': 'new' })
+      await edge.createVersion(slug, { 'index.html': 'new' })
       assert.equal((await edge.get(slug)).text, 'new')
       open()
       assert.equal((await early).status, 200)
@@ -120,24 +120,24 @@ describe('a change that comes while a site is being read', () => {
     })
   }
 
-  test('never shows a site without a version, when the one it had is pruned meanwhile', async () => {
-    const slug = await edge.site()
-    const old = await edge.version(slug, { 'index.html': 'old' })
+  test('never serves a site without a version when its version is pruned during the read', async () => {
+    const slug = await edge.createSite()
+    const old = await edge.createVersion(slug, { 'index.html': 'old' })
     let held = false
-    edge.store.holdUp = async (asked) => {
-      if (asked !== 'sites.bySlug' || held) return
+    edge.store.delayRead = async (name) => {
+      if (name !== 'sites.bySlug' || held) return
       held = true
-      await edge.version(slug, { 'index.html': 'new' })
-      await edge.dropVersion(slug, old)
+      await edge.createVersion(slug, { 'index.html': 'new' })
+      await edge.deleteVersion(slug, old)
     }
     const { status, text } = await edge.get(slug)
     assert.deepEqual([status, text], [200, 'new'])
   })
 
-  test('ends a password, a preview and a domain as surely as a file', async () => {
+  test('applies to passwords, previews and domains too', async () => {
     const slug = await edge.publish({ 'index.html': 'open' })
-    const draft = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
-    await edge.domain('late.example.org', slug, 'active')
+    const draft = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
+    await edge.addDomain('late.example.org', slug, 'active')
     for (const [host, query] of [
       [edge.host(slug), 'sites.bySlug'],
       [edge.host(`${draft}--${slug}`), 'versions.byId'],
@@ -145,50 +145,50 @@ describe('a change that comes while a site is being read', () => {
     ] as const) {
       await edge.setPassword(slug, null)
       let held = false
-      edge.store.holdUp = async (asked) => {
-        if (asked !== query || held) return
+      edge.store.delayRead = async (name) => {
+        if (name !== query || held) return
         held = true
         await edge.setPassword(slug, 'secret')
       }
-      await edge.ask(host, '/')
+      await edge.request(host, '/')
       assert.ok(held)
-      assert.equal((await edge.ask(host, '/')).status, 401, host)
+      assert.equal((await edge.request(host, '/')).status, 401, host)
     }
   })
 
-  test('ends a domain that moves just then', async () => {
+  test('applies to a domain that moves', async () => {
     const [one, two] = [await edge.publish({ 'a.txt': 'one' }), await edge.publish({ 'a.txt': 'two' })]
-    await edge.domain('just.example.org', one, 'active')
+    await edge.addDomain('just.example.org', one, 'active')
     let held = false
-    edge.store.holdUp = async (asked) => {
-      if (asked !== 'domains.active' || held) return
+    edge.store.delayRead = async (name) => {
+      if (name !== 'domains.active' || held) return
       held = true
       await edge.moveDomain('just.example.org', one, two)
       await edge.get(one)
     }
-    await edge.ask('just.example.org', '/a.txt')
+    await edge.request('just.example.org', '/a.txt')
     assert.ok(held)
-    assert.equal((await edge.ask('just.example.org', '/a.txt')).text, 'two')
+    assert.equal((await edge.request('just.example.org', '/a.txt')).text, 'two')
   })
 
-  test('shows a slug that nobody had a moment ago', async () => {
+  test('makes a new slug visible at once', async () => {
     const slug = 'made-just-now'
     assert.equal((await edge.get(slug)).status, 404)
     await edge.publish({ 'index.html': 'here' }, { slug })
     assert.equal((await edge.get(slug)).text, 'here')
   })
 
-  test('is never lost among many visitors, publishers and late answers', async () => {
+  test('is never lost among concurrent visits, publishes and slow reads', async () => {
     const sites = await Promise.all(
       Array.from({ length: 4 }, async () => ({ slug: await edge.publish({ 'n.txt': '0' }), published: 0 })),
     )
-    edge.store.holdUp = async () => {
+    edge.store.delayRead = async () => {
       for (let turn = randomInt(6); turn > 0; turn--) await setImmediate()
     }
     let visits = 0
     const publishers = sites.map(async (site) => {
       for (let number = 1; number <= 25; number++) {
-        await edge.version(site.slug, { 'n.txt': `${number}` })
+        await edge.createVersion(site.slug, { 'n.txt': `${number}` })
         site.published = number
         for (let turn = randomInt(10); turn > 0; turn--) await setImmediate()
       }
@@ -210,52 +210,52 @@ describe('a change that comes while a site is being read', () => {
   })
 })
 
-test('a change of another process shows as soon as the store hears of it', async () => {
+test('a change of another process is visible as soon as the store is notified', async () => {
   const other = await EdgeFixture.start({ folder: edge.folder })
   await using _ = other
   const slug = await edge.publish({ 'index.html': 'one' })
   assert.equal((await other.get(slug)).text, 'one')
-  await edge.version(slug, { 'index.html': 'two' })
+  await edge.createVersion(slug, { 'index.html': 'two' })
   await other.store.real.pollChanges()
   assert.equal((await other.get(slug)).text, 'two')
 })
 
-describe('while the store is away', () => {
-  test('what is warm is served, what is cold is told to come back', async () => {
+describe('while the store is unavailable', () => {
+  test('cached sites are served, others get 503 with Retry-After', async () => {
     const [warm, cold] = [await edge.publish({ 'a.txt': 'a' }), await edge.publish({ 'a.txt': 'a' })]
     await edge.get(warm, '/a.txt')
-    edge.store.away = true
+    edge.store.unavailable = true
     assert.equal((await edge.get(warm, '/a.txt')).text, 'a')
     const { status, headers } = await edge.get(cold, '/a.txt')
     assert.deepEqual([status, headers['retry-after'], headers['cache-control']], [503, '7', 'no-store'])
-    edge.store.away = false
+    edge.store.unavailable = false
     assert.equal((await edge.get(cold, '/a.txt')).text, 'a')
   })
 
-  test('what is only in doubt is believed, and asked for again when it is back', async () => {
+  test('invalidated entries are used, and reloaded when the store is available', async () => {
     const expiresAt = edge.clock.now + 60_000
     const slug = await edge.publish({ 'a.txt': 'old' }, { expiresAt })
-    const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })
+    const draft = await edge.createVersion(slug, { 'a.txt': 'draft' }, { live: false })
     const host = 'doubt.example.org'
-    await edge.domain(host, slug, 'active')
+    await edge.addDomain(host, slug, 'active')
     const all = async () => [
       (await edge.get(slug, '/a.txt')).text,
       (await edge.get(`${draft}--${slug}`, '/a.txt')).text,
-      (await edge.ask(host, '/a.txt')).text,
+      (await edge.request(host, '/a.txt')).text,
     ]
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
-    edge.store.away = true
+    edge.store.unavailable = true
     edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
-    assert.equal(await reads(all), 0, 'a store that is away is not asked at every visit')
+    assert.equal(await reads(all), 0, 'an unavailable store is not read on every visit')
     edge.clock.now += 1000
-    assert.ok((await reads(all)) > 0, 'but now and then')
-    edge.store.away = false
+    assert.ok((await reads(all)) > 0, 'it is read sometimes')
+    edge.store.unavailable = false
     await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expiresAt: edge.clock.now + 1 }))
     edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     edge.clock.now += 1
-    assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is known')
+    assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is loaded')
   })
 
   test('a file that cannot be read keeps no other site as it was', async () => {
@@ -277,34 +277,34 @@ describe('while the store is away', () => {
     }
   })
 
-  test('a site that is known to have changed is not shown as it was', async () => {
+  test('a site known to have changed is not served from the cache', async () => {
     const slug = await edge.publish({ 'a.txt': 'a' })
-    const draft = await edge.version(slug, { 'a.txt': 'draft' }, { live: false })
-    await edge.domain('changed.example.org', slug, 'active')
+    const draft = await edge.createVersion(slug, { 'a.txt': 'draft' }, { live: false })
+    await edge.addDomain('changed.example.org', slug, 'active')
     const hosts = [edge.host(slug), edge.host(`${draft}--${slug}`), 'changed.example.org']
-    for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 200)
+    for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 200)
     await edge.setPassword(slug, 'secret')
     edge.edge.invalidate(undefined)
-    edge.store.away = true
-    for (const host of hosts) assert.equal((await edge.ask(host, '/a.txt')).status, 503, host)
-    edge.store.away = false
+    edge.store.unavailable = true
+    for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 503, host)
+    edge.store.unavailable = false
     assert.equal((await edge.get(slug, '/a.txt')).status, 401)
-    edge.store.away = true
+    edge.store.unavailable = true
     edge.edge.invalidate(undefined)
-    for (const host of hosts) assert.notEqual((await edge.ask(host, '/a.txt')).status, 200, host)
+    for (const host of hosts) assert.notEqual((await edge.request(host, '/a.txt')).status, 200, host)
   })
 
-  test('an error that is nobody else`s is an error, and is logged', async () => {
+  test('other errors are logged and cause a 500', async () => {
     const slug = await edge.publish({ 'a.txt': 'a' })
-    edge.store.holdUp = () => Promise.reject(new Error('a bug'))
+    edge.store.delayRead = () => Promise.reject(new Error('a bug'))
     assert.equal((await edge.get(slug, '/a.txt')).status, 500)
     assert.match(String(edge.logged.at(-1)?.fields.error), /a bug/)
-    edge.store.holdUp = () => undefined
+    edge.store.delayRead = () => undefined
     assert.equal((await edge.get(slug, '/a.txt')).status, 200)
   })
 })
 
-describe('what is remembered', () => {
+describe('the cache', () => {
   const make = (load: (key: string) => Promise<{ found: boolean }>) =>
     new LoadingCache({
       load,
@@ -314,7 +314,7 @@ describe('what is remembered', () => {
       clock: () => 0,
     })
 
-  test('a flood of names that nobody has pushes nothing out and is bounded', async () => {
+  test('is not flooded by unknown names: they evict nothing and are limited', async () => {
     const memory = make(async (key) => ({ found: key === 'known' }))
     await memory.get('known')
     for (let number = 0; number < 20_000; number++) await memory.get(`unknown-${number}`)
@@ -323,7 +323,7 @@ describe('what is remembered', () => {
     assert.ok(memory.peek('unknown-19999'))
   })
 
-  test('more than a thousand questions at once are turned away', async () => {
+  test('refuses more than a thousand concurrent loads', async () => {
     const { open, opened } = gate()
     const memory = make(async () => {
       await opened
@@ -343,7 +343,7 @@ describe('what is remembered', () => {
   })
 })
 
-describe('an entry that another one owns', () => {
+describe('a cache entry with an owner', () => {
   interface Loaded {
     version: number
     owner?: Loaded
@@ -369,21 +369,21 @@ describe('an entry that another one owns', () => {
     }
   })
 
-  test('leaves the cache with it, through every generation', async () => {
+  test('is removed with its owner, over several levels', async () => {
     for (const key of ['b.a.site', 'a.other']) await ownedBySite.get(key)
     ownedBySite.invalidate('site')
     for (const key of ['site', 'a.site', 'b.a.site']) assert.equal(ownedBySite.peek(key), undefined, key)
     for (const key of ['other', 'a.other']) assert.ok(ownedBySite.peek(key), key)
   })
 
-  test('can leave without it', async () => {
+  test('can be removed without its owner', async () => {
     await ownedBySite.get('b.a.site')
     ownedBySite.invalidate('b.a.site')
     assert.ok(ownedBySite.peek('a.site'))
     assert.equal(ownedBySite.peek('b.a.site'), undefined)
   })
 
-  test('keeps its owner from eviction as long as it is used', async () => {
+  test('prevents the eviction of its owner while it is used', async () => {
     const memory = make(async (key, getOwner) => {
       return { version: 0, ...(key.includes('.') && { owner: await getOwner('site') }) }
     }, 5000)
@@ -396,7 +396,7 @@ describe('an entry that another one owns', () => {
     assert.equal(memory.peek('0'), undefined)
   })
 
-  test('is not cached when its owner is not', async () => {
+  test('is not cached without its owner', async () => {
     const memory = make(async (key, getOwner) => {
       if (!key.includes('.')) return { version: 0 }
       const owner = await getOwner('site')
@@ -416,7 +416,7 @@ describe('an entry that another one owns', () => {
     assert.equal(memory.peek('a.site'), undefined)
   })
 
-  test('is as stale as its owner while the source cannot load that', async () => {
+  test('is as stale as its owner while the source is unavailable', async () => {
     let away = false
     const memory = make(async (key, getOwner) => {
       if (key.includes('.')) return { version: 0, owner: await getOwner('site') }
@@ -427,7 +427,7 @@ describe('an entry that another one owns', () => {
     memory.markStale()
     away = true
     await memory.get('a.site')
-    assert.ok(memory.peek('a.site'), 'it is used while the source is away')
+    assert.ok(memory.peek('a.site'), 'it is used while the source is unavailable')
     time.now += 1000
     assert.equal(memory.peek('a.site'), undefined)
   })
@@ -505,7 +505,7 @@ describe('an entry that another one owns', () => {
     const memory = make(async (key, getOwner) => {
       loads++
       const site = key.slice(key.lastIndexOf('.') + 1)
-      // Like a domain: what is read before the owner is known may be old when the owner is new.
+      // As with a domain: data read before its owner is known can be older than the owner.
       const version = stored.get(site)!
       await pause()
       const owner = key.includes('.') ? await getOwner(key.replace(/^\w+\./, '')) : undefined
@@ -540,14 +540,14 @@ describe('an entry that another one owns', () => {
     }
     const before = loads
     await Promise.all(Array.from({ length: 20 }, () => memory.get('a.one')))
-    assert.equal(loads, before, 'what nothing invalidates stays cached')
+    assert.equal(loads, before, 'other entries stay cached')
   })
 })
 
-test('a www name redirects to HTTPS as soon as the name it leads to has a certificate', async () => {
+test('a www name redirects to HTTPS as soon as its primary name has a certificate', async () => {
   const slug = await edge.publish({ 'a.txt': 'a' })
   const [primary, www] = ['paired.example.org', 'www.paired.example.org']
-  await edge.domain(primary, slug, 'active')
+  await edge.addDomain(primary, slug, 'active')
   const row = { slug, status: 'active', accountId: `owner of ${slug}`, primaryDomain: primary } as const
   await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
   let summaries: { not_after: number }[] = []
@@ -572,7 +572,7 @@ test('a www name redirects to HTTPS as soon as the name it leads to has a certif
   assert.deepEqual([await origin(false), await origin(true)], [`https://${primary}`, `https://${primary}`])
   summaries = []
   edge.clock.now += 1000
-  assert.equal(await origin(false), `http://${primary}`, 'and no longer than that is valid')
+  assert.equal(await origin(false), `http://${primary}`, 'only while the certificate is valid')
 })
 
 test('a name whose primary name shows another site shows its own', async () => {
@@ -585,7 +585,7 @@ test('a name whose primary name shows another site shows its own', async () => {
     const row = domainRow(domain, { slug, status: 'active', accountId: 'an account', primaryDomain })
     await edge.store.real.write('durable', (tx) => tx.domains.insert(row))
   }
-  assert.equal((await edge.ask(www, '/a.txt')).text, 'one')
+  assert.equal((await edge.request(www, '/a.txt')).text, 'one')
 })
 
 test('at most eight documents are read and parsed at a time', async () => {
@@ -610,8 +610,8 @@ test('at most eight documents are read and parsed at a time', async () => {
   assert.ok((await Promise.all(all)).every((document) => document !== undefined))
 })
 
-describe('what is kept', () => {
-  test('stays within its bytes, and what was used last stays longest', () => {
+describe('an LRU cache', () => {
+  test('stays within its bytes and evicts the least recently used entry', () => {
     const budget = new MemoryBudget(10_000)
     const kept = new SecondChanceCache<number>(budget)
     kept.set('favourite', 0, 600)
@@ -624,7 +624,7 @@ describe('what is kept', () => {
     assert.equal(kept.get('100'), 100)
   })
 
-  test('shares its bytes with others, and gives way when it holds most', () => {
+  test('shares a budget with others, and evicts when it holds most', () => {
     const budget = new MemoryBudget(10_000)
     const [large, small] = [new SecondChanceCache<number>(budget), new SecondChanceCache<number>(budget)]
     for (let number = 0; number < 9; number++) large.set(`${number}`, number, 600)
@@ -636,7 +636,7 @@ describe('what is kept', () => {
     assert.equal(budget.usedBytes, 9000)
   })
 
-  test('is held by nobody once it gave way, whoever keeps its place at hand', () => {
+  test('releases evicted values although a slot refers to the entry', () => {
     const kept = new SecondChanceCache<string>(new MemoryBudget(1500))
     const places = ['a', 'b', 'c', 'd', 'e'].map((key) => kept.set(key, key, 100)!)
     assert.deepEqual(
@@ -647,7 +647,7 @@ describe('what is kept', () => {
     assert.equal(places[3]!.value, undefined)
   })
 
-  test('does not take what is larger than all of it', () => {
+  test('does not store values larger than the cache', () => {
     const budget = new MemoryBudget(1000)
     const kept = new SecondChanceCache<string>(budget)
     kept.set('a', 'a', 100)

@@ -16,13 +16,13 @@ const { cases } = JSON.parse(
   readFileSync(new URL('./cases/http-conditional-fresh.json', import.meta.url), 'utf8'),
 ) as { cases: Fresh[] }
 
-/** A reload: that library answers 200, RFC 9110 does not ask it of an origin server, and nginx does not. */
+/** Reloads: that library responds with 200, which RFC 9110 does not require of an origin server; nginx does not either. */
 const isReload = (row: Fresh) => row.request['cache-control']?.includes('no-cache')
 
-describe('conditional requests, the cases of another implementation', () => {
+describe('conditional requests, cases of another implementation', () => {
   for (const row of cases.filter((row) => !isReload(row))) {
     test(row.id, () => {
-      // Every file here has both validators; where the case has none, one that nothing matches stands for it.
+      // Every file here has both validators; for a case without one, a validator that never matches is used.
       const { etag = '"of nothing else"', 'last-modified': date = '' } = row.response
       const modified = readHttpDate(date) ?? Number.POSITIVE_INFINITY
       const status = evaluatePreconditions(row.request, { etag: etag.replace(/^W\//, ''), modified })
@@ -80,7 +80,7 @@ describe('conditional requests, in the order of RFC 9110, 13.2.2', () => {
     })
   }
 
-  test('a list of ten thousand tags is read in no time', () => {
+  test('a list of ten thousand tags is parsed fast', () => {
     const list = Array.from({ length: 10_000 }, (_, index) => `W/"${index}"`).join(',')
     const start = performance.now()
     assert.equal(evaluatePreconditions({ 'if-none-match': list }, { etag: ETAG, modified: 0 }), 200)
@@ -92,7 +92,7 @@ describe('conditional requests, in the order of RFC 9110, 13.2.2', () => {
   })
 })
 
-describe('dates of HTTP', () => {
+describe('HTTP dates', () => {
   const rows: [string, string | undefined][] = [
     ['Sun, 06 Nov 1994 08:49:37 GMT', '1994-11-06T08:49:37.000Z'],
     ['Sunday, 06-Nov-94 08:49:37 GMT', '1994-11-06T08:49:37.000Z'],
@@ -120,7 +120,7 @@ describe('dates of HTTP', () => {
   }
 })
 
-describe('conditional requests over the wire', () => {
+describe('conditional requests over HTTP', () => {
   let edge: EdgeFixture
   let slug: string
   before(async () => {
@@ -129,7 +129,7 @@ describe('conditional requests over the wire', () => {
   })
   after(() => edge[Symbol.asyncDispose]())
 
-  test('a 304 carries what a cache needs and no body', async () => {
+  test('a 304 has the caching headers and no body', async () => {
     const full = await edge.get(slug)
     const { status, headers, body } = await edge.get(slug, '/', {
       headers: { 'if-none-match': full.headers.etag! },
@@ -143,7 +143,7 @@ describe('conditional requests over the wire', () => {
     assert.equal(headers['content-length'], undefined)
   })
 
-  test('the date of the last publish is a validator too', async () => {
+  test('the date of the last publish is a validator', async () => {
     const full = await edge.get(slug)
     assert.equal(full.headers['last-modified'], 'Tue, 06 May 2031 07:08:09 GMT')
     const since = { 'if-modified-since': full.headers['last-modified']! }
@@ -151,11 +151,11 @@ describe('conditional requests over the wire', () => {
     assert.equal((await edge.get(slug, '/', { method: 'HEAD', headers: since })).status, 304)
   })
 
-  test('a version that is restored counts as published anew', async () => {
-    const site = await edge.site()
-    const first = await edge.version(site, { 'index.html': 'first' })
+  test('a restored version has a new date', async () => {
+    const site = await edge.createSite()
+    const first = await edge.createVersion(site, { 'index.html': 'first' })
     edge.clock.now += 10_000
-    await edge.version(site, { 'index.html': 'second' })
+    await edge.createVersion(site, { 'index.html': 'second' })
     const seen = (await edge.get(site)).headers['last-modified']!
     edge.clock.now += 10_000
     await edge.restore(site, first)
@@ -163,7 +163,7 @@ describe('conditional requests over the wire', () => {
     assert.deepEqual([again.status, again.text], [200, 'first'])
   })
 
-  test('a condition that fails gets 412, and only where there would have been a file', async () => {
+  test('a failed condition gets 412, and only for existing files', async () => {
     const headers = { 'if-match': '"other"' }
     assert.equal((await edge.get(slug, '/', { headers })).status, 412)
     assert.equal((await edge.get(slug, '/nowhere', { headers })).status, 404)
@@ -171,14 +171,14 @@ describe('conditional requests over the wire', () => {
     assert.equal((await edge.get(slug, '/nowhere', { headers: { 'if-none-match': '*' } })).status, 404)
   })
 
-  test('the same bytes keep their entity tag over versions, other bytes have another', async () => {
+  test('equal bytes keep their entity tag across versions, other bytes have another', async () => {
     const site = await edge.publish({ 'a.txt': 'same', 'b.txt': 'one' })
     const tags = async () => [
       (await edge.get(site, '/a.txt')).headers.etag,
       (await edge.get(site, '/b.txt')).headers.etag,
     ]
     const [a, b] = await tags()
-    await edge.version(site, { 'a.txt': 'same', 'b.txt': 'two' })
+    await edge.createVersion(site, { 'a.txt': 'same', 'b.txt': 'two' })
     const [again, other] = await tags()
     assert.match(a!, /^"[0-9a-f]{32}"$/)
     assert.equal(again, a)

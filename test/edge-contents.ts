@@ -1,6 +1,6 @@
 import { parseRules, type SiteRules } from '../server/site-rules/site-rules.ts'
 
-/** A file's text or bytes, alone or with its type. */
+/** A file's text or bytes, optionally with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }
 
 const TYPES: Record<string, string> = {
@@ -11,12 +11,12 @@ const TYPES: Record<string, string> = {
   json: 'application/json',
 }
 
-/** The type that a path has unless a test says another. */
+/** Default media types by extension. */
 export function defaultType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
 }
 
-/** The bytes of a content, and its type. */
+/** The bytes and the media type of a content. */
 export function typed(path: string, content: Content): { type: string; body: Buffer } {
   const { type, body } =
     typeof content === 'string' || Buffer.isBuffer(content)
@@ -25,7 +25,7 @@ export function typed(path: string, content: Content): { type: string; body: Buf
   return { type, body: typeof body === 'string' ? Buffer.from(body) : body }
 }
 
-/** As finalize keeps them. */
+/** The rules as finalize stores them. */
 export function readRules(contents: Record<string, Content>): SiteRules | null {
   const textOf = (path: string) =>
     path in contents ? typed(path, contents[path]!).body.toString() : undefined

@@ -11,8 +11,8 @@ import {
 } from 'node:zlib'
 import { parseAcceptEncoding } from '../server/edge/respond/negotiation.ts'
 import type { Sizes } from '../server/edge/respond/served-file.ts'
-import { ask, buildTable, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, getResponse, header, toStoredFile } from './edge-responses.ts'
 
 interface Case {
   id: string
@@ -27,7 +27,7 @@ const { cases, generated } = JSON.parse(
   readFileSync(new URL('./cases/http-accept-encoding.json', import.meta.url), 'utf8'),
 ) as { cases: Case[]; generated: Case[] }
 
-/** Where we answer otherwise than that library, and why. */
+/** Deliberate differences from that library. */
 const OTHERWISE: Record<string, string[]> = {
   // RFC 9110, 8.4.1.3: it is another name of gzip.
   'aeg-061': ['gzip', 'identity'],
@@ -36,13 +36,13 @@ const OTHERWISE: Record<string, string[]> = {
 
 const OURS = ['br', 'zstd', 'gzip', 'identity']
 
-/** Of what is there and taken, best first. */
+/** The available and accepted encodings, best first. */
 function chosen(header: string | null, available: readonly string[]): string[] {
   const codings = header === null ? ['identity'] : parseAcceptEncoding(header)
   return codings.filter((coding) => available.includes(coding))
 }
 
-describe('Accept-Encoding, the cases of another implementation', () => {
+describe('Accept-Encoding, cases of another implementation', () => {
   for (const { id, accept_encoding: given, available = OURS, result } of generated) {
     test(`${id}: ${JSON.stringify(given)} of ${available}`, () => {
       assert.deepEqual(chosen(given, available), OTHERWISE[id] ?? result)
@@ -57,12 +57,12 @@ describe('Accept-Encoding, the cases of another implementation', () => {
   }
 })
 
-/** Not of codings that are never kept, and not of a server that prefers others. */
+/** Without unsupported encodings, and without servers that prefer others. */
 function isAboutOurs({ available, preferred }: Case): boolean {
   return available !== undefined && preferred === undefined && available.every((name) => OURS.includes(name))
 }
 
-describe('what a client takes, best first', () => {
+describe('the encodings that a client accepts, best first', () => {
   const rows: [string, string][] = [
     ['gzip, deflate, br, zstd', 'br zstd gzip identity'],
     ['gzip, deflate, br', 'br gzip identity'],
@@ -99,11 +99,11 @@ describe('what a client takes, best first', () => {
   for (const [header, expected] of rows) {
     test(`${JSON.stringify(header)}: ${expected || 'nothing'}`, () => {
       assert.equal(parseAcceptEncoding(header).join(' '), expected)
-      assert.equal(parseAcceptEncoding(header), parseAcceptEncoding(header), 'it is read once')
+      assert.equal(parseAcceptEncoding(header), parseAcceptEncoding(header), 'it is parsed once')
     })
   }
 
-  test('is remembered for no more headers than browsers send', () => {
+  test('are cached for a limited number of header values', () => {
     const first = parseAcceptEncoding('gzip;q=0.123')
     for (let other = 0; other < 1000; other++) parseAcceptEncoding(`gzip;q=0.5, x${other}`)
     assert.notEqual(parseAcceptEncoding('gzip;q=0.123'), first)
@@ -142,8 +142,8 @@ describe('a file with encodings', () => {
     ['/c.png', 'gzip, br', undefined, `"${tag('c.png')}"`],
   ]
   for (const [path, accepts, encoding, etag] of rows) {
-    test(`${path} for ${accepts ?? 'a client that says nothing'} comes ${encoding ?? 'as published'}`, () => {
-      const answer = ask(table, path, { 'accept-encoding': accepts })
+    test(`${path} for ${accepts ?? 'no Accept-Encoding'} is sent ${encoding ?? 'unencoded'}`, () => {
+      const answer = getResponse(table, path, { 'accept-encoding': accepts })
       assert.equal(header(answer, 'content-encoding'), encoding)
       assert.equal(answer.content!.encoding, encoding)
       assert.equal(header(answer, 'etag'), etag)
@@ -152,14 +152,14 @@ describe('a file with encodings', () => {
     })
   }
 
-  test('says on every answer that it depends on them', () => {
+  test('has Vary on every response', () => {
     const headers = { 'accept-encoding': 'br' }
     const etag = `"${tag('a.css')}-br"`
     const answers = [
-      ask(table, '/a.css', { ...headers, 'if-none-match': etag }),
-      ask(table, '/a.css', { ...headers, range: 'bytes=0-1' }),
-      ask(table, '/nowhere', headers),
-      ask(table, '/nowhere'),
+      getResponse(table, '/a.css', { ...headers, 'if-none-match': etag }),
+      getResponse(table, '/a.css', { ...headers, range: 'bytes=0-1' }),
+      getResponse(table, '/nowhere', headers),
+      getResponse(table, '/nowhere'),
     ]
     assert.deepEqual(
       answers.map((answer) => answer.status),
@@ -168,39 +168,39 @@ describe('a file with encodings', () => {
     for (const answer of answers) assert.equal(header(answer, 'vary'), 'Accept-Encoding')
   })
 
-  test('is unchanged only when the encoding is too', () => {
+  test('is unmodified only with the same encoding', () => {
     const status = (accepts: string, etag: string) =>
-      ask(table, '/a.css', { 'accept-encoding': accepts, 'if-none-match': etag }).status
+      getResponse(table, '/a.css', { 'accept-encoding': accepts, 'if-none-match': etag }).status
     const [plain, br] = [`"${tag('a.css')}"`, `"${tag('a.css')}-br"`]
     assert.deepEqual([status('br', br), status('br', `W/${br}`), status('identity', plain)], [304, 304, 304])
     assert.deepEqual([status('br', plain), status('gzip', br), status('identity', br)], [200, 200, 200])
     assert.equal(status('br', `${plain}, ${br}`), 304)
   })
 
-  test('gives parts of the encoding that is chosen, and of no other', () => {
-    const part = ask(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=2-' })
+  test('sends ranges of the selected encoding only', () => {
+    const part = getResponse(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=2-' })
     assert.equal(header(part, 'content-range'), 'bytes 2-9/10')
     assert.deepEqual([part.content!.encoding, part.content!.range], ['br', { start: 2, end: 9 }])
     const ifRange = (value: string) =>
-      ask(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=2-', 'if-range': value }).status
+      getResponse(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=2-', 'if-range': value }).status
     assert.equal(ifRange(`"${tag('a.css')}-br"`), 206)
     assert.equal(ifRange(`"${tag('a.css')}"`), 200)
-    assert.equal(ifRange('Tue, 06 May 2031 07:08:09 GMT'), 200, 'the date is that of the file itself too')
-    assert.equal(ask(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=10-' }).status, 416)
-    assert.equal(ask(table, '/a.css', { range: 'bytes=10-' }).status, 416)
-    assert.equal(ask(table, '/b.css', { 'accept-encoding': 'gzip', range: 'bytes=29-' }).status, 206)
+    assert.equal(ifRange('Tue, 06 May 2031 07:08:09 GMT'), 200, 'the date is also that of the unencoded file')
+    assert.equal(getResponse(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=10-' }).status, 416)
+    assert.equal(getResponse(table, '/a.css', { range: 'bytes=10-' }).status, 416)
+    assert.equal(getResponse(table, '/b.css', { 'accept-encoding': 'gzip', range: 'bytes=29-' }).status, 206)
   })
 
-  test('gets its 404 page encoded, without what could be kept', () => {
-    const answer = ask(table, '/nowhere', { 'accept-encoding': 'br' })
+  test('has its 404 page encoded, without caching headers', () => {
+    const answer = getResponse(table, '/nowhere', { 'accept-encoding': 'br' })
     assert.deepEqual([answer.status, header(answer, 'content-encoding')], [404, 'br'])
     assert.equal(header(answer, 'etag'), undefined)
     assert.equal(header(answer, 'cache-control'), 'no-store')
   })
 })
 
-describe('encodings over the wire', () => {
-  const text = 'A sentence that shrinks, said again and again. '.repeat(500)
+describe('encodings over HTTP', () => {
+  const text = 'A sentence that compresses well when repeated. '.repeat(500)
   const body = Buffer.from(text)
   const encoded = { br: brotliCompressSync(body), zstd: zstdCompressSync(body), gzip: gzipSync(body) }
   const decode = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync }
@@ -213,14 +213,14 @@ describe('encodings over the wire', () => {
   after(() => edge[Symbol.asyncDispose]())
 
   for (const encoding of ['br', 'zstd', 'gzip'] as const) {
-    test(`${encoding} decodes to what was published`, async () => {
+    test(`${encoding} decodes to the published bytes`, async () => {
       const reply = await edge.get(slug, '/a.txt', { headers: { 'accept-encoding': encoding } })
       assert.equal(reply.headers['content-encoding'], encoding)
       assert.equal(decode[encoding](reply.body).toString(), text)
     })
   }
 
-  test('an encoding that is lost is not missed', async () => {
+  test('a lost encoding falls back to the unencoded file', async () => {
     const site = await edge.publish({ 'b.txt': 'b' }, {}, { encoded: { 'b.txt': { br: 'x' } } })
     const { bytes } = edge.blobs
     edge.blobs.bytes = async (hash, encoding) => (encoding ? undefined : bytes.call(edge.blobs, hash))
@@ -229,7 +229,7 @@ describe('encodings over the wire', () => {
     assert.deepEqual([reply.status, reply.text, reply.headers['content-encoding']], [200, 'b', undefined])
   })
 
-  test('encodings that are prepared later are served from then on', async () => {
+  test('encodings prepared later are served from then on', async () => {
     const site = await edge.publish({ 'c.txt': text.slice(1) })
     const get = () => edge.get(site, '/c.txt', { headers: { 'accept-encoding': 'gzip' } })
     const plain = await get()

@@ -35,13 +35,13 @@ export interface Reply {
   text: string
 }
 
-export interface Ask {
+export interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string
 }
 
-/** Encodings by path: any bytes will do. */
+/** Encodings by path, with arbitrary bytes. */
 type Encoded = Record<string, Partial<Record<Encoding, string | Buffer>>>
 
 interface VersionOptions {
@@ -57,7 +57,7 @@ interface FixtureOptions {
   folder?: string
 }
 
-/** An edge on a port of its own over a real store and real blobs, with a clock that the test moves. */
+/** An edge on its own port with a real store and real blobs, on a clock that the test advances. */
 export class EdgeFixture {
   readonly clock = { now: Date.parse('2031-05-06T07:08:09.500Z') }
   readonly logged: { level: string; message: string; fields: LogFields }[] = []
@@ -86,7 +86,7 @@ export class EdgeFixture {
     this.addresses = new UrlBuilder({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
-    // Tests that want changes of other processes ask for them by `catchUp`.
+    // Tests get changes of other processes by `pollChanges`.
     const real = this.#stack.use(
       await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollMilliseconds: 60_000 }),
     )
@@ -104,7 +104,7 @@ export class EdgeFixture {
       injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
       clock,
       log,
-      secret: 'a secret that only this test knows of',
+      secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,
     })
@@ -127,8 +127,8 @@ export class EdgeFixture {
     await this.#stack.disposeAsync()
   }
 
-  /** A new site without a version. */
-  async site(row: Partial<Site> = {}): Promise<string> {
+  /** Creates a site without a version. */
+  async createSite(row: Partial<Site> = {}): Promise<string> {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
     await this.store.real.write('durable', (tx) =>
@@ -138,16 +138,15 @@ export class EdgeFixture {
   }
 
   /**
-   * Takes the files in as a finalized version of the site, live unless said otherwise, with its rules; `encoded` are
-   * encodings by path.
+   * Stores the files as a finalized version of the site with its rules, live by default; `encoded` has encodings by path.
    */
-  async version(
+  async createVersion(
     slug: string,
     contents: Record<string, Content>,
     { live = true, encoded = {} }: VersionOptions = {},
   ): Promise<string> {
     const id = newId(this.clock.now)
-    const files = await this.#keep(id, contents)
+    const files = await this.#storeFiles(id, contents)
     const encodings = await Promise.all(
       Object.entries(encoded).map(([path, bodies]) =>
         this.#encode(files.find((file) => file.path === path)!.hash!, bodies),
@@ -175,7 +174,7 @@ export class EdgeFixture {
     return id
   }
 
-  /** Keeps encodings of these bytes of a site, as the work behind a finalize does. */
+  /** Stores encodings of these bytes, as the precompressor does after a finalize. */
   async encode(slug: string, bytes: string | Buffer, bodies: Encoded[string]): Promise<void> {
     const row = await this.#encode(sha256(bytes), bodies)
     await this.store.real.write('durable', async (tx) => {
@@ -185,7 +184,7 @@ export class EdgeFixture {
     })
   }
 
-  async #keep(batch: string, contents: Record<string, Content>): Promise<StoredFile[]> {
+  async #storeFiles(batch: string, contents: Record<string, Content>): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     for (const [path, content] of Object.entries(contents)) {
       const { type, body } = typed(path, content)
@@ -206,29 +205,29 @@ export class EdgeFixture {
     return row
   }
 
-  /** A new site with a live version. */
+  /** Creates a site with a live version. */
   async publish(
     contents: Record<string, Content>,
     row: Partial<Site> = {},
     options: VersionOptions = {},
   ): Promise<string> {
-    const slug = await this.site(row)
-    await this.version(slug, contents, options)
+    const slug = await this.createSite(row)
+    await this.createVersion(slug, contents, options)
     return slug
   }
 
   async setPassword(slug: string, password: string | null): Promise<void> {
-    await this.change(slug, { passwordHash: password && (await hashPassword(password)) })
+    await this.updateSite(slug, { passwordHash: password && (await hashPassword(password)) })
   }
 
-  async change(slug: string, row: Partial<Site>): Promise<void> {
+  async updateSite(slug: string, row: Partial<Site>): Promise<void> {
     await this.store.real.write('durable', async (tx) => {
       await tx.sites.update(slug, row)
       await tx.notifyChanged(slug)
     })
   }
 
-  async end(slug: string, reason: NonNullable<Site['deletionReason']>): Promise<void> {
+  async deleteSite(slug: string, reason: NonNullable<Site['deletionReason']>): Promise<void> {
     await this.store.real.write('durable', (tx) => deleteSite(tx, slug, reason, this.clock.now))
   }
 
@@ -238,18 +237,18 @@ export class EdgeFixture {
     })
   }
 
-  async dropVersion(slug: string, id: string): Promise<void> {
+  async deleteVersion(slug: string, id: string): Promise<void> {
     await this.store.real.write('durable', (tx) => deleteVersions(tx, slug, [id], this.clock.now))
   }
 
-  /** A version whose bytes are there, but that was not finalized. */
+  /** Creates a version with all its files, not finalized. */
   async pendingVersion(slug: string, contents: Record<string, Content>): Promise<string> {
-    const id = await this.version(slug, contents, { live: false })
+    const id = await this.createVersion(slug, contents, { live: false })
     await this.store.real.write('durable', (tx) => tx.versions.update(id, { state: 'pending' }))
     return id
   }
 
-  async domain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
+  async addDomain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
     await this.store.real.write('durable', (tx) =>
       tx.domains.insert(
         domainRow(domain, { slug, status, accountId: `owner of ${slug}`, createdAt: this.clock.now }),
@@ -259,13 +258,13 @@ export class EdgeFixture {
 
   async activate(domain: string, slug: string): Promise<void> {
     await this.removeDomain(domain, slug)
-    await this.domain(domain, slug, 'active')
+    await this.addDomain(domain, slug, 'active')
     await this.store.real.write('durable', (tx) => tx.notifyChanged(domain))
   }
 
   async moveDomain(domain: string, from: string, to: string): Promise<void> {
     await this.removeDomain(domain, from)
-    await this.domain(domain, to, 'active')
+    await this.addDomain(domain, to, 'active')
   }
 
   async removeDomain(domain: string, slug: string): Promise<void> {
@@ -279,13 +278,13 @@ export class EdgeFixture {
     return `${slug}.sites.test`
   }
 
-  /** A request to a site's own host, as a browser would send it. */
-  async get(slug: string, path = '/', ask: Ask = {}): Promise<Reply> {
-    return this.ask(this.host(slug), path, ask)
+  /** Sends a request to a site's own host. */
+  async get(slug: string, path = '/', options: RequestOptions = {}): Promise<Reply> {
+    return this.request(this.host(slug), path, options)
   }
 
   /** Posts the password form. */
-  async guess(slug: string, password: string, next = '/'): Promise<Reply> {
+  async submitPassword(slug: string, password: string, next = '/'): Promise<Reply> {
     return this.post(slug, new URLSearchParams({ password, next }).toString())
   }
 
@@ -293,8 +292,12 @@ export class EdgeFixture {
     return this.get(slug, '/_slipway/password', { method: 'POST', body, headers: { 'content-type': type } })
   }
 
-  async ask(host: string, path: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Reply> {
-    const asked = request({
+  async request(
+    host: string,
+    path: string,
+    { method = 'GET', headers = {}, body }: RequestOptions = {},
+  ): Promise<Reply> {
+    const outgoing = request({
       host: '127.0.0.1',
       port: this.port,
       path,
@@ -302,15 +305,15 @@ export class EdgeFixture {
       headers: { host, ...headers },
       agent: false,
     })
-    asked.end(body)
-    const [response] = await once(asked, 'response')
+    outgoing.end(body)
+    const [response] = await once(outgoing, 'response')
     const chunks: Buffer[] = []
     for await (const chunk of response) chunks.push(chunk)
     const bytes = Buffer.concat(chunks)
     return { status: response.statusCode, headers: response.headers, body: bytes, text: bytes.toString() }
   }
 
-  /** Sends these bytes, which must ask to close, on a connection of its own and answers all that came back. */
+  /** Sends bytes with Connection: close on a new connection; returns all bytes received. */
   async raw(bytes: string): Promise<string> {
     const socket = connect(this.port, '127.0.0.1')
     socket.write(bytes, 'latin1')
@@ -321,7 +324,7 @@ export class EdgeFixture {
   }
 }
 
-/** What a browser would send back of the cookie that a reply set. */
+/** The Cookie header for the cookie that a reply set. */
 export function readCookie(reply: Reply): string {
   return reply.headers['set-cookie']![0]!.split(';')[0]!
 }
@@ -330,12 +333,12 @@ export function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Bytes that do not repeat. */
+/** Random bytes. */
 export function noise(size: number): Buffer {
   return randomBytes(size)
 }
 
-/** A promise and the way to keep it. */
+/** A promise with the function that resolves it. */
 export function gate(): { open: () => void; opened: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: () => resolve(), opened: promise }

@@ -8,8 +8,8 @@ import {
   toLastModified,
 } from '../server/edge/resolve/policy.ts'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { ask, buildTable, header, LIVE } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, getResponse, header, LIVE } from './edge-responses.ts'
 
 const FILES = ['index.html', '404.html', 'a.txt', 'docs/index.html', 'app.js', 'sp ace.txt', 'bytes.png']
 const times = { publishedAt: toLastModified(LIVE), metadataChangedAt: toLastModified(LIVE) }
@@ -25,7 +25,7 @@ function ruled(headers: string, policy: Policy = OPEN) {
   })
 }
 
-describe('_headers are applied to every answer of the site', () => {
+describe('_headers are applied to every response of the site', () => {
   const table = ruled('/*\n  X-Frame-Options: DENY\n')
   const rows: [string, RequestHeaders, number][] = [
     ['/', {}, 200],
@@ -47,18 +47,18 @@ describe('_headers are applied to every answer of the site', () => {
   ]
   for (const [target, headers, status] of rows) {
     test(`${target} ${JSON.stringify(headers)}: ${status}`, () => {
-      const answer = ask(table, target, headers)
+      const answer = getResponse(table, target, headers)
       assert.equal(answer.status, status)
       assert.equal(header(answer, 'x-frame-options'), 'DENY')
     })
   }
 
-  test('but not to a path that cannot be read, which belongs to no site', () => {
-    assert.equal(header(ask(table, '/%'), 'x-frame-options'), undefined)
+  test('but not to an invalid path, which belongs to no site', () => {
+    assert.equal(header(getResponse(table, '/%'), 'x-frame-options'), undefined)
   })
 })
 
-describe('_headers are for the path that was asked for', () => {
+describe('_headers match the requested path', () => {
   const table = ruled(
     '/rewritten\n  X-Asked: yes\n/a.txt\n  X-File: yes\n/docs/*\n  X-Docs: yes\n/sp%20ace.txt\n  X-Space: yes\n',
   )
@@ -78,12 +78,12 @@ describe('_headers are for the path that was asked for', () => {
   ]
   for (const [target, name, expected] of rows) {
     test(`${target} has ${name}: ${expected}`, () => {
-      for (let round = 0; round < 2; round++) assert.equal(header(ask(table, target), name), expected)
+      for (let round = 0; round < 2; round++) assert.equal(header(getResponse(table, target), name), expected)
     })
   }
 })
 
-describe('what _headers may change', () => {
+describe('_headers may change', () => {
   const rows: [string, string, string, string, string | undefined][] = [
     ['a default is replaced', '/*\n  Cache-Control: max-age=60\n', '/a.txt', 'cache-control', 'max-age=60'],
     ['later rules append', '/*\n  X-A: 1\n/a.txt\n  X-A: 2\n', '/a.txt', 'x-a', '1, 2'],
@@ -107,56 +107,59 @@ describe('what _headers may change', () => {
     ],
   ]
   for (const [name, headers, target, of, expected] of rows) {
-    test(`${name}: ${target}`, () => assert.equal(header(ask(ruled(headers), target), of), expected))
+    test(`${name}: ${target}`, () => assert.equal(header(getResponse(ruled(headers), target), of), expected))
   }
 
-  test('a page of the service keeps its style sheet, a page of the site gets what it asks for', () => {
+  test('the Content-Security-Policy of the site’s own pages, not of generated ones', () => {
     const headers = "/*\n  Content-Security-Policy: default-src 'self'\n"
     const csp = (paths: string[], target: string) =>
-      header(ask(buildTable(paths, { headers }), target), 'content-security-policy')
+      header(getResponse(buildTable(paths, { headers }), target), 'content-security-policy')
     assert.match(csp(['index.html'], '/nowhere')!, /^default-src 'none'; style-src 'sha256-/)
     assert.match(csp(['one.bin', 'two.bin'], '/')!, /^default-src 'none'; style-src 'sha256-/)
     assert.equal(csp(FILES, '/nowhere'), "default-src 'self'")
     assert.equal(csp(FILES, '/'), "default-src 'self'")
   })
 
-  test('a 304 says what a 200 says of keeping', () => {
+  test('the Cache-Control of a 304 as that of a 200', () => {
     const table = ruled('/*\n  Cache-Control: max-age=60\n')
-    assert.equal(header(ask(table, '/a.txt', { 'if-none-match': '*' }), 'cache-control'), 'max-age=60')
+    assert.equal(
+      header(getResponse(table, '/a.txt', { 'if-none-match': '*' }), 'cache-control'),
+      'max-age=60',
+    )
   })
 
   for (const [name, policy] of [
     ['behind a password', LOCKED],
     ['of a preview', PREVIEW],
   ] as const) {
-    test(`nothing ${name} may be kept, whatever they say`, () => {
+    test(`nothing ${name} to be cacheable`, () => {
       const table = ruled(
         '/*\n  Cache-Control: public, max-age=60\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n  ! Cache-Control\n',
         policy,
       )
       for (const target of ['/', '/a.txt', '/docs', '/moved', '/rewritten']) {
-        const answer = ask(table, target)
+        const answer = getResponse(table, target)
         assert.equal(header(answer, 'cache-control'), 'private, no-store', target)
         assert.equal(header(answer, 'expires'), undefined)
       }
       for (const target of ['/lost', '/nowhere']) {
-        assert.equal(header(ask(table, target), 'cache-control'), 'no-store')
+        assert.equal(header(getResponse(table, target), 'cache-control'), 'no-store')
       }
     })
   }
 
-  test('a preview is found by no search, whatever they say', () => {
+  test('nothing that makes a preview indexable', () => {
     for (const line of ['X-Robots-Tag: all', '! X-Robots-Tag']) {
       const table = ruled(`/*\n  ${line}\n`, PREVIEW)
       for (const target of ['/', '/docs', '/moved', '/lost']) {
-        assert.equal(header(ask(table, target), 'x-robots-tag'), 'noindex', `${line} ${target}`)
+        assert.equal(header(getResponse(table, target), 'x-robots-tag'), 'noindex', `${line} ${target}`)
       }
     }
-    assert.equal(header(ask(ruled('/*\n  X-Robots-Tag: none\n'), '/'), 'x-robots-tag'), 'none')
+    assert.equal(header(getResponse(ruled('/*\n  X-Robots-Tag: none\n'), '/'), 'x-robots-tag'), 'none')
   })
 })
 
-describe('the same answer is the same object, rules or not', () => {
+describe('equal responses are the same object, with or without rules', () => {
   for (const [name, table] of [
     ['without rules', buildTable(FILES)],
     ['with rules', ruled('/*\n  X-A: 1\n')],
@@ -174,28 +177,28 @@ describe('the same answer is the same object, rules or not', () => {
     ]
     for (const [target, headers] of rows) {
       test(`${name}: ${target} ${JSON.stringify(headers)}`, () => {
-        assert.equal(ask(table, target, headers), ask(table, target, { ...headers }))
+        assert.equal(getResponse(table, target, headers), getResponse(table, target, { ...headers }))
       })
     }
   }
 
-  test('without rules for it: the page of what is not there, and the plain one', () => {
+  test('without matching rules: the 404 page, and the plain one', () => {
     for (const table of [buildTable(FILES), ruled('/elsewhere\n  X-A: 1\n')]) {
-      assert.equal(ask(table, '/nowhere'), ask(table, '/nowhere/else?x'))
-      assert.equal(ask(table, '/nowhere.js'), ask(table, '/other.css'))
-      assert.equal(ask(table, '/moved'), ask(table, '/moved'))
+      assert.equal(getResponse(table, '/nowhere'), getResponse(table, '/nowhere/else?x'))
+      assert.equal(getResponse(table, '/nowhere.js'), getResponse(table, '/other.css'))
+      assert.equal(getResponse(table, '/moved'), getResponse(table, '/moved'))
     }
   })
 
-  test('but never one for another path, coding or state', () => {
+  test('but never for another path, encoding or status', () => {
     const table = ruled('/a.txt\n  X-A: 1\n')
-    const [file, again] = [ask(table, '/a.txt'), ask(table, '/rewritten')]
+    const [file, again] = [getResponse(table, '/a.txt'), getResponse(table, '/rewritten')]
     assert.deepEqual([header(file, 'x-a'), header(again, 'x-a')], ['1', undefined])
-    assert.equal(header(ask(table, '/a.txt', { 'if-none-match': '*' }), 'x-a'), '1')
+    assert.equal(header(getResponse(table, '/a.txt', { 'if-none-match': '*' }), 'x-a'), '1')
   })
 })
 
-describe('_headers over the wire', () => {
+describe('_headers over HTTP', () => {
   let edge: EdgeFixture
   before(async () => {
     edge = await EdgeFixture.start()
@@ -207,10 +210,10 @@ describe('_headers over the wire', () => {
     _headers: '/*\n  X-Site: ours\nhttps://www.example.org/*\n  X-Domain: yes\n',
   }
 
-  test('hold at the host of the site, of a version and of a domain', async () => {
+  test('apply at the host of the site, of a version and of a domain', async () => {
     const slug = await edge.publish(contents)
-    const draft = await edge.version(slug, contents, { live: false })
-    await edge.domain('www.example.org', slug, 'active')
+    const draft = await edge.createVersion(slug, contents, { live: false })
+    await edge.addDomain('www.example.org', slug, 'active')
     for (const [host, domain] of [
       [edge.host(slug), undefined],
       ['www.example.org', 'yes'],
@@ -219,13 +222,13 @@ describe('_headers over the wire', () => {
       [edge.host(slug), undefined],
     ] as const) {
       for (const path of ['/', '/nowhere']) {
-        const { headers } = await edge.ask(host, path)
+        const { headers } = await edge.request(host, path)
         assert.deepEqual([headers['x-site'], headers['x-domain']], ['ours', domain], `${host} ${path}`)
       }
     }
   })
 
-  test('answer the question of a browser whether another origin may read', async () => {
+  test('answer CORS preflight requests', async () => {
     const slug = await edge.publish({
       ...contents,
       _headers: '/fonts/*\n  Access-Control-Allow-Origin: *\n  Access-Control-Allow-Headers: Range\n',
@@ -244,7 +247,7 @@ describe('_headers over the wire', () => {
     assert.deepEqual([other.status, other.headers['access-control-allow-origin']], [204, undefined])
   })
 
-  test('end with the site, whatever is asked', async () => {
+  test('end with the site, for every method', async () => {
     const slug = await edge.publish(contents, { expiresAt: edge.clock.now + 1000 })
     const asked = async (method: string) => {
       const { status, headers } = await edge.get(slug, '/', { method })
@@ -259,7 +262,7 @@ describe('_headers over the wire', () => {
     assert.ok(before.every(([, header]) => header !== undefined))
   })
 
-  test('are never served, and do not show before the password', async () => {
+  test('are never served as a file, and do not apply before the password', async () => {
     const slug = await edge.publish(contents)
     assert.equal((await edge.get(slug, '/_headers')).status, 404)
     await edge.setPassword(slug, 'open sesame')

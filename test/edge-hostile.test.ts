@@ -21,7 +21,7 @@ const NAMES = [
   '_redirects',
 ]
 
-/** Pieces that have made other servers stumble, and pieces of real names. */
+/** Parts that exposed bugs in other servers, and parts of real names. */
 const PIECES = [
   ...NAMES,
   ...[
@@ -82,12 +82,12 @@ describe(`hostile targets, seed ${SEED}`, () => {
   })
   after(() => edge[Symbol.asyncDispose]())
 
-  test('get what is in the manifest or nothing, never an error and never another host', async () => {
+  test('get files of the manifest or 404, never an error or a redirect to another host', async () => {
     const pick = randomBelow(SEED)
     let served = 0
     for (let count = 0; count < TARGETS; count += 20) {
       const targets = Array.from({ length: 20 }, () => hostile(pick))
-      const answers = await ask(targets)
+      const answers = await sendTargets(targets)
       answers.forEach(({ status, location, body }, index) => {
         const what = `${JSON.stringify(targets[index])} with seed ${SEED}`
         assert.ok([200, 301, 400, 404].includes(status), `${status} for ${what}`)
@@ -107,8 +107,10 @@ describe(`hostile targets, seed ${SEED}`, () => {
     assert.equal((await edge.get(slug)).text, '<<index.html>>')
   })
 
-  /** Each on a connection of its own, as bytes, so that no client mends them. */
-  function ask(targets: string[]): Promise<{ status: number; location: string | undefined; body: string }[]> {
+  /** Each on its own connection, as raw bytes, because clients normalize targets. */
+  function sendTargets(
+    targets: string[],
+  ): Promise<{ status: number; location: string | undefined; body: string }[]> {
     return Promise.all(
       targets.map(async (target) => {
         const host = edge.host(slug)
@@ -131,7 +133,7 @@ describe(`hostile targets, seed ${SEED}`, () => {
     return target.replace(/[^!-~]/g, (character) => encodeURIComponent(character))
   }
 
-  test('hostile hosts are answered too', async () => {
+  test('hostile hosts get a response too', async () => {
     const pick = randomBelow(SEED + 1)
     const pieces = [
       'sites.test',
@@ -161,7 +163,7 @@ describe(`hostile targets, seed ${SEED}`, () => {
     }
   })
 
-  test('a connection that sends rubbish ends, and the next one is served', async () => {
+  test('a connection with invalid bytes is closed, and the next one is served', async () => {
     const pick = randomBelow(SEED + 2)
     for (let count = 0; count < 100; count++) {
       const socket = connect(edge.port, '127.0.0.1')

@@ -7,7 +7,7 @@ import { EdgeFixture, readCookie } from './edge-fixture.ts'
 const PASSWORD = 'open sesame'
 const SECRET = 'secret'
 
-/** Sites that answer in every way there is; what they hold must not show, not even by a name. */
+/** Sites with every kind of response; a locked site must not reveal anything, not even a name. */
 const SITES: Record<
   string,
   { row?: Partial<Site>; old?: Record<string, Content>; files: Record<string, Content> }
@@ -70,19 +70,19 @@ for (const [name, { row = {}, old, files }] of Object.entries(SITES)) {
     let hosts: string[]
     let slug: string
     before(async () => {
-      slug = await edge.site(row)
-      if (old) await edge.version(slug, old)
-      const live = await edge.version(slug, files)
+      slug = await edge.createSite(row)
+      if (old) await edge.createVersion(slug, old)
+      const live = await edge.createVersion(slug, files)
       await edge.setPassword(slug, PASSWORD)
-      await edge.domain(`${slug}.example`, slug, 'active')
+      await edge.addDomain(`${slug}.example`, slug, 'active')
       hosts = [edge.host(slug), edge.host(`${live}--${slug}`), `${slug}.example`]
     })
 
-    test('says the same of every path, at every host, before it was opened', async () => {
+    test('sends the same response for every path at every host before the password', async () => {
       for (const host of hosts) {
         for (const path of PATHS) {
           for (const headers of HEADERS) {
-            const reply = await edge.ask(host, path, { headers })
+            const reply = await edge.request(host, path, { headers })
             const of = `${host}${path} ${JSON.stringify(headers)}`
             assert.equal(reply.status, 401, of)
             assert.doesNotMatch(reply.text.replace(/value="[^"]*"/, ''), /secret/i, of)
@@ -95,8 +95,8 @@ for (const [name, { row = {}, old, files }] of Object.entries(SITES)) {
       }
     })
 
-    test('lets nobody keep anything once it was', async () => {
-      const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    test('sends nothing cacheable after the password', async () => {
+      const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
       const seen = new Set<number>()
       for (const path of PATHS) {
         for (const headers of HEADERS) {

@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => edge[Symbol.asyncDispose]())
 beforeEach(() => {
-  // A new hour and a new caller: the guesses of one test are not those of the next.
+  // A new hour and a new client address: tests do not share attempts.
   edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR_MS) * HOUR_MS
   edge.address = `192.0.2.${++callers}`
 })
@@ -31,15 +31,15 @@ async function statusWith(slug: string, cookie: string, path = '/'): Promise<num
 }
 
 describe('a site with a password', () => {
-  test('shows a form for every path, every method that reads and every version host, and nothing else', async () => {
+  test('sends only the form, for every path, every read method and every version host', async () => {
     const slug = await locked()
-    const draft = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
-    await edge.domain('locked.example.org', slug, 'active')
+    const draft = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
+    await edge.addDomain('locked.example.org', slug, 'active')
     for (const host of [slug, `${draft}--${slug}`, `${'0'.repeat(26)}--${slug}`]
       .map((name) => edge.host(name))
       .concat('locked.example.org')) {
       for (const path of ['/', '/docs', '/docs/', '/nowhere', '/nowhere.js', '/%', '/_slipway/password']) {
-        const { status, headers, text } = await edge.ask(host, path)
+        const { status, headers, text } = await edge.request(host, path)
         assert.equal(status, 401, `${host}${path}`)
         assert.match(text, /<form method="post" action="\/_slipway\/password">/)
         assert.doesNotMatch(text, /inside|draft|lost/)
@@ -47,16 +47,16 @@ describe('a site with a password', () => {
         assert.equal(headers.etag, undefined)
         assert.ok(headers['www-authenticate'])
         assert.match(headers['content-security-policy'] as string, /form-action 'self'/)
-        assert.equal((await edge.ask(host, path, { method: 'HEAD' })).status, 401)
+        assert.equal((await edge.request(host, path, { method: 'HEAD' })).status, 401)
       }
-      assert.equal((await edge.ask(host, '/', { headers: { 'if-none-match': '*' } })).status, 401)
-      assert.equal((await edge.ask(host, '/', { method: 'PUT' })).status, 405)
+      assert.equal((await edge.request(host, '/', { headers: { 'if-none-match': '*' } })).status, 401)
+      assert.equal((await edge.request(host, '/', { method: 'PUT' })).status, 405)
     }
   })
 
-  test('lets in whoever knows it, back to where they wanted to go', async () => {
+  test('redirects a visitor with the right password to the requested page', async () => {
     const slug = await locked()
-    const reply = await edge.guess(slug, PASSWORD, '/docs/?a=1')
+    const reply = await edge.submitPassword(slug, PASSWORD, '/docs/?a=1')
     assert.deepEqual([reply.status, reply.headers.location], [303, '/docs/?a=1'])
     assert.equal(reply.headers['cache-control'], 'no-store')
     const inside = await edge.get(slug, '/docs/', { headers: { cookie: `a=b; ${readCookie(reply)}; c=d` } })
@@ -65,13 +65,13 @@ describe('a site with a password', () => {
     assert.equal(await statusWith(slug, readCookie(reply), '/nowhere'), 404)
   })
 
-  test('sets a cookie for this host alone that no script can read', async () => {
-    const { headers } = await edge.guess(await locked(), PASSWORD)
+  test('sets a host-only HttpOnly cookie', async () => {
+    const { headers } = await edge.submitPassword(await locked(), PASSWORD)
     const [, ...attributes] = headers['set-cookie']![0]!.split('; ')
     assert.deepEqual(attributes.sort(), ['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])
   })
 
-  test('sets it for HTTPS alone where sites are reached by HTTPS', async () => {
+  test('sets a Secure cookie when sites use HTTPS', async () => {
     await using secure = await EdgeFixture.start({ baseUrl: 'https://api.test' })
     const slug = await secure.publish({ 'index.html': 'x' })
     await secure.setPassword(slug, PASSWORD)
@@ -90,13 +90,13 @@ describe('a site with a password', () => {
     assert.equal(await statusOf(cookie!.replace('__Host-', '')), 200, 'one from before it had that name')
   })
 
-  test('takes a password however its letters are composed', async () => {
+  test('accepts a password in any Unicode normalization', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     await edge.setPassword(slug, 'caf\u00e9')
-    assert.equal((await edge.guess(slug, 'cafe\u0301')).status, 303)
+    assert.equal((await edge.submitPassword(slug, 'cafe\u0301')).status, 303)
   })
 
-  test('never sends anybody to another host', async () => {
+  test('never redirects to another host', async () => {
     const slug = await locked()
     for (const next of [
       '//evil.example',
@@ -106,62 +106,62 @@ describe('a site with a password', () => {
       '',
       '/\r\nA: b',
     ]) {
-      const { status, headers } = await edge.guess(slug, PASSWORD, next)
+      const { status, headers } = await edge.submitPassword(slug, PASSWORD, next)
       assert.deepEqual([status, headers.location], [303, '/'], next)
     }
   })
 
-  test('carries the way back through the form, escaped', async () => {
+  test('keeps the requested page in the form, escaped', async () => {
     const slug = await locked()
     const { text } = await edge.get(slug, `/a"><script>alert(1)</script>?b='&c`)
     const [, next] = /name="next" type="hidden" value="([^"]*)"/.exec(text)!
     assert.doesNotMatch(text, /<script/)
     assert.equal(unescaped(next!), `/a"><script>alert(1)</script>?b='&c`)
-    const again = await edge.guess(slug, 'wrong', unescaped(next!))
+    const again = await edge.submitPassword(slug, 'wrong', unescaped(next!))
     assert.ok(again.text.includes(`value="${next}"`))
     assert.match((await edge.get(slug, '//evil.example')).text, /name="next" type="hidden" value="\/">/)
   })
 
-  test('lets everybody in again once it has none', async () => {
+  test('is public again when the password is removed', async () => {
     const slug = await locked()
     assert.equal((await edge.get(slug)).status, 401)
     await edge.setPassword(slug, null)
     assert.equal((await edge.get(slug)).status, 200)
-    const { status, headers } = await edge.guess(slug, 'anything', '/docs/')
+    const { status, headers } = await edge.submitPassword(slug, 'anything', '/docs/')
     assert.deepEqual([status, headers.location, headers['set-cookie']], [303, '/docs/', undefined])
   })
 })
 
 describe('a password cookie', () => {
-  test('is worth nothing at another site, even with the same password', async () => {
+  test('is invalid at another site, even with the same password', async () => {
     const [one, other] = [await locked(), await edge.publish({ 'index.html': 'other' })]
     const row = await edge.store.real.read.sites.bySlug(one)
-    await edge.change(other, { passwordHash: row!.passwordHash })
-    const cookie = readCookie(await edge.guess(one, PASSWORD))
+    await edge.updateSite(other, { passwordHash: row!.passwordHash })
+    const cookie = readCookie(await edge.submitPassword(one, PASSWORD))
     assert.equal(await statusWith(one, cookie), 200)
     assert.equal(await statusWith(other, cookie), 401)
   })
 
-  test('ends with the password, even if the same one is set again', async () => {
+  test('expires with the password, even if the same one is set again', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
     assert.equal(await statusWith(slug, cookie), 200)
     await edge.setPassword(slug, PASSWORD)
     assert.equal(await statusWith(slug, cookie), 401)
   })
 
-  test('ends after 30 days', async () => {
+  test('expires after 30 days', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
     edge.clock.now += 30 * 86_400_000 - 1
     assert.equal(await statusWith(slug, cookie), 200)
     edge.clock.now += 1
     assert.equal(await statusWith(slug, cookie), 401)
   })
 
-  test('cannot be made or lengthened by hand', async () => {
+  test('cannot be forged or extended', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
     const [name, value] = cookie.split('=') as [string, string]
     const [until, signature] = value.split('.') as [string, string]
     const forged = [
@@ -182,18 +182,18 @@ describe('a password cookie', () => {
     assert.equal(await statusWith(slug, `x${cookie}`), 401)
   })
 
-  test('is found beside others of its name that a neighbour may have set', async () => {
+  test('is found beside others of its name, which another site may have set', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
     assert.equal(await statusWith(slug, `slipway_password=1.x; slipway_password; ${cookie}`), 200)
     const forged = `slipway_password=${edge.clock.now + 1000}.${'x'.repeat(43)}; `
     assert.equal(await statusWith(slug, forged.repeat(100) + cookie), 200)
     assert.equal(await statusWith(slug, forged.repeat(100)), 401)
   })
 
-  test('admits without asking the database', async () => {
+  test('is verified without a store read', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.guess(slug, PASSWORD))
+    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
     await statusWith(slug, cookie)
     const { reads } = edge.store
     assert.equal(await statusWith(slug, cookie), 200)
@@ -201,7 +201,7 @@ describe('a password cookie', () => {
   })
 })
 
-describe('a form that is not one', () => {
+describe('an invalid form', () => {
   test('of more than 4 KiB is refused, declared or not', async () => {
     const slug = await locked()
     assert.equal((await edge.post(slug, `password=${'x'.repeat(5000)}`)).status, 413)
@@ -232,12 +232,12 @@ describe('a form that is not one', () => {
 
   test('is a 404 or a 410 where there is no site', async () => {
     const gone = await edge.publish({ 'index.html': 'x' })
-    await edge.end(gone, 'expired')
-    assert.equal((await edge.guess('no-such-site', 'x')).status, 404)
-    assert.equal((await edge.guess(gone, 'x')).status, 410)
+    await edge.deleteSite(gone, 'expired')
+    assert.equal((await edge.submitPassword('no-such-site', 'x')).status, 404)
+    assert.equal((await edge.submitPassword(gone, 'x')).status, 410)
   })
 
-  test('that breaks off leaves nothing behind', async () => {
+  test('that is aborted leaves no state behind', async () => {
     const slug = await locked()
     await edge.get(slug)
     edge.logged.length = 0
@@ -254,7 +254,7 @@ describe('a form that is not one', () => {
   })
 })
 
-test('a form that does not end ends its connection', async (context) => {
+test('a form that does not end gets its connection closed', async (context) => {
   const slug = await locked()
   await edge.get(slug)
   edge.logged.length = 0

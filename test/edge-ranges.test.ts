@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { parseRange } from '../server/edge/respond/ranges.ts'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { ask, buildTable, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture, noise } from './edge-fixture.ts'
+import { buildTable, getResponse, header, toStoredFile } from './edge-responses.ts'
 
 interface Case {
   id: string
@@ -17,7 +17,7 @@ const { cases } = JSON.parse(
   readFileSync(new URL('./cases/http-range-parse.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
-/** Where we answer otherwise than that library, and why. */
+/** Deliberate differences from that library. */
 const OTHERWISE: Record<string, string> = {
   'range-022': 'several ranges get the whole, whatever they ask for (RFC 9110, 14.2 leaves it to the server)',
   'range-023': 'a last byte before the first makes the header invalid (RFC 9110, 14.1.1)',
@@ -36,7 +36,7 @@ const OTHERWISE: Record<string, string> = {
   'range-045': 'several ranges',
 }
 
-describe('ranges, the cases of other implementations', () => {
+describe('ranges, cases of other implementations', () => {
   for (const { id, size, range, result } of cases) {
     const reason = OTHERWISE[id]
     test(`${id}: ${JSON.stringify(range)} of ${size} bytes${reason ? ` (otherwise: ${reason})` : ''}`, () => {
@@ -116,7 +116,7 @@ describe('a range of ten bytes', () => {
     })
   }
 
-  test('is found in a header of any length by one look at each character', () => {
+  test('is parsed in linear time from a header of any length', () => {
     for (const part of [' ', ',', '0', '-', '0-1,', ', ']) {
       assert.equal(typeof parseRange(`bytes=${part.repeat(100_000)}x`, 10), 'string')
     }
@@ -131,7 +131,7 @@ const MODIFIED = 'Tue, 06 May 2031 07:08:09 GMT'
 const LATER = 'Tue, 06 May 2031 07:08:10 GMT'
 const EARLIER = 'Tue, 06 May 2031 07:08:08 GMT'
 
-describe('a request for a part', () => {
+describe('a range request', () => {
   const range = 'bytes=5-8'
   const rows: [RequestHeaders, number][] = [
     [{ range }, 206],
@@ -167,13 +167,13 @@ describe('a request for a part', () => {
   const table = buildTable([PATH, 'docs/index.html', '404.html'])
   for (const [headers, status] of rows) {
     test(`${JSON.stringify(headers)} gets ${status}`, () => {
-      assert.equal(ask(table, TARGET, headers).status, status)
+      assert.equal(getResponse(table, TARGET, headers).status, status)
     })
   }
 
-  test('is told which part it gets, and everything that the whole says but its length', () => {
-    const whole = ask(table, TARGET)
-    const part = ask(table, TARGET, { range })
+  test('gets Content-Range, and all headers of the complete file but Content-Length', () => {
+    const whole = getResponse(table, TARGET)
+    const part = getResponse(table, TARGET, { range })
     assert.equal(header(part, 'content-range'), `bytes 5-8/${SIZE}`)
     assert.equal(header(part, 'content-length'), '4')
     const { hash, size } = toStoredFile(PATH)
@@ -184,8 +184,8 @@ describe('a request for a part', () => {
     }
   })
 
-  test('of bytes that are not there is told how many are, and gets nothing to keep', () => {
-    const answer = ask(table, TARGET, { range: 'bytes=1000-' })
+  test('beyond the end gets 416 with the size, uncacheable', () => {
+    const answer = getResponse(table, TARGET, { range: 'bytes=1000-' })
     assert.equal(header(answer, 'content-range'), `bytes */${SIZE}`)
     assert.equal(header(answer, 'cache-control'), 'no-store')
     assert.equal(header(answer, 'etag'), undefined)
@@ -193,15 +193,15 @@ describe('a request for a part', () => {
     assert.equal(header(answer, 'content-length'), `${answer.body!.length}`)
   })
 
-  test('means nothing where there is no file', () => {
-    assert.equal(ask(table, '/docs', { range }).status, 301)
-    assert.equal(ask(table, '/nowhere', { range }).status, 404)
-    assert.equal(ask(table, '/nowhere', { range: 'bytes=1000-' }).status, 404)
-    assert.equal(ask(table, '/%', { range }).status, 400)
+  test('is ignored without a file', () => {
+    assert.equal(getResponse(table, '/docs', { range }).status, 301)
+    assert.equal(getResponse(table, '/nowhere', { range }).status, 404)
+    assert.equal(getResponse(table, '/nowhere', { range: 'bytes=1000-' }).status, 404)
+    assert.equal(getResponse(table, '/%', { range }).status, 400)
   })
 })
 
-describe('parts over the wire', () => {
+describe('ranges over HTTP', () => {
   const bytes = noise(700_000)
   let edge: EdgeFixture
   let slug: string
@@ -222,7 +222,7 @@ describe('parts over the wire', () => {
     ['/big.bin', 'bytes=0-9999999', 0, 700_000],
   ]
   for (const [path, range, start, end] of rows) {
-    test(`${range} of ${path} are just those bytes, cold and warm`, async () => {
+    test(`${range} of ${path} returns exactly those bytes, cold and warm`, async () => {
       for (let round = 0; round < 2; round++) {
         const reply = await edge.get(slug, path, { headers: { range } })
         assert.equal(reply.status, 206)
@@ -231,7 +231,7 @@ describe('parts over the wire', () => {
     })
   }
 
-  test('HEAD describes the whole file whatever its Range says (RFC 9110, 14.2)', async () => {
+  test('HEAD ignores Range (RFC 9110, 14.2)', async () => {
     for (const range of ['bytes=10-19', 'bytes=99999999-']) {
       const { status, headers, body } = await edge.get(slug, '/big.bin', {
         method: 'HEAD',
@@ -242,7 +242,7 @@ describe('parts over the wire', () => {
     }
   })
 
-  test('a download that breaks off is continued from where it was', async () => {
+  test('an interrupted download can be resumed', async () => {
     const first = await edge.get(slug, '/big.bin', { headers: { range: 'bytes=0-99999' } })
     const rest = await edge.get(slug, '/big.bin', {
       headers: { range: 'bytes=100000-', 'if-range': first.headers.etag! },
@@ -251,11 +251,11 @@ describe('parts over the wire', () => {
     assert.ok(Buffer.concat([first.body, rest.body]).equals(bytes))
   })
 
-  test('a download that continues after another version came begins anew', async () => {
+  test('a download resumed after a new version restarts', async () => {
     const site = await edge.publish({ 'a.txt': 'the first version' })
     const { headers } = await edge.get(site, '/a.txt', { headers: { range: 'bytes=0-3' } })
     edge.clock.now += 5000
-    await edge.version(site, { 'a.txt': 'the other version' })
+    await edge.createVersion(site, { 'a.txt': 'the other version' })
     for (const ifRange of [headers.etag!, headers['last-modified']!]) {
       const reply = await edge.get(site, '/a.txt', { headers: { range: 'bytes=4-', 'if-range': ifRange } })
       assert.deepEqual([reply.status, reply.text], [200, 'the other version'])

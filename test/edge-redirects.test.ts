@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, buildTable, describeResponse, header, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, describeResponse, getResponse, header, toStoredFile } from './edge-responses.ts'
 
 const FILES = [
   'index.html',
@@ -17,7 +17,7 @@ const FILES = [
   'old/exact.txt',
 ]
 
-/** Rules, a target, and what it gets. */
+/** Rules, a target, and the expected response. */
 const cases: [string, [string, string, string][]][] = [
   [
     'files come before rules',
@@ -95,7 +95,7 @@ const cases: [string, [string, string, string][]][] = [
     ],
   ],
   [
-    'a rule can say what is not there',
+    'a rule can return 404',
     [
       ['/a /about.html 404', '/a', '404 about.html'],
       ['/* /docs/404.html 404', '/x/y', '404 docs/404.html'],
@@ -155,7 +155,7 @@ for (const [name, rows] of cases) {
   })
 }
 
-describe('an answer by a rule', () => {
+describe('a response by a rule', () => {
   const table = buildTable(FILES, {
     redirects: '/moved /about 302\n/app/* /app.html 200\n/lost/* /about.html 404\n',
     encodings: new Map(
@@ -163,8 +163,8 @@ describe('an answer by a rule', () => {
     ),
   })
 
-  test('that redirects is asked for again each time, and has no body', () => {
-    const answer = ask(table, '/moved')
+  test('that redirects is not cached, and has no body', () => {
+    const answer = getResponse(table, '/moved')
     assert.deepEqual(answer.headers, [
       'Location',
       '/about',
@@ -176,7 +176,7 @@ describe('an answer by a rule', () => {
     assert.equal(answer.content ?? answer.body, undefined)
   })
 
-  test('that rewrites is the file in everything', () => {
+  test('that rewrites equals that of the file', () => {
     for (const headers of [
       {},
       { 'accept-encoding': 'br' },
@@ -185,14 +185,14 @@ describe('an answer by a rule', () => {
       { range: 'bytes=1-2' },
       { range: 'bytes=100-' },
     ]) {
-      const { status, ...rewritten } = ask(table, '/app/deep/down', headers)
-      assert.deepEqual({ status, ...rewritten }, ask(table, '/app.html', headers))
+      const { status, ...rewritten } = getResponse(table, '/app/deep/down', headers)
+      assert.deepEqual({ status, ...rewritten }, getResponse(table, '/app.html', headers))
     }
   })
 
-  test('that says 404 is encoded, and heeds neither conditions nor ranges', () => {
+  test('with 404 is encoded, and ignores conditions and ranges', () => {
     for (const more of [{}, { 'if-none-match': '*' }, { 'if-match': '"other"' }, { range: 'bytes=1-2' }]) {
-      const answer = ask(table, '/lost/a', { 'accept-encoding': 'br', ...more })
+      const answer = getResponse(table, '/lost/a', { 'accept-encoding': 'br', ...more })
       assert.equal(answer.status, 404)
       assert.equal(header(answer, 'content-encoding'), 'br')
       assert.equal(header(answer, 'cache-control'), 'no-store')
@@ -201,16 +201,16 @@ describe('an answer by a rule', () => {
   })
 })
 
-test('a redirect is the same object each time, and each leads where its own request says', () => {
+test('equal redirects are the same object, and each target depends on its request', () => {
   const table = buildTable(FILES, { redirects: '/go/* /to/:splat\n/fixed /there' })
-  assert.equal(ask(table, '/fixed'), ask(table, '/fixed'))
+  assert.equal(getResponse(table, '/fixed'), getResponse(table, '/fixed'))
   for (const name of ['a', 'b', 'a', 'x'.repeat(500), 'b']) {
-    assert.equal(header(ask(table, `/go/${name}`), 'location'), `/to/${name}`)
-    assert.equal(header(ask(table, `/fixed?${name}`), 'location'), `/there?${name}`)
+    assert.equal(header(getResponse(table, `/go/${name}`), 'location'), `/to/${name}`)
+    assert.equal(header(getResponse(table, `/fixed?${name}`), 'location'), `/there?${name}`)
   }
 })
 
-describe('_redirects over the wire', () => {
+describe('_redirects over HTTP', () => {
   let edge: EdgeFixture
   before(async () => {
     edge = await EdgeFixture.start()
@@ -223,23 +223,23 @@ describe('_redirects over the wire', () => {
     _redirects: '/old/* /new/:splat 301\nhttp://www.example.org/only /about 302\n/spa/* /index.html 200\n',
   }
 
-  test('hold at the host of the site, of a version and of a domain', async () => {
+  test('apply at the host of the site, of a version and of a domain', async () => {
     const slug = await edge.publish(contents)
-    const draft = await edge.version(slug, contents, { live: false })
-    await edge.domain('www.example.org', slug, 'active')
+    const draft = await edge.createVersion(slug, contents, { live: false })
+    await edge.addDomain('www.example.org', slug, 'active')
     for (const host of [edge.host(slug), edge.host(`${draft}--${slug}`), 'www.example.org']) {
-      const moved = await edge.ask(host, '/old/a?b=c')
+      const moved = await edge.request(host, '/old/a?b=c')
       assert.deepEqual([moved.status, moved.headers.location], [301, '/new/a?b=c'])
-      assert.equal((await edge.ask(host, '/spa/x')).text, 'home')
+      assert.equal((await edge.request(host, '/spa/x')).text, 'home')
     }
-    assert.equal((await edge.ask('WWW.Example.org:8080', '/only')).status, 302)
+    assert.equal((await edge.request('WWW.Example.org:8080', '/only')).status, 302)
     assert.equal((await edge.get(slug, '/only')).status, 404)
   })
 
   test('end with the version that had them', async () => {
     const slug = await edge.publish(contents)
     assert.equal((await edge.get(slug, '/old/a')).status, 301)
-    await edge.version(slug, { 'index.html': 'home' })
+    await edge.createVersion(slug, { 'index.html': 'home' })
     assert.equal((await edge.get(slug, '/old/a')).status, 404)
     assert.equal((await edge.get(slug, '/_redirects')).status, 404)
   })

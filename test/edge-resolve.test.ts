@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Hosts } from '../server/edge/resolve/host.ts'
 import { safeRedirectTarget } from '../server/edge/resolve/target.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
-import { buildTable, describeResponse } from './edge-answers.ts'
+import { buildTable, describeResponse } from './edge-responses.ts'
 
 const NFC = 'caf\u00e9'
 const NFD = 'cafe\u0301'
@@ -54,7 +54,7 @@ const PATHS = [
 
 const table = buildTable(PATHS)
 
-/** What a path gets: a file's name, `→` a redirect, `404` with its page, `404 text`, `404 plain` or `400`. */
+/** The response to a path: a file's name, `→` a redirect, `404` with its page, `404 text`, `404 plain` or `400`. */
 function outcome(path: string): string {
   return describeResponse(table, path)
 }
@@ -226,13 +226,13 @@ for (const [name, rows] of cases) {
   })
 }
 
-test('a site without a page for it gets the plain 404', () => {
+test('a site without a 404 page gets the plain one', () => {
   const bare = buildTable(['docs/404.html', 'docs/a.txt'])
   assert.equal(describeResponse(bare, '/a'), '404 plain')
   assert.equal(describeResponse(bare, '/docs'), '404 plain')
 })
 
-test('a path of eight thousand segments is resolved in no time', () => {
+test('a path of eight thousand segments is resolved fast', () => {
   const path = `/docs/${'a/'.repeat(8000)}`
   const start = performance.now()
   for (let round = 0; round < 100; round++) assert.equal(outcome(path), '404 docs/404.html')
@@ -286,7 +286,7 @@ describe('hosts', () => {
   ]
   const hosts = new Hosts(new UrlBuilder({ baseUrl: 'https://api.test:8080', siteDomain: 'sites.test' }))
   for (const [header, expected] of rows) {
-    test(`${JSON.stringify(header)} asks for ${expected}`, () => {
+    test(`${JSON.stringify(header)} is ${expected}`, () => {
       assert.equal(
         Object.values(hosts.read(header))
           .filter((value) => typeof value === 'string')
@@ -297,13 +297,13 @@ describe('hosts', () => {
     })
   }
 
-  test('the embedded default tells the API from the sites below it', () => {
+  test('the default settings separate the API from the sites below it', () => {
     const local = new Hosts(new UrlBuilder({ baseUrl: 'http://localhost:8080', siteDomain: 'localhost' }))
     assert.equal(local.read('localhost:8080').kind, 'service')
     assert.equal(local.read('amber.localhost:8080').kind, 'site')
   })
 
-  test('the API may live below the domain of the sites', () => {
+  test('the API may be below the domain of the sites', () => {
     const below = new Hosts(new UrlBuilder({ baseUrl: 'https://api.sites.test', siteDomain: 'sites.test' }))
     assert.equal(below.read('api.sites.test').kind, 'service')
     assert.equal(below.read('amber.sites.test').kind, 'site')
@@ -316,7 +316,7 @@ describe('hosts', () => {
   }
 })
 
-describe('the way back after a password', () => {
+describe('the redirect after a password', () => {
   const rows: [string | null, string][] = [
     ['/docs/?a=1&b=2', '/docs/?a=1&b=2'],
     ['/a//b', '/a//b'],
@@ -339,7 +339,7 @@ describe('the way back after a password', () => {
       assert.equal(safeRedirectTarget(next), expected))
   }
 
-  test('no path that is let through leaves the host', () => {
+  test('no accepted path leaves the host', () => {
     for (const [next] of rows) {
       assert.equal(new URL(safeRedirectTarget(next), 'http://amber.sites.test/x').host, 'amber.sites.test')
     }

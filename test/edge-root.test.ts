@@ -4,8 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import { previewPolicy, publicPolicy, toLastModified } from '../server/edge/resolve/policy.ts'
 import type { SiteInput } from '../server/edge/resolve/route-table.ts'
 import type { EdgeResponse } from '../server/edge/response.ts'
-import { ask, buildTable, describeResponse, header, LIVE, toStoredFile } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, describeResponse, getResponse, header, LIVE, toStoredFile } from './edge-responses.ts'
 
 describe('a site without a document at its root', () => {
   const rows: [string[], string][] = [
@@ -27,22 +27,22 @@ describe('a site without a document at its root', () => {
     [['_headers'], '404 plain'],
   ]
   for (const [paths, expected] of rows) {
-    test(`of ${paths} gives its root ${expected}`, () =>
+    test(`of ${paths} serves ${expected} at its root`, () =>
       assert.equal(describeResponse(buildTable(paths), '/'), expected))
   }
 
-  test('keeps the query on the way to the first index below', () => {
+  test('keeps the query in the redirect to the first index below', () => {
     assert.equal(describeResponse(buildTable(['docs/index.html', 'a.png']), '/?a=b'), '→ 302 /docs/?a=b')
   })
 
-  test('says so only at its root', () => {
+  test('has generated pages only at its root', () => {
     const table = buildTable(['a.png', 'sub/b.png'])
     for (const path of ['/index.html', '/index', '/sub/', '/sub', '//', '/.']) {
       assert.equal(describeResponse(table, path), '404 plain')
     }
   })
 
-  test('has its own rules before that', () => {
+  test('applies its own rules first', () => {
     const paths = ['a.png', 'b.html']
     assert.equal(describeResponse(buildTable(paths, { redirects: '/ /b 302' }), '/'), '→ 302 /b')
     assert.equal(describeResponse(buildTable(paths, { redirects: '/ /b.html 200' }), '/'), 'b.html')
@@ -54,10 +54,13 @@ function htmlOf(answer: EdgeResponse): string {
 }
 
 function viewer(path: string, contentType: string, more: Partial<SiteInput> = {}): EdgeResponse {
-  return ask(buildTable([], { ...more, files: [{ ...toStoredFile(path), contentType }] } as object), '/')
+  return getResponse(
+    buildTable([], { ...more, files: [{ ...toStoredFile(path), contentType }] } as object),
+    '/',
+  )
 }
 
-describe('one lone file', () => {
+describe('a single file', () => {
   const rows: [string, string, RegExp, string | undefined][] = [
     ['a b.png', 'image/png', /<img src="\/a%20b\.png" alt="a b\.png">/, 'img-src'],
     ['a.svg', 'image/svg+xml', /<img src="\/a\.svg"/, 'img-src'],
@@ -76,7 +79,7 @@ describe('one lone file', () => {
     ['d/e f.png', 'image/png', /<img src="\/d\/e%20f\.png" alt="e f\.png">/, 'img-src'],
   ]
   for (const [path, type, shown, lets] of rows) {
-    test(`${path}, ${type}: a page that ${lets ? 'shows' : 'offers'} it, and lets in nothing else`, () => {
+    test(`${path}, ${type}: a page that ${lets ? 'shows' : 'offers'} it, and loads nothing else`, () => {
       const answer = viewer(path, type)
       assert.match(htmlOf(answer), shown)
       const csp = header(answer, 'content-security-policy')!
@@ -99,23 +102,23 @@ describe('one lone file', () => {
     ['a.txt', 'text/plain; charset="iso-8859-1"', 'text/plain; charset=iso-8859-1'],
   ]
   for (const [path, type, shown] of texts) {
-    test(`${path}, ${type}, is there for the viewer as ${shown}, and for everybody as it was published`, () => {
+    test(`${path}, ${type}, is available to the viewer as ${shown}, and to other requests as published`, () => {
       const file = { ...toStoredFile(path), contentType: type }
       const table = buildTable([], { files: [file] } as object)
-      const text = ask(table, '/_slipway/text')
+      const text = getResponse(table, '/_slipway/text')
       assert.deepEqual([header(text, 'content-type'), text.content!.hash], [shown, file.hash])
-      assert.equal(header(ask(table, `/${path}`), 'content-type'), type)
-      assert.equal(ask(table, '/_slipway/text', { 'if-none-match': '*' }).status, 304)
+      assert.equal(header(getResponse(table, `/${path}`), 'content-type'), type)
+      assert.equal(getResponse(table, '/_slipway/text', { 'if-none-match': '*' }).status, 304)
     })
   }
 
-  test('that is no text, or not alone, is not there as text', () => {
+  test('that is not text, or not single, is not available as text', () => {
     for (const paths of [['a.png'], ['a.txt', 'b.txt']]) {
       assert.equal(describeResponse(buildTable(paths), '/_slipway/text'), '404 plain')
     }
   })
 
-  test('cannot bring markup into the page by its name', () => {
+  test('cannot inject markup by its name', () => {
     const name = '"><script>alert(1)<!--\'&.png'
     const html = htmlOf(viewer(name, 'image/png'))
     assert.doesNotMatch(html, /<script|<!--/)
@@ -125,13 +128,13 @@ describe('one lone file', () => {
 
 const SAID = { title: 'A <title> & more', description: 'What it "is"', ogImagePath: 'im age.png' }
 
-describe('what is said of the site', () => {
+describe('the metadata of a site', () => {
   for (const [name, files] of [
     ['a viewer page', ['im age.png']],
     ['a listing', ['im age.png', 'b.txt']],
   ] as const) {
-    test(`stands in the head and at the top of ${name}`, () => {
-      const html = htmlOf(ask(buildTable(files, { metadata: SAID }), '/'))
+    test(`is in the head and at the top of ${name}`, () => {
+      const html = htmlOf(getResponse(buildTable(files, { metadata: SAID }), '/'))
       assert.match(html, /<title>A &#60;title&#62; &#38; more<\/title>/)
       assert.match(html, /<meta property="og:title" content="A &#60;title&#62; &#38; more">/)
       assert.match(html, /<meta name="description" content="What it &#34;is&#34;">/)
@@ -143,9 +146,9 @@ describe('what is said of the site', () => {
     })
   }
 
-  test('may be nothing: then a file stands for itself', () => {
+  test('may be absent: then the file name is the title', () => {
     const image = htmlOf(
-      ask(
+      getResponse(
         buildTable(['a.png'], { files: [{ ...toStoredFile('a.png'), contentType: 'image/png' }] } as object),
         '/',
       ),
@@ -153,12 +156,12 @@ describe('what is said of the site', () => {
     assert.match(image, /<title>a\.png<\/title>/)
     assert.match(image, /og:image" content="https:\/\/amber\.sites\.test\/a\.png"/)
     assert.doesNotMatch(image, /description/)
-    assert.doesNotMatch(htmlOf(ask(buildTable(['a.txt', 'b.txt']), '/')), /og:image|description/)
+    assert.doesNotMatch(htmlOf(getResponse(buildTable(['a.txt', 'b.txt']), '/')), /og:image|description/)
   })
 })
 
-describe('a listing', () => {
-  test('has every file once, by folder and in the order of people, with its size', () => {
+describe('a file listing', () => {
+  test('has every file once, by folder and in natural order, with its size', () => {
     const paths = [
       'b10.txt',
       'B2.txt',
@@ -169,7 +172,7 @@ describe('a listing', () => {
       'caf\u00e9 100%.txt',
       '404.html',
     ]
-    const html = htmlOf(ask(buildTable([...paths, '_headers', '_redirects']), '/'))
+    const html = htmlOf(getResponse(buildTable([...paths, '_headers', '_redirects']), '/'))
     const found = [...html.matchAll(/<h2>(.*?)<\/h2>|<a href="(.*?)">(.*?)<\/a><span>(.*?)<\/span>/g)]
     assert.deepEqual(
       found.map(([, folder, href, name, size]) => folder ?? `${href} ${name} ${size}`),
@@ -189,7 +192,7 @@ describe('a listing', () => {
     assert.match(html, /<p>8 files, 72 bytes<\/p>/)
   })
 
-  test('leads to its files and nowhere else, whatever they are called', () => {
+  test('links only to its files, whatever their names', () => {
     const paths = [
       '<b>.txt',
       '"onclick=alert(1).txt',
@@ -199,80 +202,86 @@ describe('a listing', () => {
       '%2e%2e/x',
     ]
     const table = buildTable(paths)
-    const html = htmlOf(ask(table, '/'))
+    const html = htmlOf(getResponse(table, '/'))
     assert.doesNotMatch(html, /<b>/)
     const links = [...html.matchAll(/href="(.*?)"/g)].map(([, href]) => href!)
     assert.deepEqual(links.map((href) => describeResponse(table, href)).sort(), [...paths].sort())
     for (const href of links) assert.match(href, /^\/(?!\/)[\w%./()'!~*-]+$/)
   })
 
-  test('of a thousand files is one page, made once', () => {
+  test('of a thousand files is one page, generated once', () => {
     const table = buildTable(Array.from({ length: 1000 }, (_, index) => `file-${index}.txt`))
-    assert.equal(ask(table, '/'), ask(table, '/'))
-    assert.equal(htmlOf(ask(table, '/')).match(/<li>/g)!.length, 1000)
+    assert.equal(getResponse(table, '/'), getResponse(table, '/'))
+    assert.equal(htmlOf(getResponse(table, '/')).match(/<li>/g)!.length, 1000)
   })
 })
 
-describe('a page that is made for a site', () => {
+describe('a generated page', () => {
   const table = buildTable(['a.txt', 'b.txt'])
-  const page = ask(table, '/')
+  const page = getResponse(table, '/')
   const etag = header(page, 'etag')!
 
-  test('can be kept and asked for again like a file', () => {
+  test('can be cached and revalidated like a file', () => {
     assert.match(etag, /^"[0-9a-f]{32}"$/)
     assert.equal(header(page, 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
     assert.equal(header(page, 'cache-control'), 'public, max-age=0, must-revalidate')
     assert.equal(header(page, 'content-length'), `${page.body!.length}`)
     assert.equal(header(page, 'x-content-type-options'), 'nosniff')
-    assert.equal(ask(table, '/', { 'if-none-match': etag }).status, 304)
-    assert.equal(ask(table, '/', { 'if-none-match': etag }), ask(table, '/', { 'if-none-match': '*' }))
-    assert.equal(ask(table, '/', { 'if-modified-since': 'Tue, 06 May 2031 07:08:09 GMT' }).status, 304)
-    assert.equal(ask(table, '/', { 'if-match': '"other"' }).status, 412)
-    assert.equal(ask(table, '/', { range: 'bytes=0-1' }).status, 200)
+    assert.equal(getResponse(table, '/', { 'if-none-match': etag }).status, 304)
+    assert.equal(
+      getResponse(table, '/', { 'if-none-match': etag }),
+      getResponse(table, '/', { 'if-none-match': '*' }),
+    )
+    assert.equal(
+      getResponse(table, '/', { 'if-modified-since': 'Tue, 06 May 2031 07:08:09 GMT' }).status,
+      304,
+    )
+    assert.equal(getResponse(table, '/', { 'if-match': '"other"' }).status, 412)
+    assert.equal(getResponse(table, '/', { range: 'bytes=0-1' }).status, 200)
   })
 
-  test('has another entity tag when something else is said', () => {
+  test('has another entity tag when the metadata changes', () => {
     const other = buildTable(['a.txt', 'b.txt'], { metadata: SAID })
-    assert.notEqual(header(ask(other, '/'), 'etag'), etag)
-    assert.equal(ask(other, '/', { 'if-none-match': etag }).status, 200)
+    assert.notEqual(header(getResponse(other, '/'), 'etag'), etag)
+    assert.equal(getResponse(other, '/', { 'if-none-match': etag }).status, 200)
   })
 
-  test('is as new as what is said of the site', () => {
+  test('has the date of the last metadata change', () => {
     const policy = publicPolicy({
       publishedAt: toLastModified(LIVE),
       metadataChangedAt: toLastModified(LIVE + 5000),
     })
     const later = buildTable(['a.txt', 'b.txt'], { policy })
-    assert.equal(header(ask(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
-    assert.equal(header(ask(later, '/a.txt'), 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
+    assert.equal(header(getResponse(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
+    assert.equal(header(getResponse(later, '/a.txt'), 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
   })
 
-  test('of a preview is neither kept nor found', () => {
+  test('of a preview is neither cacheable nor indexable', () => {
     const policy = previewPolicy({
       publishedAt: toLastModified(LIVE),
       metadataChangedAt: toLastModified(LIVE),
     })
-    const answer = ask(buildTable(['a.txt', 'b.txt'], { policy }), '/')
+    const answer = getResponse(buildTable(['a.txt', 'b.txt'], { policy }), '/')
     assert.equal(header(answer, 'cache-control'), 'private, no-store')
     assert.equal(header(answer, 'x-robots-tag'), 'noindex')
   })
 })
 
-describe('pages over the wire', () => {
+describe('generated pages over HTTP', () => {
   let edge: EdgeFixture
   before(async () => {
     edge = await EdgeFixture.start()
   })
   after(() => edge[Symbol.asyncDispose]())
 
-  test('a lone text is shown as text, and what is said of it changes at once', async () => {
+  test('show a single text file, with metadata that changes at once', async () => {
     const slug = await edge.publish({ 'notes.md': { type: 'text/markdown', body: '# Notes' } })
     const first = await edge.get(slug)
     assert.deepEqual([first.status, (await edge.get(slug, '/_slipway/text')).text], [200, '# Notes'])
     const head = await edge.get(slug, '/', { method: 'HEAD' })
     assert.deepEqual([head.headers.etag, head.body.length], [first.headers.etag, 0])
     edge.clock.now += 1000
-    await edge.change(slug, { title: 'My notes', updatedAt: edge.clock.now })
+    await edge.updateSite(slug, { title: 'My notes', updatedAt: edge.clock.now })
     const headers = {
       'if-none-match': first.headers.etag!,
       'if-modified-since': first.headers['last-modified']!,
@@ -284,7 +293,7 @@ describe('pages over the wire', () => {
     assert.equal((await edge.get(slug, '/', { headers: since })).status, 200)
   })
 
-  test('nothing of them shows before the password', async () => {
+  test('are not revealed before the password', async () => {
     const lone = await edge.publish({ 'secret-name.txt': 'x' })
     const listed = await edge.publish({ 'secret-name.txt': 'x', 'b.txt': 'y' })
     const below = await edge.publish({ 'secret-name/index.html': 'x', 'b.txt': 'y' })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { ask, buildTable, describeResponse, header } from './edge-answers.ts'
 import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, describeResponse, getResponse, header } from './edge-responses.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
 const PAGE: RequestHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-describe('with spaMode, nothing found', () => {
+describe('with spaMode, a path without a file', () => {
   const table = buildTable(FILES, { spaMode: true })
   const rows: [string, RequestHeaders, string][] = [
     ['/users', {}, 'index.html'],
@@ -55,20 +55,20 @@ describe('with spaMode, nothing found', () => {
     })
   }
 
-  test('is the root document in everything', () => {
-    const { headers, ...page } = ask(table, '/users')
-    const { headers: rootHeaders, ...root } = ask(table, '/')
+  test('gets the response of the root document', () => {
+    const { headers, ...page } = getResponse(table, '/users')
+    const { headers: rootHeaders, ...root } = getResponse(table, '/')
     assert.deepEqual(page, root)
     const vary = ['Vary', 'Accept-Encoding, Accept, Sec-Fetch-Mode']
     assert.deepEqual(
       headers,
       rootHeaders.join('|').replace('Vary|Accept-Encoding', vary.join('|')).split('|'),
     )
-    assert.equal(ask(table, '/users'), ask(table, '/teams'))
-    assert.equal(ask(table, '/users', { 'if-none-match': '*' }).status, 304)
+    assert.equal(getResponse(table, '/users'), getResponse(table, '/teams'))
+    assert.equal(getResponse(table, '/users', { 'if-none-match': '*' }).status, 304)
   })
 
-  test('is kept apart from what other requests for the path get by caches, and by nothing else', () => {
+  test('has Vary, to separate it in caches from other responses for the path', () => {
     const data = { accept: 'application/json' }
     const plain = buildTable(['index.html'], { spaMode: true })
     const rows: [
@@ -89,7 +89,7 @@ describe('with spaMode, nothing found', () => {
       [buildTable(FILES), '/users', PAGE, 404, 'Accept-Encoding'],
     ]
     for (const [asked, target, headers, status, vary] of rows) {
-      const answer = ask(asked, target, headers)
+      const answer = getResponse(asked, target, headers)
       assert.deepEqual(
         [answer.status, header(answer, 'vary')],
         [status, vary],
@@ -98,24 +98,24 @@ describe('with spaMode, nothing found', () => {
     }
   })
 
-  test('comes after the rules of the site', () => {
+  test('matches the rules of the site first', () => {
     const ruled = buildTable(FILES, { spaMode: true, redirects: '/old/* /docs/ 301\n/raw/* /app.js 200' })
     assert.equal(describeResponse(ruled, '/old/a'), '→ /docs/')
     assert.equal(describeResponse(ruled, '/raw/a'), 'app.js')
     assert.equal(describeResponse(ruled, '/else'), 'index.html')
   })
 
-  test('without a root document is nothing found', () => {
+  test('gets 404 without a root document', () => {
     const bare = buildTable(['docs/index.html', '404.html'], { spaMode: true })
     assert.equal(describeResponse(bare, '/users', PAGE), '404 404.html')
   })
 })
 
-test('without spaMode nothing found is nothing found', () => {
+test('without spaMode a path without a file gets 404', () => {
   assert.equal(describeResponse(buildTable(FILES), '/users', PAGE), '404 404.html')
 })
 
-describe('spaMode over the wire', () => {
+describe('spaMode over HTTP', () => {
   let edge: EdgeFixture
   before(async () => {
     edge = await EdgeFixture.start()
@@ -126,11 +126,11 @@ describe('spaMode over the wire', () => {
     const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
     const { status, text } = await edge.get(slug, '/deep/down', { headers: { accept: 'text/html' } })
     assert.deepEqual([status, text], [200, 'app'])
-    await edge.change(slug, { spaMode: false })
+    await edge.updateSite(slug, { spaMode: false })
     assert.equal((await edge.get(slug, '/deep/down')).status, 404)
   })
 
-  test('shows nothing before the password', async () => {
+  test('reveals nothing before the password', async () => {
     const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
     await edge.setPassword(slug, 'open sesame')
     assert.equal((await edge.get(slug, '/deep/down')).status, 401)

@@ -31,14 +31,14 @@ const SITES: [title: string, files: Record<string, string>][] = [
   ['a 404 page', { 'index.html': 'home', '404.html': PROOF }],
 ]
 
-describe('nobody proves control of a host of the service', () => {
+describe('a publisher cannot prove control of a host of the service', () => {
   for (const [title, files] of SITES) {
     test(`by ${title}`, async () => {
       const slug = await edge.publish(files)
-      const version = await edge.version(slug, files, { live: false })
+      const version = await edge.createVersion(slug, files, { live: false })
       for (const host of [edge.host(slug), edge.host(`${version}--${slug}`)]) {
         for (const path of PATHS) {
-          const { status, headers, text } = await edge.ask(host, path)
+          const { status, headers, text } = await edge.request(host, path)
           assert.deepEqual([status, headers.location, text.includes(PROOF)], [404, undefined, false], path)
         }
       }
@@ -46,9 +46,9 @@ describe('nobody proves control of a host of the service', () => {
   }
 })
 
-test('of a custom domain its publisher does, and other well-known files are served everywhere', async () => {
+test('the publisher of a custom domain can, and other well-known files are served everywhere', async () => {
   const slug = await edge.publish(FILES)
-  await edge.domain('proof.example', slug, 'active')
-  for (const path of PATHS) assert.equal((await edge.ask('proof.example', path)).text, PROOF, path)
+  await edge.addDomain('proof.example', slug, 'active')
+  for (const path of PATHS) assert.equal((await edge.request('proof.example', path)).text, PROOF, path)
   assert.equal((await edge.get(slug, '/.well-known/security.txt')).text, 'Contact: us')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { type Ask, EdgeFixture, noise, sha256 } from './edge-fixture.ts'
+import { EdgeFixture, noise, type RequestOptions, sha256 } from './edge-fixture.ts'
 
 const MIB = 2 ** 20
 
@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 
 describe('a published file', () => {
-  test('comes whole, with the type of the manifest and everything a browser should know', async () => {
+  test('is complete, with the type of the manifest and all standard headers', async () => {
     const body = '{"hello":"world"}'
     const slug = await edge.publish({ 'data.json': { type: 'application/json; charset=utf-8', body } })
     const reply = await edge.get(slug, '/data.json')
@@ -37,7 +37,7 @@ describe('a published file', () => {
   })
 
   for (const size of [1, 4096, 256 * 1024, 256 * 1024 + 1, 9 * MIB]) {
-    test(`of ${size} bytes is the one that was published, cold and warm`, async () => {
+    test(`of ${size} bytes equals the published bytes, cold and warm`, async () => {
       const bytes = noise(size)
       const slug = await edge.publish({ 'file.bin': bytes })
       for (let round = 0; round < 3; round++) {
@@ -48,12 +48,12 @@ describe('a published file', () => {
     })
   }
 
-  test('is found under the query of whoever asks', async () => {
+  test('is found with any query', async () => {
     const slug = await edge.publish({ 'a.txt': 'a' })
     assert.equal((await edge.get(slug, '/a.txt?v=1&/../x')).text, 'a')
   })
 
-  test('many at once on one connection come in their order', async () => {
+  test('pipelined on one connection arrives in order', async () => {
     const slug = await edge.publish({ 'a.txt': 'AAA', 'big.bin': noise(MIB), 'b.txt': 'BBB' })
     const request = (path: string, more = '') =>
       `GET ${path} HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n${more}\r\n`
@@ -67,7 +67,11 @@ describe('a published file', () => {
 
 describe('HEAD', () => {
   const paths = ['/', '/a.txt', '/docs', '/nowhere', '/nowhere.js', '/docs/nowhere', '/%', '/big.bin']
-  const asks: Ask[] = [{}, { headers: { 'if-none-match': '*' } }, { headers: { 'if-match': '"other"' } }]
+  const variants: RequestOptions[] = [
+    {},
+    { headers: { 'if-none-match': '*' } },
+    { headers: { 'if-match': '"other"' } },
+  ]
 
   test('equals GET in status and every header', async () => {
     const slug = await edge.publish({
@@ -80,13 +84,13 @@ describe('HEAD', () => {
     const bare = await edge.publish({ 'only.txt': 'x' })
     const locked = await edge.publish({ 'index.html': 'x' })
     await edge.setPassword(locked, 'open sesame')
-    const pending = await edge.site()
-    const version = await edge.version(slug, { 'index.html': 'draft' }, { live: false })
+    const pending = await edge.createSite()
+    const version = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
     for (const site of [slug, bare, locked, pending, 'no-such-site', `${version}--${slug}`]) {
       for (const path of paths) {
-        for (const ask of asks) {
-          const get = await edge.get(site, path, ask)
-          const head = await edge.get(site, path, { ...ask, method: 'HEAD' })
+        for (const options of variants) {
+          const get = await edge.get(site, path, options)
+          const head = await edge.get(site, path, { ...options, method: 'HEAD' })
           const { date: _, ...expected } = get.headers
           const { date: __, ...headers } = head.headers
           assert.deepEqual([head.status, headers], [get.status, expected], `${site} ${path}`)
@@ -99,7 +103,7 @@ describe('HEAD', () => {
 
 describe('other methods', () => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
-    test(`${method} gets 405 with what is allowed`, async () => {
+    test(`${method} gets 405 with Allow`, async () => {
       const slug = await edge.publish({ 'index.html': 'x' })
       const { status, headers } = await edge.get(slug, '/', { method })
       assert.deepEqual(
@@ -109,7 +113,7 @@ describe('other methods', () => {
     })
   }
 
-  test('the path of the password form may be posted to as well', async () => {
+  test('the path of the password form allows POST too', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     for (const [method, status] of [
       ['OPTIONS', 204],
@@ -120,7 +124,7 @@ describe('other methods', () => {
     }
   })
 
-  test('OPTIONS says what is allowed, of a path and of the whole server', async () => {
+  test('OPTIONS gets Allow, for a path and for the whole server', async () => {
     for (const target of ['/', '/nowhere', '*']) {
       const reply = await edge.raw(
         `OPTIONS ${target} HTTP/1.1\r\nHost: amber.sites.test\r\nConnection: close\r\n\r\n`,
@@ -130,7 +134,7 @@ describe('other methods', () => {
     }
   })
 
-  test('a body that nobody asked for is dropped, and a long one ends the connection', async () => {
+  test('an unexpected body is discarded, and a long one closes the connection', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     const head = (method: string, more: string) =>
       `${method} / HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n${more}\r\n`
@@ -162,7 +166,7 @@ describe('folders', () => {
     })
   })
 
-  test('are redirected to their slash, with the query as it came', async () => {
+  test('are redirected to a final slash, with an unchanged query', async () => {
     for (const [path, location] of [
       ['/docs', '/docs/'],
       ['/docs?', '/docs/?'],
@@ -176,7 +180,7 @@ describe('folders', () => {
     }
   })
 
-  test('never lead to another host', async () => {
+  test('never redirect to another host', async () => {
     for (const path of [
       '//evil.example',
       '/\\evil.example',
@@ -191,7 +195,7 @@ describe('folders', () => {
   })
 })
 
-describe('nothing found', () => {
+describe('a path without a file', () => {
   test('gets the nearest 404 page, uncached and without validators', async () => {
     const slug = await edge.publish({
       '404.html': 'root',
@@ -205,7 +209,7 @@ describe('nothing found', () => {
     assert.equal(headers['last-modified'], undefined)
   })
 
-  test('gets a plain page that runs nothing where the site has none', async () => {
+  test('gets a plain page without scripts if the site has no 404 page', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     const { status, headers, text } = await edge.get(slug, '/<script>alert(1)</script>')
     assert.equal(status, 404)
@@ -215,13 +219,13 @@ describe('nothing found', () => {
     assert.doesNotMatch(text, /<script|alert/)
   })
 
-  test('names the style sheet of that page by its hash', async () => {
+  test('has the hash of that page’s style sheet in its policy', async () => {
     const { headers, text } = await edge.get('no-such-site')
     const [, css] = /<style>(.*)<\/style>/s.exec(text)!
     assert.ok(headers['content-security-policy']?.includes(`'sha256-${hash('sha256', css!, 'base64')}'`))
   })
 
-  test('is never HTML in place of a script or a style sheet', async () => {
+  test('never gets HTML for a script or a style sheet', async () => {
     const slug = await edge.publish({ '404.html': 'lost' })
     for (const path of ['/app.js', '/app.mjs?v=2', '/css/site.css']) {
       const { status, headers } = await edge.get(slug, path)
@@ -230,7 +234,7 @@ describe('nothing found', () => {
   })
 })
 
-describe('requests that can be read in two ways', () => {
+describe('ambiguous requests', () => {
   const rows: [string, number, (host: string) => string][] = [
     ['two Host headers', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nhost: other.sites.test\r\n`],
     ['the same Host header twice', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`],
@@ -266,11 +270,11 @@ describe('requests that can be read in two ways', () => {
 })
 
 describe('the states of a site', () => {
-  test('unknown, deleted and abandoned ones look the same', async () => {
+  test('unknown, deleted and abandoned ones get the same response', async () => {
     const deleted = await edge.publish({ 'index.html': 'x' })
     const abandoned = await edge.publish({ 'index.html': 'x' })
-    await edge.end(deleted, 'deleted')
-    await edge.end(abandoned, 'abandoned')
+    await edge.deleteSite(deleted, 'deleted')
+    await edge.deleteSite(abandoned, 'abandoned')
     const [unknown, ...others] = await Promise.all(
       ['no-such-site', deleted, abandoned].map(async (slug) => edge.get(slug)),
     )
@@ -280,18 +284,18 @@ describe('the states of a site', () => {
   })
 
   test('one that was never finished says that it is not published yet', async () => {
-    const { status, text } = await edge.get(await edge.site())
+    const { status, text } = await edge.get(await edge.createSite())
     assert.equal(status, 404)
     assert.match(text, /not published yet/)
   })
 
-  test('one is gone at the millisecond of its expiry, warm or cold, and stays so', async () => {
+  test('an expired one is 410 from the millisecond of its expiry, cached or not', async () => {
     const expiresAt = edge.clock.now + 5000
     const [warm, cold] = [
       await edge.publish({ 'a.txt': 'a' }, { expiresAt }),
       await edge.publish({ 'a.txt': 'a' }, { expiresAt }),
     ]
-    const draft = await edge.version(warm, { 'a.txt': 'draft' }, { live: false })
+    const draft = await edge.createVersion(warm, { 'a.txt': 'draft' }, { live: false })
     assert.equal((await edge.get(warm, '/a.txt')).status, 200)
     edge.clock.now = expiresAt - 1
     assert.equal((await edge.get(warm, '/a.txt')).status, 200)
@@ -301,24 +305,24 @@ describe('the states of a site', () => {
       const { status, headers } = await edge.get(slug, '/a.txt')
       assert.deepEqual([status, headers['cache-control']], [410, 'no-store'])
     }
-    await edge.end(warm, 'expired')
+    await edge.deleteSite(warm, 'expired')
     assert.equal((await edge.get(warm, '/a.txt')).status, 410)
     assert.equal((await edge.get(`${draft}--${warm}`, '/a.txt')).status, 410)
   })
 
-  test('one that is claimed in time goes on', async () => {
+  test('one claimed in time does not expire', async () => {
     const slug = await edge.publish({ 'a.txt': 'a' }, { expiresAt: edge.clock.now + 1000 })
     assert.equal((await edge.get(slug, '/a.txt')).status, 200)
-    await edge.change(slug, { expiresAt: null })
+    await edge.updateSite(slug, { expiresAt: null })
     edge.clock.now += 1000
     assert.equal((await edge.get(slug, '/a.txt')).status, 200)
   })
 })
 
 describe('the host of one version', () => {
-  test('shows that version, never cached and never indexed', async () => {
+  test('serves that version, never cached and never indexed', async () => {
     const slug = await edge.publish({ 'index.html': 'live', 'sub/index.html': 'x', '404.html': 'lost' })
-    const draft = await edge.version(
+    const draft = await edge.createVersion(
       slug,
       { 'index.html': 'draft', 'sub/index.html': 'x', '404.html': 'lost' },
       { live: false },
@@ -337,20 +341,20 @@ describe('the host of one version', () => {
     assert.equal((await edge.get(`${draft}--${slug}`)).text, 'draft')
   })
 
-  test('stays when another version goes live, and goes with its version', async () => {
-    const slug = await edge.site()
-    const first = await edge.version(slug, { 'index.html': 'first' })
-    await edge.version(slug, { 'index.html': 'second' })
+  test('is available until its version is deleted', async () => {
+    const slug = await edge.createSite()
+    const first = await edge.createVersion(slug, { 'index.html': 'first' })
+    await edge.createVersion(slug, { 'index.html': 'second' })
     assert.equal((await edge.get(`${first}--${slug}`)).text, 'first')
-    await edge.dropVersion(slug, first)
+    await edge.deleteVersion(slug, first)
     assert.equal((await edge.get(slug)).text, 'second')
     assert.equal((await edge.get(`${first}--${slug}`)).status, 404)
   })
 
-  test('shows nothing of pending versions, of other sites, or of ids that nobody gave out', async () => {
+  test('reveals nothing of pending versions, of other sites, or of unknown ids', async () => {
     const slug = await edge.publish({ 'index.html': 'mine' })
-    const other = await edge.site()
-    const foreign = await edge.version(other, { 'index.html': 'theirs' })
+    const other = await edge.createSite()
+    const foreign = await edge.createVersion(other, { 'index.html': 'theirs' })
     const pending = await edge.pendingVersion(slug, { 'index.html': 'half' })
     for (const id of [foreign, pending, '0'.repeat(26)]) {
       const { status, text } = await edge.get(`${id}--${slug}`)
@@ -361,36 +365,36 @@ describe('the host of one version', () => {
 })
 
 describe('a custom domain', () => {
-  test('shows its site once it is active, follows it, and ends with it', async () => {
+  test('serves its site while it is active, with its changes', async () => {
     const slug = await edge.publish({ 'index.html': 'one' })
-    await edge.domain('www.example.org', slug, 'pending')
-    assert.equal((await edge.ask('www.example.org', '/')).status, 404)
+    await edge.addDomain('www.example.org', slug, 'pending')
+    assert.equal((await edge.request('www.example.org', '/')).status, 404)
     await edge.activate('www.example.org', slug)
     edge.clock.now += 1000
-    assert.equal((await edge.ask('WWW.example.org:8080', '/')).text, 'one')
-    await edge.version(slug, { 'index.html': 'two' })
-    assert.equal((await edge.ask('www.example.org', '/')).text, 'two')
+    assert.equal((await edge.request('WWW.example.org:8080', '/')).text, 'one')
+    await edge.createVersion(slug, { 'index.html': 'two' })
+    assert.equal((await edge.request('www.example.org', '/')).text, 'two')
     await edge.setPassword(slug, 'secret')
-    assert.equal((await edge.ask('www.example.org', '/')).status, 401)
-    await edge.end(slug, 'deleted')
-    assert.equal((await edge.ask('www.example.org', '/')).status, 404)
+    assert.equal((await edge.request('www.example.org', '/')).status, 401)
+    await edge.deleteSite(slug, 'deleted')
+    assert.equal((await edge.request('www.example.org', '/')).status, 404)
   })
 
-  test('that moves to another site moves at once', async () => {
+  test('moved to another site serves that one at once', async () => {
     const [one, two] = [
       await edge.publish({ 'index.html': 'one' }),
       await edge.publish({ 'index.html': 'two' }),
     ]
-    await edge.domain('moving.example.org', one, 'active')
-    assert.equal((await edge.ask('moving.example.org', '/')).text, 'one')
+    await edge.addDomain('moving.example.org', one, 'active')
+    assert.equal((await edge.request('moving.example.org', '/')).text, 'one')
     assert.equal((await edge.get(two)).text, 'two')
     await edge.moveDomain('moving.example.org', one, two)
     assert.equal((await edge.get(one)).text, 'one')
-    assert.equal((await edge.ask('moving.example.org', '/')).text, 'two')
+    assert.equal((await edge.request('moving.example.org', '/')).text, 'two')
   })
 })
 
-test('hosts of sites are told from those of the API', () => {
+test('hosts of sites are distinguished from those of the API', () => {
   assert.equal(edge.edge.servesHost('amber.sites.test'), true)
   assert.equal(edge.edge.servesHost('www.example.org'), true)
   assert.equal(edge.edge.servesHost('api.test:8080'), false)

@@ -11,7 +11,7 @@ import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000
 
-test('bytes of any size are answered in every encoding, and each decodes to them', async () => {
+test('bytes of any size are encoded in every encoding, and each decodes to them', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   for (const size of [256, 1000, 65_536, 1_000_003]) {
     const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
@@ -21,7 +21,7 @@ test('bytes of any size are answered in every encoding, and each decodes to them
   }
 })
 
-test('the same bytes are encoded the same every time, so that an encoding can have an ETag', async () => {
+test('encodings are deterministic, so that they can have an ETag', async () => {
   const bytes = Buffer.from(compressibleText('text', 50_000))
   const times: Map<Encoding, Buffer>[] = []
   for (let time = 0; time < 2; time++) {
@@ -31,14 +31,14 @@ test('the same bytes are encoded the same every time, so that an encoding can ha
   for (const [encoding, encoded] of times[0]!) assert.ok(times[1]!.get(encoding)?.equals(encoded))
 })
 
-test('zstd takes no larger window than browsers have', async () => {
+test('zstd uses no larger window than browsers support', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
   const zstd = (await encoder.encode(bytes)).get('zstd')!
   assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
 })
 
-/** RFC 8878, 3.1.1.1: in a frame of a single segment the window is the content, here with a size of four bytes. */
+/** RFC 8878, 3.1.1.1: the window of a single-segment frame is the content size, here a field of four bytes. */
 function windowOf(frame: Buffer): number {
   const singleSegment = (frame[4]! & 0x20) !== 0
   if (singleSegment) return frame.readUInt32LE(5)
@@ -46,13 +46,13 @@ function windowOf(frame: Buffer): number {
   return base + (base / 8) * (frame[5]! & 7)
 }
 
-test('bytes that do not shrink are answered in no encoding', async () => {
+test('incompressible bytes have no encoding', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   assert.equal((await encoder.encode(deterministicBytes('noise', 100_000))).size, 0)
   assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
 })
 
-test('everybody else computes first', { skip: platform !== 'linux' }, async () => {
+test('the encoding process has low priority', { skip: platform !== 'linux' }, async () => {
   const niceOf = (pid: number) =>
     Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
   const own = niceOf(process.pid)
@@ -62,7 +62,7 @@ test('everybody else computes first', { skip: platform !== 'linux' }, async () =
   assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
 })
 
-test('the process begins with the first work and ends some time after the last', async () => {
+test('the process starts with the first work and ends when idle', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: 1 })
   assert.equal(encoder.pid, undefined)
   const pids: number[] = []
@@ -75,7 +75,7 @@ test('the process begins with the first work and ends some time after the last',
   assert.notEqual(pids[0], pids[1])
 })
 
-test('when the process is killed its work is refused, and the next is done by another', async () => {
+test('work of a killed process rejects, and another process takes the next', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const { pid } = encoder
@@ -86,7 +86,7 @@ test('when the process is killed its work is refused, and the next is done by an
   assert.notEqual(encoder.pid, pid)
 })
 
-test('a process that is killed while it waits is replaced', async () => {
+test('a process killed while idle is replaced', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const pid = encoder.pid!
@@ -95,7 +95,7 @@ test('a process that is killed while it waits is replaced', async () => {
   assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
 })
 
-test('once disposed the process is gone, whatever it was at, and none is begun again', async () => {
+test('disposal ends the process at any point, and no other starts', async () => {
   const encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
   await encoder.encode(Buffer.alloc(1000))
   const pid = encoder.pid!
@@ -161,18 +161,18 @@ const TYPES: Record<string, boolean> = {
   'x-text/html': false,
 }
 
-test('an encoding is tried for what is not compressed in itself', () => {
-  const told = Object.keys(TYPES).map((type) => [type, isCompressible(type)])
-  assert.deepEqual(Object.fromEntries(told), TYPES)
+test('files of uncompressed types are encoded', () => {
+  const compressible = Object.keys(TYPES).map((type) => [type, isCompressible(type)])
+  assert.deepEqual(Object.fromEntries(compressible), TYPES)
 })
 
-test('tiny and huge files are left as they are', () => {
+test('tiny and huge files are not encoded', () => {
   const sizes = [0, 1, 255, 256, 2 ** 24, 2 ** 24 + 1]
   const prepared = sizes.filter((size) => shouldPrecompress({ contentType: 'text/html', size }))
   assert.deepEqual(prepared, [256, 2 ** 24])
 })
 
-test('an encoding is kept when it saves 32 bytes and 2 of 100', () => {
+test('an encoding is stored when it saves 32 bytes and two percent', () => {
   const cases: [before: number, after: number, kept: boolean][] = [
     [300, 268, true],
     [300, 269, false],

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FairQueue } from '../server/precompress/fair-queue.ts'
 
-/** Serves everything that waits, as a worker that encodes files of these sizes, a turn each; says whose turns they were. */
+/** Serves the queue as a worker that encodes files of these sizes; returns the sites in the order of their turns. */
 function serve(queue: FairQueue, files: Record<string, number[]>): string[] {
   const order: string[] = []
   for (let turn = queue.take(); turn; turn = queue.take()) {
     const left = files[turn.item]!
     const size = left[0] ?? 0
-    // What is large is announced before it is worked on, as the encodings do.
+    // Large files are announced before they are encoded.
     const cost = size > Math.max(10, turn.expectedCost) ? 0 : size
     if (cost > 0) order.push(`${turn.flow} ${left.shift()}`)
     queue.finish(turn, { cost, nextCost: left[0] })
@@ -22,7 +22,7 @@ const queueOf = (items: [flow: string, item: string][], limits = {}) => {
   return queue
 }
 
-test('sites take turns by what they have used, and a large file waits for the small ones of others', () => {
+test('sites take turns by their use, and a large file waits for small ones of other sites', () => {
   const queue = queueOf([
     ['large', 'v1'],
     ['many', 'v2'],
@@ -36,7 +36,7 @@ test('sites take turns by what they have used, and a large file waits for the sm
   assert.equal(order.length, 33)
 })
 
-test('a site that comes back does not go before those that have waited, and idling saves nothing up', () => {
+test('a returning site does not overtake queued ones, and idle time earns no priority', () => {
   const queue = queueOf([['patient', 'v1']])
   const files: Record<string, number[]> = { v1: [10, 10] }
   const order: string[] = []
@@ -51,7 +51,7 @@ test('a site that comes back does not go before those that have waited, and idli
   assert.equal(order.filter((flow) => flow === 'patient').length, 2, `${order}`)
 })
 
-test('a site has ten versions waiting, the newest, and leaves room for others', () => {
+test('a site has at most ten queued versions, the newest, and leaves capacity for others', () => {
   const queue = queueOf([], { maxItems: 12 })
   for (let version = 0; version < 50; version++) queue.add('greedy', `g${version}`)
   queue.add('greedy', 'g49')

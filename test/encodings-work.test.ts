@@ -30,8 +30,8 @@ interface File {
   content: string
 }
 
-/** The rooms that the work is done in, and versions put straight into them. */
-async function rooms(t: TestContext, folder?: string) {
+/** A store and blobs, with versions inserted directly. */
+async function createFixture(t: TestContext, folder?: string) {
   const data = await mkdtemp(join(tmpdir(), 'slipway-encodings-'))
   t.after(() => rm(data, { recursive: true, force: true }))
   const clock = { now: 1_000_000 }
@@ -48,7 +48,7 @@ async function rooms(t: TestContext, folder?: string) {
     store,
     blobs,
     logged,
-    /** As one process has it; `change` puts something else in the place of the blobs. */
+    /** The precompressor of one process; `change` replaces methods of the blobs. */
     encodings(change: Partial<Blobs> = {}): Precompressor {
       const made = new Precompressor({
         store,
@@ -77,14 +77,14 @@ async function rooms(t: TestContext, folder?: string) {
       })
       return id
     },
-    /** What a metadata change does. */
+    /** Changes the title as a metadata change does. */
     async setTitle(title: string | null, id = 'a-version'): Promise<void> {
       await store.write('relaxed', async (tx) => {
         await tx.sites.update('a-site', { title })
         await tx.versions.update(id, { isEncoded: false })
       })
     },
-    /** The hash of the root document with the metadata in its head. */
+    /** The hash of the root document with injected metadata. */
     async injectedHash(id = 'a-version'): Promise<string> {
       const [site, version] = [await store.read.sites.bySlug('a-site'), await store.read.versions.byId(id)]
       return (await injectedDocuments.get(findInjection(site!, version!, addresses)!))!.hash
@@ -98,8 +98,8 @@ function hashOf(content: string): string {
   return received(Buffer.from(content)).hash
 }
 
-test('what visitors ask for first is prepared first', async (t) => {
-  const house = await rooms(t)
+test('files that visitors load first are encoded first', async (t) => {
+  const fixture = await createFixture(t)
   const files = [
     { path: 'data.json', type: 'application/json', content: compressibleText('data', 300) },
     { path: 'large.html', content: compressibleText('large', 9000) },
@@ -110,13 +110,13 @@ test('what visitors ask for first is prepared first', async (t) => {
     { path: 'sub/index.html', content: compressibleText('sub', 500) },
   ]
   const order: string[] = []
-  const encodings = house.encodings({
+  const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
       if (encoding === 'br') order.push(files.find(({ content }) => hashOf(content) === hash)!.path)
-      await house.blobs.putEncoding(hash, encoding, bytes)
+      await fixture.blobs.putEncoding(hash, encoding, bytes)
     },
   })
-  encodings.enqueue('a-site', await house.version(files))
+  encodings.enqueue('a-site', await fixture.version(files))
   await encodings.onIdle()
   assert.deepEqual(order, [
     'index.html',
@@ -129,134 +129,137 @@ test('what visitors ask for first is prepared first', async (t) => {
   ])
 })
 
-test('a site with much to encode keeps no other site waiting for all of it', async (t) => {
-  const house = await rooms(t)
+test('a site with many files does not delay other sites until all are encoded', async (t) => {
+  const fixture = await createFixture(t)
   const large = Array.from({ length: 6 }, (_, number) => ({
     path: `${number}.html`,
     content: compressibleText(`large ${number}`, 200_000),
   }))
   const small = [{ path: 'index.html', content: compressibleText('small', 2000) }]
   const order: string[] = []
-  const encodings = house.encodings({
+  const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await house.blobs.putEncoding(hash, encoding, bytes)
+      await fixture.blobs.putEncoding(hash, encoding, bytes)
       if (encoding === 'br') order.push(hash === hashOf(small[0]!.content) ? 'small' : 'large')
     },
   })
-  encodings.enqueue('a-site', await house.version(large))
-  encodings.enqueue('other-site', await house.version(small, { id: 'other-version' }, 'other-site'))
+  encodings.enqueue('a-site', await fixture.version(large))
+  encodings.enqueue('other-site', await fixture.version(small, { id: 'other-version' }, 'other-site'))
   await encodings.onIdle()
   assert.deepEqual(order.toSorted(), [...Array(6).fill('large'), 'small'])
   assert.ok(order.indexOf('small') <= 2, `${order}`)
-  assert.ok((await house.isDone()) && (await house.isDone('other-version')))
+  assert.ok((await fixture.isDone()) && (await fixture.isDone('other-version')))
 })
 
-test('a root document with metadata in its head is prepared too, also with a change that comes meanwhile', async (t) => {
-  const house = await rooms(t)
-  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
-  await house.setTitle('One')
-  const first = await house.injectedHash()
-  const encodings = house.encodings({
+test('a root document with injected metadata is encoded too, also after a concurrent change', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await fixture.setTitle('One')
+  const first = await fixture.injectedHash()
+  const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await house.blobs.putEncoding(hash, encoding, bytes)
+      await fixture.blobs.putEncoding(hash, encoding, bytes)
       if (hash !== first || encoding !== 'gzip') return
-      await house.setTitle('Two')
+      await fixture.setTitle('Two')
       encodings.enqueue('a-site', id)
     },
   })
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  const second = await house.injectedHash()
+  const second = await fixture.injectedHash()
   assert.notEqual(first, second)
-  assert.ok((await house.rows()).includes(second))
-  assert.ok(await house.isDone())
+  assert.ok((await fixture.rows()).includes(second))
+  assert.ok(await fixture.isDone())
 })
 
-test('encodings of a root document with metadata are named before they are stored, and let go with the metadata', async (t) => {
-  const house = await rooms(t)
-  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
-  await house.setTitle('One')
-  const hash = await house.injectedHash()
+test('encodings of a root document with metadata are referenced before they are stored, and released with the metadata', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await fixture.setTitle('One')
+  const hash = await fixture.injectedHash()
   const unnamed: string[] = []
-  const encodings = house.encodings({
+  const encodings = fixture.encodings({
     async putEncoding(of, encoding, bytes) {
-      unnamed.push(...(await house.store.read.blobReferences.findUnreferenced([of])))
-      await house.blobs.putEncoding(of, encoding, bytes)
+      unnamed.push(...(await fixture.store.read.blobReferences.findUnreferenced([of])))
+      await fixture.blobs.putEncoding(of, encoding, bytes)
     },
   })
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
   assert.deepEqual(unnamed, [])
-  assert.ok((await house.rows()).includes(hash))
-  await house.setTitle(null)
+  assert.ok((await fixture.rows()).includes(hash))
+  await fixture.setTitle(null)
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.deepEqual(await house.store.read.blobReferences.findUnreferenced([hash]), [hash])
-  assert.ok(await house.isDone())
+  assert.deepEqual(await fixture.store.read.blobReferences.findUnreferenced([hash]), [hash])
+  assert.ok(await fixture.isDone())
 })
 
-test('a change of the metadata that no process enqueues is left for the job', async (t) => {
-  const house = await rooms(t)
-  const id = await house.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
-  await house.setTitle('One')
-  const encodings = house.encodings({
+test('a metadata change that no process enqueues is encoded by the job', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  await fixture.setTitle('One')
+  const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await house.blobs.putEncoding(hash, encoding, bytes)
-      if (encoding === 'gzip') await house.setTitle('Two')
+      await fixture.blobs.putEncoding(hash, encoding, bytes)
+      if (encoding === 'gzip') await fixture.setTitle('Two')
     },
   })
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.equal(await house.isDone(), false)
+  assert.equal(await fixture.isDone(), false)
   assert.deepEqual(
-    (await house.store.read.versions.notPrecompressed(10)).map((version) => version.id),
+    (await fixture.store.read.versions.notPrecompressed(10)).map((version) => version.id),
     [id],
   )
 })
 
-test('whoever serves the site is told when something is prepared', async (t) => {
-  const house = await rooms(t)
-  const told: (readonly string[] | undefined)[] = []
-  house.store.onChange((slugs) => void told.push(slugs))
-  const encodings = house.encodings()
-  encodings.enqueue('a-site', await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }]))
+test('listeners of a site are notified of new encodings', async (t) => {
+  const fixture = await createFixture(t)
+  const notified: (readonly string[] | undefined)[] = []
+  fixture.store.onChange((slugs) => void notified.push(slugs))
+  const encodings = fixture.encodings()
+  encodings.enqueue(
+    'a-site',
+    await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }]),
+  )
   await encodings.onIdle()
-  assert.deepEqual(told, [['a-site']])
+  assert.deepEqual(notified, [['a-site']])
 })
 
-test('on a full disk nothing is recorded, and there is another try', requires('small-disk'), async (t) => {
+test('a full disk records nothing, and the work is retried', requires('small-disk'), async (t) => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
-  const house = await rooms(t, disk.folder)
-  const encodings = house.encodings()
-  const id = await house.version([
+  const fixture = await createFixture(t, disk.folder)
+  const encodings = fixture.encodings()
+  const id = await fixture.version([
     { path: 'a.html', content: deterministicBytes('a', 200_000).toString('hex') },
   ])
   await disk.fill(8192)
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.deepEqual([await house.rows(), await house.isDone(), house.logged.length], [[], false, 1])
+  assert.deepEqual([await fixture.rows(), await fixture.isDone(), fixture.logged.length], [[], false, 1])
   await disk.clear()
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.deepEqual([(await house.rows()).length, await house.isDone()], [1, true])
+  assert.deepEqual([(await fixture.rows()).length, await fixture.isDone()], [1, true])
 })
 
-test('a version that one process is at is left alone by others, until that one is silent for minutes', async (t) => {
-  const house = await rooms(t)
-  const id = await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
+test('a version in work by one process is skipped by others, until its lease expires', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const kept: Encoding[] = []
-  const first = house.encodings({
+  const first = fixture.encodings({
     async putEncoding() {
       reached.resolve()
       await released.promise
     },
   })
-  const second = house.encodings({ putEncoding: async (_, encoding) => void kept.push(encoding) })
+  const second = fixture.encodings({ putEncoding: async (_, encoding) => void kept.push(encoding) })
   first.enqueue('a-site', id)
   await reached.promise
   const keptWithin = async (minutes: number) => {
-    house.clock.now += minutes * MINUTE_MS
+    fixture.clock.now += minutes * MINUTE_MS
     second.enqueue('a-site', id)
     await second.onIdle()
     return kept.length
@@ -265,90 +268,90 @@ test('a version that one process is at is left alone by others, until that one i
   released.resolve()
   assert.deepEqual(counts, [0, 0, 3])
   await first.onIdle()
-  assert.ok(await house.isDone())
+  assert.ok(await fixture.isDone())
 })
 
-test('what was prepared for a version that went meanwhile is collected', async (t) => {
-  const house = await rooms(t)
+test('encodings of a version deleted during the work are collected', async (t) => {
+  const fixture = await createFixture(t)
   const content = compressibleText('a', 3000)
-  const id = await house.version([{ path: 'a.html', content }])
-  const encodings = house.encodings({
+  const id = await fixture.version([{ path: 'a.html', content }])
+  const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await house.store.write('relaxed', async (tx) => {
-        await deleteVersions(tx, 'a-site', [id], house.clock.now)
+      await fixture.store.write('relaxed', async (tx) => {
+        await deleteVersions(tx, 'a-site', [id], fixture.clock.now)
         await tx.blobReferences.unmark([hash])
       })
-      await house.blobs.remove(hash)
-      await house.blobs.putEncoding(hash, encoding, bytes)
+      await fixture.blobs.remove(hash)
+      await fixture.blobs.putEncoding(hash, encoding, bytes)
     },
   })
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
-  assert.deepEqual(await Array.fromAsync(house.blobs.list()), [hashOf(content)])
-  assert.deepEqual(await house.store.read.blobReferences.markedForDeletion(house.clock.now, 10), [
+  assert.deepEqual(await Array.fromAsync(fixture.blobs.list()), [hashOf(content)])
+  assert.deepEqual(await fixture.store.read.blobReferences.markedForDeletion(fixture.clock.now, 10), [
     hashOf(content),
   ])
-  await house.store.write('relaxed', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
-  assert.deepEqual(await house.rows(), [], 'nothing is said of encodings that are about to go')
+  await fixture.store.write('relaxed', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
+  assert.deepEqual(await fixture.rows(), [], 'no rows for encodings that are marked for deletion')
 })
 
-test('a file that cannot be encoded keeps none of the others back, and is given up after a while', async (t) => {
-  const house = await rooms(t)
+test('a file that cannot be encoded does not delay others, and its retries end', async (t) => {
+  const fixture = await createFixture(t)
   const files = [1, 2, 3].map((name) => ({
     path: `${name}.html`,
     content: compressibleText(`file ${name}`, 3000),
   }))
-  const id = await house.version(files)
+  const id = await fixture.version(files)
   const lost = hashOf(files[1]!.content)
-  await house.blobs.remove(lost)
-  const encodings = house.encodings()
+  await fixture.blobs.remove(lost)
+  const encodings = fixture.encodings()
   for (const done of [false, false, true, true]) {
     encodings.enqueue('a-site', id)
     await encodings.onIdle()
-    assert.equal(await house.isDone(), done)
-    assert.equal((await house.rows()).length, 2)
+    assert.equal(await fixture.isDone(), done)
+    assert.equal((await fixture.rows()).length, 2)
   }
   assert.deepEqual(
-    house.logged.map(({ fields }) => [fields.hash, fields.failures]),
+    fixture.logged.map(({ fields }) => [fields.hash, fields.failures]),
     [1, 2, 3].map((failures) => [lost, failures]),
   )
 })
 
-test('versions whose files are all lost are given up after three attempts, also when several wait for their turns', async (t) => {
-  const house = await rooms(t)
+test('versions with only lost files are dropped after three attempts, also when several are queued', async (t) => {
+  const fixture = await createFixture(t)
   const slugs = ['a-site', 'other-site']
   for (const slug of slugs) {
     const files = [1, 2, 3].map((number) => ({
       path: `${number}.html`,
       content: compressibleText(`${slug} ${number}`, 200_000),
     }))
-    await house.version(files, { id: `version of ${slug}` }, slug)
-    for (const { content } of files) await house.blobs.remove(hashOf(content))
+    await fixture.version(files, { id: `version of ${slug}` }, slug)
+    for (const { content } of files) await fixture.blobs.remove(hashOf(content))
   }
-  const encodings = house.encodings()
+  const encodings = fixture.encodings()
   for (const done of [false, false, true]) {
     for (const slug of slugs) encodings.enqueue(slug, `version of ${slug}`)
     await encodings.onIdle()
-    for (const slug of slugs) assert.equal(await house.isDone(`version of ${slug}`), done)
+    for (const slug of slugs) assert.equal(await fixture.isDone(`version of ${slug}`), done)
   }
-  assert.equal(house.logged.length, 2 * 3 * 3)
+  assert.equal(fixture.logged.length, 2 * 3 * 3)
 })
 
-test('an encoding process that is killed over a file costs only another try', async (t) => {
-  const house = await rooms(t)
+test('a killed encoding process costs only one retry', async (t) => {
+  const fixture = await createFixture(t)
   const files = [1, 2].map((name) => ({
     path: `${name}.html`,
     content: deterministicBytes(name, 400_000).toString('hex'),
   }))
-  const id = await house.version(files)
+  const id = await fixture.version(files)
   let kill = true
-  const encodings = house.encodings({
+  const encodings = fixture.encodings({
     async bytes(hash, encoding) {
       if (encodings.pid && kill) {
         kill = false
         process.kill(encodings.pid, 'SIGKILL')
       }
-      return house.blobs.bytes(hash, encoding)
+      return fixture.blobs.bytes(hash, encoding)
     },
   })
   for (const _ of [1, 2]) {
@@ -356,22 +359,22 @@ test('an encoding process that is killed over a file costs only another try', as
     await encodings.onIdle()
   }
   assert.equal(kill, false)
-  assert.deepEqual((await house.rows()).sort(), files.map(({ content }) => hashOf(content)).sort())
-  assert.ok(await house.isDone())
+  assert.deepEqual((await fixture.rows()).sort(), files.map(({ content }) => hashOf(content)).sort())
+  assert.ok(await fixture.isDone())
 })
 
-test('when it stops, so does the encoding process, whatever that is at', async (t) => {
-  const house = await rooms(t)
+test('stopping ends the encoding process at any point', async (t) => {
+  const fixture = await createFixture(t)
   const large = deterministicBytes('large', 500_000).toString('hex')
-  const id = await house.version([
+  const id = await fixture.version([
     { path: 'index.html', content: compressibleText('small', 3000) },
     { path: 'large.html', content: large },
   ])
   const reached = Promise.withResolvers<void>()
-  const encodings = house.encodings({
+  const encodings = fixture.encodings({
     async bytes(hash, encoding) {
       if (hash === hashOf(large)) reached.resolve()
-      return house.blobs.bytes(hash, encoding)
+      return fixture.blobs.bytes(hash, encoding)
     },
   })
   encodings.enqueue('a-site', id)
@@ -379,30 +382,30 @@ test('when it stops, so does the encoding process, whatever that is at', async (
   assert.ok(encodings.pid)
   await encodings[Symbol.asyncDispose]()
   assert.equal(encodings.pid, undefined)
-  assert.equal((await house.rows()).length, 1, 'what was done is recorded')
-  assert.equal(await house.isDone(), false)
-  assert.deepEqual(house.logged, [])
-  const next = house.encodings()
+  assert.equal((await fixture.rows()).length, 1, 'completed encodings are recorded')
+  assert.equal(await fixture.isDone(), false)
+  assert.deepEqual(fixture.logged, [])
+  const next = fixture.encodings()
   next.enqueue('a-site', id)
   await next.onIdle()
-  assert.ok(await house.isDone(), 'the next need not wait')
+  assert.ok(await fixture.isDone(), 'the next process starts at once')
 })
 
-test('once stopped it takes up nothing, and the versions wait for another', async (t) => {
-  const house = await rooms(t)
-  const id = await house.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
-  const encodings = house.encodings()
+test('after stopping it accepts no work, and versions remain for another process', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
+  const encodings = fixture.encodings()
   await encodings[Symbol.asyncDispose]()
   encodings.enqueue('a-site', id)
   await encodings.onIdle()
   assert.deepEqual(
-    (await house.store.read.versions.notPrecompressed(10)).map((version) => version.id),
+    (await fixture.store.read.versions.notPrecompressed(10)).map((version) => version.id),
     [id],
   )
 })
 
-test('versions without encodings are found newest first', async (t) => {
-  const house = await rooms(t)
+test('versions without encodings are listed newest first', async (t) => {
+  const fixture = await createFixture(t)
   for (const [id, row] of Object.entries({
     old: { createdAt: 1 },
     new: { createdAt: 3 },
@@ -410,8 +413,8 @@ test('versions without encodings are found newest first', async (t) => {
     pending: { createdAt: 5, state: 'pending' as const },
     middle: { createdAt: 2 },
   }))
-    await house.version([], { id, ...row })
-  const found = (limit: number) => house.store.read.versions.notPrecompressed(limit)
+    await fixture.version([], { id, ...row })
+  const found = (limit: number) => fixture.store.read.versions.notPrecompressed(limit)
   assert.deepEqual(
     (await found(10)).map((version) => version.id),
     ['new', 'middle', 'old'],

@@ -19,7 +19,7 @@ import { Program } from './operator/program.ts'
 import { startTestService } from './service.ts'
 import { memoryFolder } from './tools/memory-folder.ts'
 
-/** A service whose background work is waited for after each publish. */
+/** A service; each publish waits for its background work. */
 class Prepared implements AsyncDisposable {
   readonly api: Api
 
@@ -57,7 +57,7 @@ class Prepared implements AsyncDisposable {
     return (await store.read.versions.header(versionId))?.isEncoded === true
   }
 
-  /** Paths of the files beside a blob. */
+  /** Paths of the files stored beside a blob. */
   async beside(content: string | Buffer): Promise<string[]> {
     const hash = sha256(content)
     const folder = join(this.api.data, 'blobs', hash.slice(0, 2))
@@ -65,7 +65,7 @@ class Prepared implements AsyncDisposable {
     return names.sort().map((name) => join(folder, name))
   }
 
-  /** Each encoding is there, as long as its row says, and decodes to the content. */
+  /** Asserts that each encoding exists with the recorded size and decodes to the content. */
   async assertPrepared(slug: string, content: string | Buffer): Promise<void> {
     const { blobs } = await this.api.inside()
     const row = await this.rowOf(slug, content)
@@ -78,7 +78,7 @@ class Prepared implements AsyncDisposable {
   }
 }
 
-test('soon after a publish every file that shrinks has encodings of just its bytes', async (t) => {
+test('after a publish every compressible file gets encodings of its bytes', async (t) => {
   const service = await Prepared.start(t)
   const contents: Contents = {
     'index.html': compressibleText('page', 5000),
@@ -92,7 +92,7 @@ test('soon after a publish every file that shrinks has encodings of just its byt
   assert.ok(await service.isDone(versionId))
 })
 
-test('what is compressed in itself, of an unknown type or tiny is not tried', async (t) => {
+test('compressed, unknown and tiny files are not encoded', async (t) => {
   const service = await Prepared.start(t)
   const contents: Contents = {
     'photo.png': compressibleText('not really a photo', 5000),
@@ -108,7 +108,7 @@ test('what is compressed in itself, of an unknown type or tiny is not tried', as
   assert.ok(await service.isDone(versionId))
 })
 
-test('text that does not shrink is tried once and nothing is kept of it', async (t) => {
+test('incompressible text is tried once and stored without encodings', async (t) => {
   const service = await Prepared.start(t)
   const noise = deterministicBytes('noise', 5000)
   const { slug, versionId } = await service.publish({ 'noise.txt': noise })
@@ -125,7 +125,7 @@ test('text that does not shrink is tried once and nothing is kept of it', async 
   assert.ok(await service.isDone(versionId))
 })
 
-test('a file that several sites have is encoded once, and every one of them knows', async (t) => {
+test('a file of several sites is encoded once, and recorded for each', async (t) => {
   const service = await Prepared.start(t)
   const shared = compressibleText('shared', 3000)
   await service.publish({ 'one.html': shared, 'two.html': shared })
@@ -136,7 +136,7 @@ test('a file that several sites have is encoded once, and every one of them know
   assert.equal((await stat(path!)).ino, ino, 'the file was not made anew')
 })
 
-test('encodings stay as long as somebody names their blob, and go with it', async (t) => {
+test('encodings are kept while their blob is referenced, and deleted with it', async (t) => {
   const service = await Prepared.start(t)
   const { api } = service
   const { client } = await api.account()
@@ -156,7 +156,7 @@ test('encodings stay as long as somebody names their blob, and go with it', asyn
   await service.assertPrepared(again.slug, own)
 })
 
-test('a version that was deleted, or is only a draft, has what it needs and no more', async (t) => {
+test('a draft gets encodings, and a deleted version loses them', async (t) => {
   const service = await Prepared.start(t)
   const { api } = service
   const { client } = await api.account()
@@ -173,7 +173,7 @@ test('a version that was deleted, or is only a draft, has what it needs and no m
   assert.deepEqual(await service.beside(contents['index.html']), [])
 })
 
-/** Two seconds of work or more. */
+/** At least two seconds of work. */
 const MUCH: Contents = Object.fromEntries(
   Array.from({ length: 40 }, (_, number) => [
     `${number}.html`,
@@ -181,7 +181,7 @@ const MUCH: Contents = Object.fromEntries(
   ]),
 )
 
-test('a service that stops in the midst of the work leaves it to the next, and nothing half done', async () => {
+test('a service that stops during the work leaves it to the next, without incomplete encodings', async () => {
   await using folder = await memoryFolder()
   let published: Published
   {
@@ -192,7 +192,7 @@ test('a service that stops in the midst of the work leaves it to the next, and n
   await assertFinishedByAnother(folder.path, published)
 })
 
-test('a service that is killed in the midst of the work leaves it to the next', async () => {
+test('a service killed during the work leaves it to the next', async () => {
   await using folder = await memoryFolder()
   await using program = await Program.serve({ DATA: folder.path })
   const transport = nodeTransport()
@@ -207,8 +207,8 @@ test('a service that is killed in the midst of the work leaves it to the next', 
 async function assertFinishedByAnother(data: string, { slug, versionId }: Published): Promise<void> {
   const later = Date.now() + 5 * MINUTE_MS
   const surroundings = { log: silence, version: 'test', clock: () => later }
-  await using house = await openForOperator(readConfig({ SLIPWAY_DATA: data }), surroundings)
-  const { store, blobs, sweepOptions } = house
+  await using context = await openForOperator(readConfig({ SLIPWAY_DATA: data }), surroundings)
+  const { store, blobs, sweepOptions } = context
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
   assert.equal(await runOnce(sweep, sweepOptions), 1)

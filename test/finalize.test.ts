@@ -8,16 +8,16 @@ import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api } from './api/api.ts'
 import { withMethods } from './store/with-methods.ts'
 
-test('a finalize that is overtaken by another of the same version says that it is live', async () => {
+test('a finalize overtaken by another of the same version reports that it is live', async () => {
   await using api = await Api.start()
-  const house = await api.inside()
+  const context = await api.inside()
   const contents = { 'index.html': 'home', 'about.html': 'about' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload
   await api.upload(upload, contents)
 
-  const { blobs, store } = house
-  const { versions, precompressor, clock } = house.sweepOptions
+  const { blobs, store } = context
+  const { versions, precompressor, clock } = context.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const finalizing = (read: typeof store.read) =>
@@ -45,26 +45,26 @@ test('a finalize that is overtaken by another of the same version says that it i
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
 })
 
-test('many finalizes of one version at once do its work once, whoever they come from', async () => {
+test('concurrent finalizes of one version do its work once', async () => {
   await using api = await Api.start()
-  const house = await api.inside()
+  const context = await api.inside()
   const contents = { 'index.html': 'home', 'about.html': 'about' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload
   await api.upload(upload, contents)
   let settled = 0
   const blobs: Blobs = {
-    ...house.blobs,
+    ...context.blobs,
     async commit(batch, received) {
       settled++
-      return house.blobs.commit(batch, received)
+      return context.blobs.commit(batch, received)
     },
   }
-  const { versions, precompressor, clock } = house.sweepOptions
+  const { versions, precompressor, clock } = context.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const rooms = { store: house.store, blobs, versions, precompressor, addresses, clock, log }
-  await using finalizing = new Finalizer(rooms)
+  const services = { store: context.store, blobs, versions, precompressor, addresses, clock, log }
+  await using finalizing = new Finalizer(services)
   let charged = 0
   const charge = async () => void charged++
   const answers = await Promise.all(
@@ -119,7 +119,7 @@ test('a draft that waits for a refused finalize of its version does not stop the
   )
 })
 
-test('a finalize that is sent again late does not bring an older version back', async () => {
+test('a late retry of a finalize does not restore an older version', async () => {
   await using api = await Api.start()
   const site = (text: string) => {
     const bytes = new TextEncoder().encode(text)

@@ -19,13 +19,13 @@ const ESTABLISHED = '01'
 /** The limit of V8's heap, in MiB. */
 const HEAP_MIB = 256
 
-/** What clients may hold, a quarter of it from one address, in MiB. */
+/** Memory limit of all clients in MiB; one address may use a quarter. */
 const CLIENT_MEMORY_MIB = 64
 
-/** What the process may take beyond what it took before the attacks, in MiB: most of it is garbage that V8 has room for. */
+/** Allowed growth of the process during attacks in MiB, most of it garbage that V8 has not collected. */
 const MAX_GROWTH_MIB = 200
 
-/** The service that is attacked. */
+/** The service under attack. */
 interface Victim {
   server: ServerProcess
   port: number
@@ -33,7 +33,7 @@ interface Victim {
 
 interface Attack {
   sentence: string
-  /** Sends everything and resolves to the connections, which stay open until memory was measured. */
+  /** Sends all data; returns the connections, which stay open until memory is measured. */
   run(victim: Victim): Promise<Disposable[]>
 }
 
@@ -44,7 +44,7 @@ const zip = { ...json('/api/v1/publish'), type: 'application/zip' }
 const chunks = (bytes: number, size: number) =>
   Buffer.from(`${size.toString(16)}\r\n${'['.repeat(size)}\r\n`.repeat(bytes / size))
 
-/** The most small values that a body has room for. */
+/** A body of the maximum number of small values. */
 const values = Buffer.from(`{"files":[${'{},'.repeat(690_000)}{}]}`)
 const manyValues = Buffer.concat([
   Buffer.from(`${values.length.toString(16)}\r\n`),
@@ -52,7 +52,7 @@ const manyValues = Buffer.concat([
   Buffer.from('\r\n0\r\n\r\n'),
 ])
 
-/** Attacks over HTTP/1.1. Those over HTTP/2 are rows of the same kind. */
+/** Attacks over HTTP/1.1; those over HTTP/2 use the same rows. */
 const attacks: Attack[] = [
   {
     sentence: 'JSON in chunks of one byte, to an address that is not there',
@@ -87,7 +87,7 @@ const attacks: Attack[] = [
     run: (victim) => flood(victim, 30, [headOf(zip), chunks(70_000, 1)]),
   },
   {
-    sentence: '10 manifests of as many values as they have room for',
+    sentence: '10 manifests with the maximum number of values',
     run: (victim) => flood(victim, 10, [headOf(json('/api/v1/publish')), manyValues]),
   },
 ]
@@ -99,7 +99,7 @@ const measured = existsSync('/proc/self/status')
   ? {}
   : { skip: 'needs /proc, to see how much memory a process takes' }
 
-describe('the service goes on, in the memory that it is given, while one client sends', measured, () => {
+describe('the service continues within its memory limit while one client sends', measured, () => {
   before(async () => {
     data = await mkdtemp(join(tmpdir(), 'slipway-test-'))
     server = await ServerProcess.start({
@@ -127,12 +127,12 @@ describe('the service goes on, in the memory that it is given, while one client 
   }
 })
 
-/** Sends the parts on `connections` connections at once, each until the service ends it. */
+/** Sends the parts on `connections` concurrent connections, each until the service closes it. */
 function flood({ port }: Victim, connections: number, parts: (string | Buffer)[]): Promise<Disposable[]> {
   return Promise.all(
     Array.from({ length: connections }, async () => {
       const socket = (await send(port, ...parts)).resume()
-      // The service may end the connection first, which rejects as EPIPE or ECONNRESET.
+      // The service may close the connection first: EPIPE or ECONNRESET.
       if (socket.writableLength > 0)
         await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined)
       return { [Symbol.dispose]: () => socket.destroy() }
@@ -160,7 +160,7 @@ function residentMib(): number {
   return Number(kib) / 1024
 }
 
-/** Bytes that clients sent to a port and that the process behind it has not read. */
+/** Bytes in the receive queues of the connections to a port. */
 function queuedBytes(port: number): number {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   let sum = 0

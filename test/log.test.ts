@@ -9,22 +9,22 @@ function lineOf(fields: LogFields, text: boolean): string {
   return lines[0]!
 }
 
-describe('a line of the log', () => {
+describe('a log line', () => {
   const hostile = 'page\n12:00:00 error all is lost\u001b[2J\u009b31m\u202e'
 
   for (const text of [true, false])
-    test(`is one line, whatever somebody outside has said, as ${text ? 'text' : 'JSON'}`, () => {
+    test(`is one line for any external input, as ${text ? 'text' : 'JSON'}`, () => {
       const line = lineOf({ page: hostile, list: [hostile] }, text)
       assert.equal(line.indexOf('\n'), line.length - 1)
       assert.ok(!line.includes('\u001b'))
     })
 
-  test('as text shows what nobody could see', () => {
+  test('as text escapes invisible characters', () => {
     const shown = 'page\\u{a}12:00:00 error all is lost\\u{1b}[2J\\u{9b}31m\\u{202e}'
     assert.ok(lineOf({ page: hostile }, true).endsWith(`  page=${shown}\n`))
   })
 
-  test('as text has the stack of an error as it is', () => {
+  test('as text has the stack of an error unchanged', () => {
     const error = new Error('all is lost')
     assert.ok(lineOf({ error }, true).endsWith(`  error=${error.stack}\n`))
   })

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { Accounts } from '../server/accounts/account.ts'
 import { Sessions } from '../server/accounts/session.ts'
 import { sqliteStore } from '../server/store/sqlite.ts'
-import { freshSqlite } from './store/places.ts'
+import { freshSqlite } from './store/test-database.ts'
 
-test('a network that has many codes on their way to a slow mail server leaves room for others', async () => {
+test('a network with many codes queued at a slow mail server leaves capacity for others', async () => {
   await using place = await freshSqlite()
   const clock = () => Date.UTC(2030, 0, 1)
   await using store = await sqliteStore({ file: place.file, clock })

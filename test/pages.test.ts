@@ -34,7 +34,7 @@ describe('the front page, from a terminal', inBrowser, () => {
     assert.ok(command!.includes(`--server ${service.baseUrl}`))
   })
 
-  test('leads to the API reference', async () => {
+  test('links to the API reference', async () => {
     await using visitor = await visit()
     const { page } = visitor
     await page.goto(`${service.baseUrl}/?from=terminal`)
@@ -93,7 +93,7 @@ describe('the front page, from an agent', inBrowser, () => {
     },
   )
 
-  test('has a text that names the fields of the answer as they are', async () => {
+  test('has a text that names the fields of the response', async () => {
     const [text = ''] = await commands('agent')
     const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).text()
     assert.ok(text.includes(`${service.baseUrl}/api/openapi.json`))
@@ -103,7 +103,7 @@ describe('the front page, from an agent', inBrowser, () => {
   })
 })
 
-/** What is there to be copied. */
+/** Texts with a copy button. */
 async function commands(from: 'terminal' | 'agent'): Promise<string[]> {
   await using visitor = await visit()
   await visitor.page.goto(`${service.baseUrl}/?from=${from}`)
@@ -124,7 +124,7 @@ async function assertHeading(siteUrl: string, name: string): Promise<void> {
 }
 
 describe('the API reference', () => {
-  test('can be read', inBrowser, async () => {
+  test('is accessible', inBrowser, async () => {
     await using visitor = await visit()
     const { page } = visitor
     await page.goto(`${service.baseUrl}/docs`)
@@ -149,7 +149,7 @@ describe('the API reference', () => {
       assert.ok(text.includes(word))
   })
 
-  test('leads from each entry of its contents to a place on the page', inBrowser, async () => {
+  test('links each entry of its contents to an anchor', inBrowser, async () => {
     await using visitor = await visit()
     await visitor.page.goto(`${service.baseUrl}/docs`)
     const lost = await visitor.page
@@ -160,7 +160,7 @@ describe('the API reference', () => {
     assert.deepEqual(lost, [])
   })
 
-  test('puts a schema into words', () => {
+  test('describes a schema in words', () => {
     const page = referenceContent({
       paths: {
         '/things/{id}': {
@@ -225,8 +225,8 @@ const THING = {
   },
 }
 
-describe('an address without a page', () => {
-  test('says so', inBrowser, async () => {
+describe('an unknown path', () => {
+  test('has a page for it', inBrowser, async () => {
     await using visitor = await visit()
     const answer = await visitor.page.goto(`${service.baseUrl}/no/such/page`)
     assert.equal(answer?.status(), 404)

@@ -13,15 +13,15 @@ export interface RunningService extends AsyncDisposable {
   baseUrl: string
   port: number
   data: string
-  /** Lines of the log, parsed. */
+  /** Parsed log lines. */
   log: Record<string, unknown>[]
-  /** The service's time in milliseconds; what a test sets it to is what the service believes. */
+  /** The clock of the service in milliseconds, which tests can set. */
   clock: Clock
   /** The SDK without a key, or with one. */
   client(key?: string): Slipway
-  /** Signs in by mailed code, as a person would, and answers the key. */
+  /** Signs in by mailed code; returns the API key. */
   signIn(email: string): Promise<string>
-  /** The code in the newest letter to an address. */
+  /** The code in the newest message to an address. */
   mailedCode(email: string): Promise<string>
 }
 
@@ -30,8 +30,8 @@ export interface Clock {
 }
 
 /**
- * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its first time. Limits on requests are
- * wide unless set.
+ * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its initial time. Rate limits are
+ * high by default.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
@@ -43,9 +43,9 @@ export async function startTestService(
     RATE_FREE: '1000000',
     RATE_HOBBY: '1000000',
     RATE_SIGN_IN: '1000000',
-    // Nobody answers there: names of examples are not asked for on the internet.
+    // No DNS server listens there, so that tests send no queries to the internet.
     DNS_SERVERS: '127.0.0.1:1',
-    // Independent of the free space of the machine that runs the tests.
+    // Independent of the free space of the test machine.
     DISK_RESERVE: '0',
   }
   const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...usual, ...settings, DATA: data }
@@ -90,7 +90,7 @@ async function newestCode(folder: string, email: string): Promise<string> {
     const letter = await readFile(join(folder, name), 'utf8')
     if (letter.includes(`To: ${email}`)) return /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter)![1]!
   }
-  throw new Error(`no letter to ${email}`)
+  throw new Error(`no message to ${email}`)
 }
 
 function byNumber(one: string, other: string): number {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ConcurrencyLimiter } from '../server/lib/concurrency-limiter.ts'
 import { ApiError } from '../server/lib/errors.ts'
 
-test('one who holds all of a share is turned away, and others go on', async () => {
+test('a client that exhausts its share is refused, and others continue', async () => {
   const shares = new ConcurrencyLimiter({ total: 3, perKey: 2 })
   const slow = Promise.withResolvers<string>()
   const held = [shares.run('slow', () => slow.promise), shares.run('slow', () => slow.promise)]
@@ -23,7 +23,7 @@ test('one who holds all of a share is turned away, and others go on', async () =
   assert.equal(await shares.run('slow', async () => 'served again'), 'served again')
 })
 
-test('work that fails gives its place back', async () => {
+test('failed work releases its slot', async () => {
   const shares = new ConcurrencyLimiter({ total: 1, perKey: 1 })
   await assert.rejects(
     shares.run('a', () => Promise.reject(new Error('broken'))),

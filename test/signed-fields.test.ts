@@ -6,7 +6,7 @@ import { numbers } from './support/random.ts'
 
 type Fields = (string | number)[]
 
-/** What text is joined and quoted with, and what encodings tend to lose. */
+/** Characters used as separators and quotes, and characters that encodings lose. */
 const PIECES = [
   'a',
   'b',
@@ -33,7 +33,7 @@ const PIECES = [
   '',
 ]
 
-/** Lists that are alike: few pieces, cut in many ways. */
+/** Similar lists: the same text split differently. */
 function randomFields(next: (bound: number) => number): Fields {
   const field = () =>
     next(4) === 0
@@ -42,8 +42,8 @@ function randomFields(next: (bound: number) => number): Fields {
   return Array.from({ length: next(5) }, field)
 }
 
-describe('what is signed', () => {
-  test('is encoded so that decoding it is the only inverse: no two lists of fields are signed alike', (context) => {
+describe('a list of signed fields', () => {
+  test('has a unique encoding: no two lists of fields have the same signature', (context) => {
     const next = numbers(context)
     const encodings = new Map<string, Fields>()
     for (let round = 0; round < 20_000; round++) {
@@ -57,14 +57,14 @@ describe('what is signed', () => {
     assert.ok(encodings.size > 5000)
   })
 
-  test('has another signature wherever the same text is cut into other fields', () => {
+  test('has another signature when the same text is split differently', () => {
     const signer = new Signer('a secret of this test, long enough', 'cuts')
     const text = 'slug/version/path/1.2.3'
     const cuts = Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)])
     const signatures = [[text], [text, ''], ['', text], ...cuts, [...text], ['1'], [1]].map((fields) =>
       signer.sign(fields),
     )
-    // [text, ''] and ['', text] are also the first and the last cut.
+    // [text, ''] and ['', text] are also the first and the last split.
     assert.equal(new Set(signatures).size, signatures.length - 2)
   })
 
@@ -82,12 +82,12 @@ describe('what is signed', () => {
       assert.equal(new Signer(key, purpose).verify(fields, signature), false)
   })
 
-  test('is never a number that has no text of its own', () => {
+  test('never contains a number without a unique text', () => {
     for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
       assert.throws(() => computeMac('key', ['a', number]), TypeError)
   })
 
-  test('is encoded in one place: nothing else of the server makes an HMAC, but the client of the CA', () => {
+  test('is encoded in one place: only that and the ACME client create an HMAC', () => {
     const makers = globSync('server/**/*.ts').filter((path) =>
       /createHmac\(/.test(readFileSync(path, 'utf8')),
     )

@@ -31,14 +31,14 @@ before(async () => {
 })
 after(() => edge[Symbol.asyncDispose]())
 
-/** Over a Unix socket the system takes little at once, unlike over loopback. */
+/** Unix sockets have small buffers, unlike loopback TCP. */
 const WAYS = [
-  { way: 'the fast path', lane: true, encrypted: false },
-  { way: "Node's parser", lane: false, encrypted: false },
-  { way: 'the fast path over TLS', lane: true, encrypted: true },
+  { way: 'the fast path', hasFastPath: true, encrypted: false },
+  { way: "Node's parser", hasFastPath: false, encrypted: false },
+  { way: 'the fast path over TLS', hasFastPath: true, encrypted: true },
 ]
 
-for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
+for (const [index, { way, hasFastPath, encrypted }] of WAYS.entries()) {
   describe(`slow readers on ${way}`, () => {
     const open: Socket[] = []
     let memory: ClientMemory
@@ -59,7 +59,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       const clock = () => edge.clock.now
       listener.serve({
         request: (request, response) => handleNodeRequest(edge.edge, request, response),
-        fastPath: lane
+        fastPath: hasFastPath
           ? new Http1FastPath({ handler: edge.edge, clock, budget: new MemoryBudget(MIB) })
           : undefined,
       })
@@ -74,7 +74,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       mock.timers.reset()
     })
 
-    /** A client at this address that asks for a file, a small one several times, and reads nothing. */
+    /** A client at this address that requests a file, a small one several times, and reads nothing. */
     async function reader(address: string, file: string): Promise<{ socket: Socket; ours: Socket }> {
       const taken = Promise.withResolvers<Socket>()
       accepted = (raw) => {
@@ -103,7 +103,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       return { socket, ours }
     }
 
-    /** Reads until `bytes` came. */
+    /** Reads until `bytes` are received. */
     async function take(socket: Socket, bytes: number): Promise<Buffer> {
       const parts: Buffer[] = []
       let received = 0
@@ -118,7 +118,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
     }
 
     for (const file of ['big.bin', 'whole.bin']) {
-      test(`that ask one address's share of the memory full with ${file} leave other addresses theirs`, async () => {
+      test(`that exhaust the memory share of an address with ${file} do not affect other addresses`, async () => {
         const slow: Socket[] = []
         for (let count = 0; count < 16; count++) {
           const { ours } = await reader('192.0.2.1', file)
@@ -137,7 +137,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       })
     }
 
-    test('that take less than 1 KiB a second for a minute lose their connection, others do not', async () => {
+    test('that read less than 1 KiB a second for a minute are disconnected, others are not', async () => {
       const stuck = await reader('192.0.2.1', 'big.bin')
       const small = await reader('192.0.2.2', 'whole.bin')
       const steady = await reader('192.0.2.3', 'big.bin')
@@ -154,7 +154,7 @@ for (const [index, { way, lane, encrypted }] of WAYS.entries()) {
       assert.equal(connections.closed.tooSlow, 2)
     })
 
-    test('hold little, and nothing once they are gone', async () => {
+    test('hold little memory, and none after they disconnect', async () => {
       const { socket, ours } = await reader('192.0.2.1', 'big.bin')
       await waitFor(() => ours.writableLength > 0 && memory.heldBytes > 0)
       assert.ok(memory.heldBytes <= 640 * KIB, `${memory.heldBytes} bytes are held`)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
-// `npm start` in a clone of its own, with a registry-less npm and a service that only says what it is given.
+// `npm start` in a temporary clone, with an npm without registry and a service that only prints its arguments.
 
 const NPM = `
   import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ test('a fresh clone installs, builds and runs; a later start only runs', async (
   assert.deepEqual(await clone.did(), ONCE)
 })
 
-test('only what changed is done again', async () => {
+test('only changed parts are installed and built again', async () => {
   await using clone = await freshClone()
   await clone.start().ended()
   await writeFile(join(clone.folder, 'protocol', 'format.ts'), 'export type Other = 1')
@@ -77,7 +77,7 @@ test('only what changed is done again', async () => {
   assert.deepEqual(await clone.did(), did.sort())
 })
 
-test('two starts at once install once and both run', async () => {
+test('two concurrent starts install once and both run', async () => {
   await using clone = await freshClone()
   const endings = await Promise.all([clone.start('one').ended(), clone.start('two').ended()])
   assert.deepEqual(
@@ -90,23 +90,23 @@ test('two starts at once install once and both run', async () => {
   assert.deepEqual(await clone.did(), ONCE)
 })
 
-test('a start goes on where a killed one left its lock', async () => {
+test('a start continues after a killed one left its lock', async () => {
   await using clone = await freshClone()
-  const gone = spawn(process.execPath, ['-e', ''])
-  await once(gone, 'exit')
+  const dead = spawn(process.execPath, ['-e', ''])
+  await once(dead, 'exit')
   await mkdir(join(clone.folder, '.slipway'))
-  await symlink(String(gone.pid), join(clone.folder, '.slipway', 'preparing'))
+  await symlink(String(dead.pid), join(clone.folder, '.slipway', 'preparing'))
   assert.equal((await clone.start().ended()).code, 3)
 })
 
-test('an installation that fails is a sentence and starts nothing', async () => {
+test('a failed installation prints a message and starts nothing', async () => {
   await using clone = await freshClone()
   await writeFile(join(clone.folder, 'no-network'), '')
   const start = clone.start()
-  const [ending, said] = await Promise.all([start.ended(), text(start.child.stderr!)])
+  const [ending, output] = await Promise.all([start.ended(), text(start.child.stderr!)])
   assert.deepEqual(ending, { code: 1, signal: null, printed: '' })
-  assert.match(said, /npm could not install the packages/)
-  assert.doesNotMatch(said, /at .*prepare\.mjs/)
+  assert.match(output, /npm could not install the packages/)
+  assert.doesNotMatch(output, /at .*prepare\.mjs/)
   await rm(join(clone.folder, 'no-network'))
   assert.equal((await clone.start().ended()).code, 3)
 })
@@ -115,7 +115,7 @@ for (const [signal, code] of [
   ['SIGTERM', 4],
   ['SIGINT', 5],
 ] as const) {
-  test(`${signal} reaches the service, and its end is the end of the start`, async () => {
+  test(`${signal} is passed to the service, and the start exits with it`, async () => {
     await using clone = await freshClone()
     const start = clone.start('stay')
     await once(start.child.stdout!, 'data')
@@ -124,7 +124,7 @@ for (const [signal, code] of [
   })
 }
 
-test('the service ends when its start is killed outright', async () => {
+test('the service ends when its start is killed', async () => {
   await using clone = await freshClone()
   const start = clone.start('stay')
   await once(start.child.stdout!, 'data')
@@ -132,7 +132,7 @@ test('the service ends when its start is killed outright', async () => {
   assert.deepEqual(await start.ended(), { code: null, signal: 'SIGKILL', printed: 'SIGTERM\n' })
 })
 
-test('the service ends when the npm that started it is killed outright', async () => {
+test('the service ends when the npm that started it is killed', async () => {
   await using clone = await freshClone()
   const npm = clone.node(
     '-e',
@@ -167,13 +167,13 @@ async function freshClone() {
     folder,
     start: (...args: string[]) => runIn(folder, ['scripts/start.mjs', ...args]),
     node: (...args: string[]) => runIn(folder, args),
-    /** What was done so far, in the order of the alphabet: what is built is built side by side. */
+    /** The completed steps, sorted, because builds run in parallel. */
     did: async () => (await readFile(join(folder, 'did'), 'utf8')).trim().split(' ').sort(),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
 
-/** Runs a program of Node as npm would run a script. */
+/** Runs a Node program as npm runs a script. */
 function runIn(folder: string, args: string[]) {
   const { UV_THREADPOOL_SIZE: _, ...outside } = process.env
   const npm = {
@@ -189,7 +189,7 @@ function runIn(folder: string, args: string[]) {
   return { child, ended: () => endOf(child) }
 }
 
-/** Waits for the end of the start and of everything that it left writing to its output. */
+/** Waits for the exit of the start and for the end of its output. */
 async function endOf(child: ChildProcess) {
   const [printed, [code, signal]] = await Promise.all([text(child.stdout!), once(child, 'exit')])
   return { code, signal, printed }

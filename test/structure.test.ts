@@ -20,7 +20,7 @@ const ENGINES = [
   'server/net/http2-node.ts',
 ]
 
-/** The interface between the protocols and what they serve. */
+/** The interface between protocols and handlers. */
 const HTTP_HANDLER = 'server/net/http-handler.ts'
 
 interface Import {
@@ -144,7 +144,7 @@ test('no two folders of the server import each other', () => {
   assert.deepEqual(twoWay, [])
 })
 
-test('no file imports itself through others, not even for a type', () => {
+test('no import cycles, types included', () => {
   const graph = new Map(
     productSources().map(({ path, text }) => [path, importsOf(path, text).map(({ to }) => to)]),
   )

@@ -13,10 +13,10 @@ import { siteRow, versionRow } from './store/rows.ts'
 
 const DAY_MS = 86_400_000
 
-/** Seconds for which a blob without references is kept. */
+/** Seconds that a blob without references is kept. */
 const GRACE_SECONDS = 600
 
-/** A data folder as jobs see it, and a clock that stands at `start`. */
+/** A data folder with its store and blobs, and a clock that starts at `start`. */
 async function emptyFolder(start: number) {
   const clock = { now: start }
   const stack = new AsyncDisposableStack()
@@ -30,7 +30,7 @@ async function emptyFolder(start: number) {
   return { store, blobs, clock, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-test('what was abandoned goes, however many drafts wait before it', async () => {
+test('an abandoned site is deleted behind any number of older drafts', async () => {
   await using folder = await emptyFolder(3 * DAY_MS)
   await folder.store.write('durable', async (tx) => {
     for (let number = 0; number < 150; number++) {
@@ -46,14 +46,14 @@ test('what was abandoned goes, however many drafts wait before it', async () => 
     await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
   })
   await folder.sweep('abandoned')
-  const gone = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.deletionReason
-  assert.equal(await gone('abandoned'), 'abandoned')
-  assert.equal(await gone('draft-149'), null)
-  assert.equal(await gone('staged-again'), null)
+  const deletionReason = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.deletionReason
+  assert.equal(await deletionReason('abandoned'), 'abandoned')
+  assert.equal(await deletionReason('draft-149'), null)
+  assert.equal(await deletionReason('staged-again'), null)
   assert.equal(await folder.sweep('abandoned'), 0)
 })
 
-test('a blob without references is deleted once the grace time is over, not before', async () => {
+test('a blob without references is deleted after the grace period, not before', async () => {
   await using folder = await emptyFolder(DAY_MS)
   const { blobs, clock, store, sweep } = folder
   const bytes = Buffer.from('without references')

@@ -23,14 +23,14 @@ export const VIEWPORTS: Viewport[] = [PHONE, DESKTOP].flatMap((viewport) =>
   })),
 )
 
-/** A wait that never ends fails by name before the runner ends its test; long enough for a loaded machine. */
+/** Fails a wait with its name before the test runner times out; long enough for a loaded machine. */
 const LAST_RESORT_MS = 60_000
 
-/** A page in a browser context of its own, with what the browser reports about it. */
+/** A page in its own browser context, with the errors that the browser reports. */
 export class BrowserUser implements AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page
-  /** What the browser's console complained about: errors, refused contents, broken requests. */
+  /** Errors and warnings of the console: exceptions, blocked content, failed requests. */
   readonly complaints: string[] = []
   readonly #close: () => Promise<void>
 
@@ -54,27 +54,27 @@ export class BrowserUser implements AsyncDisposable {
     assert.deepEqual(this.complaints, [])
   }
 
-  /** WCAG 2.2, as far as it shows in what is on the page now: contrast, names, headings, and nothing cut off. */
+  /** Asserts a fast subset of WCAG 2.2: contrast, names, headings, target sizes, and no overflow. */
   async assertReadable(): Promise<void> {
     assert.deepEqual(await this.page.evaluate(faults), [])
   }
 
-  /** WCAG 2.2, level AA, as far as axe can tell; with what `assertReadable` looks for. */
+  /** Asserts WCAG 2.2 AA with axe, and `assertReadable`. */
   async assertAccessible(): Promise<void> {
     await this.assertReadable()
     assert.deepEqual(await this.#violations(ALL_RULES), [])
   }
 
-  /** `assertReadable` in each of VIEWPORTS; the page is left as it was. */
+  /** `assertReadable` in each of VIEWPORTS; restores the viewport. */
   async assertReadableInAllViewports(): Promise<void> {
     await this.#checkViewports(() => this.page.evaluate(faults))
   }
 
-  /** `assertAccessible` in each of VIEWPORTS; the page is left as it was. */
+  /** `assertAccessible` in each of VIEWPORTS; restores the viewport. */
   async assertAccessibleInAllViewports(): Promise<void> {
     await this.#checkViewports(async ({ colorScheme }) => [
       ...(await this.page.evaluate(faults)),
-      // Colours apart, a scheme changes nothing that axe looks at.
+      // A color scheme changes only colors.
       ...(await this.#violations(colorScheme === 'light' ? ALL_RULES : CONTRAST_RULES)),
     ])
   }
@@ -104,7 +104,7 @@ export class BrowserUser implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // What a route handler still does fails with the page, and would be reported as an error of the next test.
+    // A pending route handler would fail with the page, and be reported as an error of the next test.
     if (!this.page.isClosed()) await this.page.unrouteAll({ behavior: 'ignoreErrors' })
     await this.#close()
   }
@@ -123,7 +123,7 @@ async function findViolations(runOnly: object) {
   const { axe } = globalThis as unknown as {
     axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> }
   }
-  // Frames have no axe that could answer, and each run would wait half a second for them.
+  // axe is not loaded in frames, and each run would wait half a second for them.
   return (await axe.run(document, { runOnly, iframes: false, resultTypes: ['violations'] })).violations
 }
 
@@ -133,7 +133,7 @@ interface Violation {
   nodes: { html: string }[]
 }
 
-/** Runs in the page: resolves when it has this width, no transition runs, and a frame has left the layout unchanged. */
+/** Runs in the page. Resolves when it has this width, no transition runs, and a frame left the layout unchanged. */
 async function settleLayout(width: number): Promise<void> {
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
   const size = () => `${document.documentElement.scrollWidth} ${document.documentElement.scrollHeight}`
@@ -149,7 +149,7 @@ async function settleLayout(width: number): Promise<void> {
   } while (innerWidth !== width || size() !== before)
 }
 
-/** Runs in the page, so that everything it uses stands inside it. */
+/** Runs in the page, so it must be self-contained. */
 function faults(): string[] {
   const shown = [...document.body.querySelectorAll<HTMLElement>('*')].filter((element) =>
     element.checkVisibility(),

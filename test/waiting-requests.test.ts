@@ -11,11 +11,11 @@ import { Listener } from '../server/net/listener.ts'
 const KIB = 1024
 const MIB = 2 ** 20
 
-/** A request of 12 KB that takes 100 KB of heap while it waits. */
+/** A request of 12 KB that takes 100 KB of heap while pending. */
 const LINES = Array.from({ length: 700 }, (_, number) => `h${number}: ${'v'.repeat(10)}\r\n`).join('')
 const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
 
-test('requests that wait for their responses use the memory of their address, and no other loses its connection', async () => {
+test('pending requests use the memory share of their address, and no other client is disconnected', async () => {
   await using disposal = new AsyncDisposableStack()
   const memory = new ClientMemory({ totalBytes: 16 * MIB, perNetworkBytes: 4 * MIB })
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })

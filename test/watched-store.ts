@@ -1,18 +1,18 @@
 import { ApiError } from '../server/lib/errors.ts'
 import type { Queries, Store } from '../server/store/store.ts'
 
-/** A store whose reads are counted, and that a test can hold up or take away. */
+/** Counts reads of a store; tests can delay reads and make the store unavailable. */
 export class WatchedStore {
   reads = 0
-  away = false
-  /** Called when a read has its answer; a promise holds it up, so that it arrives late. */
-  holdUp: (query: string) => Promise<unknown> | undefined = () => undefined
+  unavailable = false
+  /** Called after each read; a promise delays its result. */
+  delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
   readonly real: Store
   readonly read: Queries
 
   constructor(real: Store) {
     this.real = real
-    this.read = this.#watched(real.read) as Queries
+    this.read = this.#wrap(real.read) as Queries
   }
 
   get watched(): Store {
@@ -20,7 +20,7 @@ export class WatchedStore {
     return {
       read,
       write: (durability, work) => {
-        this.#refuseWhenAway()
+        this.#assertAvailable()
         return real.write(durability, work)
       },
       onChange: (forget) => real.onChange(forget),
@@ -30,28 +30,29 @@ export class WatchedStore {
     }
   }
 
-  #watched(queries: Queries): unknown {
+  #wrap(queries: Queries): unknown {
     const groups = Object.entries(queries).map(([group, methods]) => [
       group,
       new Proxy(methods as Record<string, (...given: unknown[]) => Promise<unknown>>, {
         get:
           (target, name: string) =>
           (...given: unknown[]) =>
-            this.#pass(`${group}.${name}`, () => target[name]!(...given)),
+            this.#forward(`${group}.${name}`, () => target[name]!(...given)),
       }),
     ])
     return Object.fromEntries(groups)
   }
 
-  async #pass(query: string, ask: () => Promise<unknown>): Promise<unknown> {
+  async #forward(name: string, query: () => Promise<unknown>): Promise<unknown> {
     this.reads++
-    this.#refuseWhenAway()
-    const answer = await ask()
-    await this.holdUp(query)
+    this.#assertAvailable()
+    const answer = await query()
+    await this.delayRead(name)
     return answer
   }
 
-  #refuseWhenAway(): void {
-    if (this.away) throw new ApiError('UNAVAILABLE', 'The store is away', { retryAfterSeconds: 7 })
+  #assertAvailable(): void {
+    if (this.unavailable)
+      throw new ApiError('UNAVAILABLE', 'The store is unavailable', { retryAfterSeconds: 7 })
   }
 }

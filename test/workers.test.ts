@@ -10,7 +10,7 @@ import { test } from 'node:test'
 
 const SCRIPT = join(import.meta.dirname, '..', 'server', 'bin', 'slipway-server.js')
 
-test('a service whose workers have all just died stops in order', async () => {
+test('a service whose workers have all exited shuts down in order', async () => {
   await using stack = new AsyncDisposableStack()
   const data = await mkdtemp(join(tmpdir(), 'slipway-workers-'))
   stack.defer(() => rm(data, { recursive: true, force: true }))
@@ -26,7 +26,7 @@ test('a service whose workers have all just died stops in order', async () => {
   assert.deepEqual(await ended, [0, null])
 })
 
-/** A worker whose refresh after a change ends when it is told. */
+/** A worker whose refresh after a change ends on command. */
 const WORKER = `
   import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', 'server', 'workers.ts'))}
   const refresh = Promise.withResolvers()
@@ -41,7 +41,7 @@ const WORKER = `
   })
 `
 
-test('a worker acknowledges a change once it has refreshed what the change affects, not before', async () => {
+test('a worker acknowledges a change after it has refreshed the affected caches, not before', async () => {
   const worker = spawn(process.execPath, ['--input-type=module', '--eval', WORKER], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
@@ -50,7 +50,7 @@ test('a worker acknowledges a change once it has refreshed what the change affec
   worker.on('message', (message: { kind: string }) => {
     messages.push(message)
     if (message.kind === 'ready') worker.send({ kind: 'invalidate', id: 7, slugs: ['www.example.test'] })
-    // An acknowledgement that is sent too early is on its way already.
+    // An early acknowledgement would have been sent by now.
     if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
     if (messages.length === 4) worker.send({ kind: 'stop' })
   })
@@ -65,7 +65,7 @@ test('a worker acknowledges a change once it has refreshed what the change affec
 async function lineWith(lines: AsyncIterator<string>, text: string): Promise<void> {
   for (;;) {
     const { value, done } = await lines.next()
-    if (done) throw new Error(`it ended before it said '${text}'`)
+    if (done) throw new Error(`it ended before it printed '${text}'`)
     if (value.includes(text)) return
   }
 }

@@ -15,21 +15,21 @@ export interface Texts {
   clearText(name: string): Promise<void>
 }
 
-/** Shows proofs to a CA on ports of its own; those of DNS by the records of `texts`. */
+/** Serves challenges on its own ports; those of DNS through `texts`. */
 export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
-  /** All that is shown now. */
-  readonly shown: ChallengeResponse[] = []
-  /** All that ever was. */
+  /** Challenges served now. */
+  readonly active: ChallengeResponse[] = []
+  /** All challenges ever presented. */
   readonly presented: ChallengeResponse[] = []
   /** The preferred type first. */
-  wanted: readonly ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
+  preferredTypes: readonly ChallengeType[] = ['http-01', 'tls-alpn-01', 'dns-01']
   texts: Texts | undefined
   readonly #http: Server
   readonly #tls: TlsServer
 
   private constructor() {
     this.#http = createServer((request, response) => {
-      const proof = this.shown.find(({ type, token, name }) => {
+      const proof = this.active.find(({ type, token, name }) => {
         const path = `/.well-known/acme-challenge/${token}`
         return type === 'http-01' && request.url === path && request.headers.host?.split(':')[0] === name
       })
@@ -45,10 +45,10 @@ export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
   }
 
   static async start({ address = '127.0.0.1', httpPort = 0, tlsPort = 0 } = {}): Promise<ChallengeServer> {
-    const responder = new ChallengeServer()
-    await once(responder.#http.listen(httpPort, address), 'listening')
-    await once(responder.#tls.listen(tlsPort, address), 'listening')
-    return responder
+    const server = new ChallengeServer()
+    await once(server.#http.listen(httpPort, address), 'listening')
+    await once(server.#tls.listen(tlsPort, address), 'listening')
+    return server
   }
 
   get ports(): { httpPort: number; tlsPort: number } {
@@ -59,18 +59,18 @@ export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
   }
 
   types(): readonly ChallengeType[] {
-    return this.wanted
+    return this.preferredTypes
   }
 
   async present(proof: ChallengeResponse): Promise<void> {
-    this.shown.push(proof)
+    this.active.push(proof)
     this.presented.push(proof)
     if (proof.type === 'dns-01') await this.texts!.setText(`_acme-challenge.${proof.name}`, dnsText(proof))
   }
 
   async remove(proof: ChallengeResponse): Promise<void> {
-    const index = this.shown.findIndex(({ type, token }) => type === proof.type && token === proof.token)
-    if (index !== -1) this.shown.splice(index, 1)
+    const index = this.active.findIndex(({ type, token }) => type === proof.type && token === proof.token)
+    if (index !== -1) this.active.splice(index, 1)
     if (proof.type === 'dns-01') await this.texts!.clearText(`_acme-challenge.${proof.name}`)
   }
 
@@ -81,8 +81,8 @@ export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
   }
 
   async #challengeContext(name: string) {
-    const proof = this.shown.find((one) => one.type === 'tls-alpn-01' && one.name === name)
-    if (!proof) throw new Error(`nothing is to be shown for ${name}`)
+    const proof = this.active.find((one) => one.type === 'tls-alpn-01' && one.name === name)
+    if (!proof) throw new Error(`no challenge for ${name}`)
     const { certificate, key } = await challengeCertificate(name, proof.keyAuthorization)
     return createSecureContext({ cert: certificate, key })
   }

@@ -5,19 +5,19 @@ import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
-import { type Asked, FakeCa, type Sought } from './fake-ca.ts'
+import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
+import { type AcmeRequest, FakeCa, type ValidationRequest } from './fake-ca.ts'
 import { problem } from './fake-ca-http.ts'
 import { NullSolver } from './null-solver.ts'
-import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NAMES = ['www.example.test']
 
 let ca: FakeCa
-let service: ServiceAtCa
+let service: AcmeFixture
 
 beforeEach(async () => {
   ca = await FakeCa.start()
-  service = await serviceAtCa(ca)
+  service = await startAcmeFixture(ca)
 })
 
 afterEach(async () => {
@@ -26,22 +26,22 @@ afterEach(async () => {
 })
 
 describe('an order', () => {
-  test('ends with a certificate, and nothing is left to be shown', async () => {
+  test('ends with a certificate, and its challenges are removed', async () => {
     const proofs = new NullSolver('http-01')
     const { chain, order } = await obtain(service.acme, NAMES, { proofs })
     assert.equal(new X509Certificate(chain).subjectAltName, 'DNS:www.example.test')
     assert.deepEqual(order.names, NAMES)
     assert.equal(order.status, 'valid')
     assert.equal(proofs.presented.length, 1)
-    assert.deepEqual(proofs.now, [])
+    assert.deepEqual(proofs.active, [])
   })
 
   test('is sent with a User-Agent that names the program', async () => {
-    await service.again({ version: '1.2.3' }).newOrder(NAMES)
-    assert.deepEqual(new Set(ca.asked.map(({ userAgent }) => userAgent)), new Set(['slipway/1.2.3']))
+    await service.openAnother({ version: '1.2.3' }).newOrder(NAMES)
+    assert.deepEqual(new Set(ca.requests.map(({ userAgent }) => userAgent)), new Set(['slipway/1.2.3']))
   })
 
-  test('says which certificate it replaces', async () => {
+  test('names the certificate it replaces', async () => {
     const first = await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     const replaces = (await certificateId(first.chain))!
     await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01'), replaces })
@@ -53,61 +53,61 @@ describe('an order', () => {
 
   for (const [what, answer] of [
     ['was replaced already', problem(409, 'alreadyReplaced', 'Somebody was here before')],
-    ['is not known there', problem(404, 'malformed', 'What is that?')],
+    ['the CA does not know', problem(404, 'malformed', 'What is that?')],
     ['is of another account', problem(403, 'unauthorized', 'Not yours')],
   ] as const) {
-    test(`is taken without the certificate that ${what}`, async () => {
-      ca.instead = ({ place, payload }) =>
-        place === 'new-order' && payload?.replaces !== undefined ? answer : undefined
+    test(`is repeated without naming a replaced certificate that ${what}`, async () => {
+      ca.override = ({ endpoint, payload }) =>
+        endpoint === 'new-order' && payload?.replaces !== undefined ? answer : undefined
       assert.equal((await service.acme.newOrder(NAMES, 'a.b')).status, 'pending')
       assert.equal(ca.count('new-order'), 2)
       assert.ok(service.logged.some(({ fields }) => fields.replaces === 'a.b'))
     })
   }
 
-  test('says nothing of replacing to a CA without renewal information', async () => {
+  test('does not name a replaced certificate to a CA without renewal information', async () => {
     ca.renewalInformation = false
     await service.acme.newOrder(NAMES, 'a.b')
     assert.deepEqual(orders(), [{ identifiers: [{ type: 'dns', value: NAMES[0] }] }])
   })
 
-  test('asks for the profile that was set', async () => {
+  test('requests the configured profile', async () => {
     ca.profiles = { classic: 'as ever', shortlived: 'six days' }
-    await obtain(service.again({ profile: 'shortlived' }), NAMES, { proofs: new NullSolver('http-01') })
+    await obtain(service.openAnother({ profile: 'shortlived' }), NAMES, { proofs: new NullSolver('http-01') })
     assert.equal(ca.issued[0]?.profile, 'shortlived')
   })
 
-  test('is not made by another profile than the one that was set, and the setting is named', async () => {
+  test('fails when the CA lacks the configured profile, with an error that names the setting', async () => {
     ca.profiles = { classic: 'as ever' }
-    await assert.rejects(service.again({ profile: 'shortlived' }).newOrder(NAMES), {
+    await assert.rejects(service.openAnother({ profile: 'shortlived' }).newOrder(NAMES), {
       kind: 'rejected',
       message: /no profile shortlived \(SLIPWAY_ACME_PROFILE\); it has classic/,
     })
     assert.equal(ca.count('new-order'), 0)
   })
 
-  test('is made without a profile at a CA that has none', async () => {
-    assert.equal((await service.again({ profile: 'shortlived' }).newOrder(NAMES)).status, 'pending')
+  test('has no profile at a CA without profiles', async () => {
+    assert.equal((await service.openAnother({ profile: 'shortlived' }).newOrder(NAMES)).status, 'pending')
   })
 
-  test('is not found when it is of another CA or deleted', async () => {
+  test('is undefined when it belongs to another CA or was deleted', async () => {
     const elsewhere = 'https://ca.example.test/order/1'
     assert.equal(await service.acme.getOrder(elsewhere), undefined)
     assert.equal(await service.acme.getOrder(`${new URL(ca.directory).origin}/order/1`), undefined)
     const { url } = await service.acme.newOrder(NAMES)
-    const other = await serviceAtCa(ca)
+    const other = await startAcmeFixture(ca)
     assert.equal(await other.acme.getOrder(url), undefined)
     await other[Symbol.asyncDispose]()
   })
 })
 
-describe('proofs', () => {
+describe('challenges', () => {
   for (const [wanted, used] of [
     [['http-01', 'tls-alpn-01'], 'http-01'],
     [['tls-alpn-01', 'http-01'], 'tls-alpn-01'],
     [['dns-01'], 'dns-01'],
   ] as [ChallengeType[], ChallengeType][]) {
-    test(`are of the first type that can be shown: ${wanted.join(', ')}`, async () => {
+    test(`use the first supported type: ${wanted.join(', ')}`, async () => {
       const proofs = new NullSolver(...wanted)
       await obtain(service.acme, [...NAMES, 'example.test'], { proofs })
       assert.deepEqual(
@@ -118,19 +118,19 @@ describe('proofs', () => {
     })
   }
 
-  test('are served when the CA validates, with the key authorization that it expects', async () => {
+  test('are served with the expected key authorization when the CA validates', async () => {
     const proofs = new NullSolver('http-01')
-    const sought: Sought[] = []
-    ca.look = (one) => {
-      sought.push(one)
-      const there = proofs.now.some(({ token }) => token === one.token)
-      return there ? undefined : 'it is not there'
+    const validations: ValidationRequest[] = []
+    ca.validate = (one) => {
+      validations.push(one)
+      const there = proofs.active.some(({ token }) => token === one.token)
+      return there ? undefined : 'not found'
     }
     await obtain(service.acme, NAMES, { proofs })
-    assert.deepEqual(sought, proofs.presented)
+    assert.deepEqual(validations, proofs.presented)
   })
 
-  test('of a wildcard are in DNS', async () => {
+  test('of a wildcard use DNS', async () => {
     const proofs = new NullSolver('http-01', 'dns-01')
     await obtain(service.acme, ['*.example.test', 'example.test'], { proofs })
     assert.deepEqual(
@@ -140,10 +140,10 @@ describe('proofs', () => {
         ['http-01', 'example.test'],
       ],
     )
-    assert.deepEqual(proofs.askedFor, ['*.example.test', 'example.test'])
+    assert.deepEqual(proofs.requestedTypes, ['*.example.test', 'example.test'])
   })
 
-  test('that were found once are not shown again', async () => {
+  test('are not presented for a valid authorization', async () => {
     ca.reuse = true
     await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     const proofs = new NullSolver('http-01')
@@ -155,26 +155,26 @@ describe('proofs', () => {
     )
   })
 
-  test('that were asked about by a process that is gone are shown again, and not asked about twice', async () => {
-    const looking = Promise.withResolvers<undefined>()
+  test('of a process that ended are presented again, without a second validation request', async () => {
+    const result = Promise.withResolvers<undefined>()
     const validation = Promise.withResolvers<void>()
-    ca.look = () => {
+    ca.validate = () => {
       validation.resolve()
-      return looking.promise
+      return result.promise
     }
-    ca.instead = async ({ place }, ordinary) => {
-      if (place !== 'challenge') return undefined
-      ordinary()
+    ca.override = async ({ endpoint }, runDefault) => {
+      if (endpoint !== 'challenge') return undefined
+      runDefault()
       await validation.promise
       return (request) => request.socket.destroy()
     }
     const order = await service.acme.newOrder(NAMES)
     await assert.rejects(service.acme.authorize(order, new NullSolver('http-01')), { kind: 'unreachable' })
-    ca.instead = () => undefined
+    ca.override = () => undefined
     const proofs = new NullSolver('tls-alpn-01', 'http-01')
-    const proving = service.again().authorize(order, proofs)
-    await proofs.shown.promise
-    looking.resolve(undefined)
+    const proving = service.openAnother().authorize(order, proofs)
+    await proofs.firstPresented.promise
+    result.resolve(undefined)
     assert.equal((await proving).status, 'ready')
     assert.deepEqual(
       proofs.presented.map(({ type }) => type),
@@ -183,8 +183,8 @@ describe('proofs', () => {
     assert.equal(ca.count('challenge'), 1)
   })
 
-  test('that were not found are reported with the detail of the CA, and removed', async () => {
-    ca.look = ({ name }) => (name === 'b.test' ? 'read \u001b[31mnothing\nthere' : undefined)
+  test('that fail are reported with the detail of the CA, and removed', async () => {
+    ca.validate = ({ name }) => (name === 'b.test' ? 'read \u001b[31mnothing\nthere' : undefined)
     const proofs = new NullSolver('http-01')
     await assert.rejects(service.acme.authorize(await service.acme.newOrder(['a.test', 'b.test']), proofs), {
       kind: 'challenge-failed',
@@ -192,36 +192,36 @@ describe('proofs', () => {
       message: 'The certificate authority did not find the proof for b.test: read [31mnothing there',
     })
     assert.equal(proofs.presented.length, 2)
-    assert.deepEqual(proofs.now, [])
+    assert.deepEqual(proofs.active, [])
   })
 
-  test('that cannot be shown are taken away, and the reason is passed on', async () => {
+  test('that cannot be presented are removed, and the error is passed on', async () => {
     const proofs = new NullSolver('http-01')
     const reason = new Error('the store is away')
     proofs.present = (proof) => {
-      proofs.now.push(proof)
+      proofs.active.push(proof)
       return Promise.reject(reason)
     }
     await assert.rejects(service.acme.authorize(await service.acme.newOrder(NAMES), proofs), reason)
-    assert.deepEqual(proofs.now, [])
+    assert.deepEqual(proofs.active, [])
     assert.equal(ca.count('challenge'), 0)
   })
 
-  test('may take minutes until they can be seen in DNS: the patience with the CA is not used up by that', async (t) => {
+  test('may take minutes to appear in DNS, which does not count against the timeout of the CA', async (t) => {
     const now = performance.now.bind(performance)
-    let gone = 0
-    t.mock.method(performance, 'now', () => now() + gone)
+    let elapsed = 0
+    t.mock.method(performance, 'now', () => now() + elapsed)
     const proofs = new NullSolver('dns-01')
     const present = proofs.present.bind(proofs)
     proofs.present = async (proof) => {
-      gone += 90_000
+      elapsed += 90_000
       await present(proof)
     }
     await obtain(service.acme, ['*.example.test', 'example.test'], { proofs })
-    assert.equal(gone, 180_000)
+    assert.equal(elapsed, 180_000)
   })
 
-  test('that cannot be taken away are logged, and the order goes on', async () => {
+  test('that cannot be removed are logged, and the order continues', async () => {
     const proofs = new NullSolver('http-01')
     const reason = new Error('the store is away')
     proofs.remove = () => Promise.reject(reason)
@@ -229,7 +229,7 @@ describe('proofs', () => {
     assert.ok(service.logged.some(({ fields }) => fields.error === reason && fields.name === NAMES[0]))
   })
 
-  test('that the CA does not take are refused, and those it takes are named', async () => {
+  test('of an unsupported type fail with an error that names the supported types', async () => {
     const order = await service.acme.newOrder(['*.example.test'])
     await assert.rejects(service.acme.authorize(order, new NullSolver('http-01')), {
       kind: 'rejected',
@@ -239,12 +239,12 @@ describe('proofs', () => {
 })
 
 describe('nonces', () => {
-  test('are asked for once, and then are those of the answers', async () => {
+  test('are requested once, and then taken from responses', async () => {
     await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
     assert.equal(ca.count('nonce'), 1)
   })
 
-  test('are kept up to twenty', async () => {
+  test('are kept, at most twenty', async () => {
     const orderAll = () => Promise.all(Array.from({ length: 50 }, () => service.acme.newOrder(NAMES)))
     await orderAll()
     const before = ca.count('nonce')
@@ -252,7 +252,7 @@ describe('nonces', () => {
     assert.equal(ca.count('nonce') - before, 30)
   })
 
-  test('that the CA has forgotten cost one request, not one for each', async () => {
+  test('that have expired cost one extra request in total', async () => {
     await Promise.all(Array.from({ length: 8 }, () => service.acme.newOrder(NAMES)))
     ca.forgetNonces()
     const before = ca.count('new-order')
@@ -262,45 +262,45 @@ describe('nonces', () => {
 })
 
 describe('the account', () => {
-  test('is made once, with the address for letters and the terms agreed to', async () => {
-    await service.again({ email: 'ops@example.test' }).newOrder(NAMES)
-    await service.again().newOrder(NAMES)
-    const [made, ...more] = ca.asked.filter(({ place }) => place === 'new-account')
+  test('is created once, with the contact address and the agreed terms', async () => {
+    await service.openAnother({ email: 'ops@example.test' }).newOrder(NAMES)
+    await service.openAnother().newOrder(NAMES)
+    const [made, ...more] = ca.requests.filter(({ endpoint }) => endpoint === 'new-account')
     assert.deepEqual(made?.payload, { termsOfServiceAgreed: true, contact: ['mailto:ops@example.test'] })
     assert.deepEqual(more, [])
   })
 
-  test('is one for all processes that begin at the same time', async () => {
-    await Promise.all(Array.from({ length: 8 }, () => service.again().newOrder(NAMES)))
+  test('is shared by processes that start at the same time', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => service.openAnother().newOrder(NAMES)))
     assert.equal(ca.accounts.size, 1)
   })
 
-  test('is that of the process which was first when two have found none', async () => {
+  test('is that of the first of two concurrent processes', async () => {
     const { store } = service
     const late = { ...store.read.acme, account: async () => undefined }
     const write = store.write.bind(store)
     const behind = { read: { ...store.read, acme: late }, write } as unknown as Store
     await service.acme.newOrder(NAMES)
-    await service.again({ store: behind }).newOrder(NAMES)
+    await service.openAnother({ store: behind }).newOrder(NAMES)
     assert.equal(ca.accounts.size, 1)
   })
 
-  test('is the same when the process ended before the response arrived', async () => {
-    ca.instead = async ({ place }, ordinary) => {
-      if (place !== 'new-account') return undefined
-      await ordinary()
+  test('is reused when the response to its creation was lost', async () => {
+    ca.override = async ({ endpoint }, runDefault) => {
+      if (endpoint !== 'new-account') return undefined
+      await runDefault()
       return (request) => request.socket.destroy()
     }
     await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable' })
-    ca.instead = () => undefined
-    await service.again().newOrder(NAMES)
+    ca.override = () => undefined
+    await service.openAnother().newOrder(NAMES)
     assert.equal(ca.accounts.size, 1)
   })
 
-  test('has its key kept before the CA hears of it, sealed', async () => {
+  test('has its key stored, encrypted, before the CA receives it', async () => {
     let row: { key: string; url: string | null } | undefined
-    ca.instead = async ({ place }) => {
-      if (place === 'new-account') row = await service.store.read.acme.account(ca.directory)
+    ca.override = async ({ endpoint }) => {
+      if (endpoint === 'new-account') row = await service.store.read.acme.account(ca.directory)
       return undefined
     }
     await service.acme.newOrder(NAMES)
@@ -311,32 +311,32 @@ describe('the account', () => {
     )
   })
 
-  test('that the CA has forgotten is made again, with the same key', async () => {
+  test('is created again with the same key when the CA does not know it', async () => {
     await service.acme.newOrder(NAMES)
     const [key] = ca.accounts.values()
     ca.accounts.clear()
     await service.acme.newOrder(NAMES)
     assert.deepEqual([...ca.accounts.values()], [key])
     ca.accounts.clear()
-    await service.again().newOrder(NAMES)
+    await service.openAnother().newOrder(NAMES)
     assert.deepEqual([...ca.accounts.values()], [key])
   })
 
-  test('is not made a second time when its key cannot be opened, and the setting is named', async () => {
+  test('is not replaced when its key cannot be decrypted; the error names the setting', async () => {
     await service.acme.newOrder(NAMES)
-    const stranger = service.again({ secretBox: new SecretBox('another secret') })
-    await assert.rejects(stranger.newOrder(NAMES), { kind: 'rejected', message: /SLIPWAY_SECRET/ })
+    const other = service.openAnother({ secretBox: new SecretBox('another secret') })
+    await assert.rejects(other.newOrder(NAMES), { kind: 'rejected', message: /SLIPWAY_SECRET/ })
     assert.equal(ca.accounts.size, 1)
   })
 
-  test('is opened again after the CA was away', async () => {
-    ca.instead = ({ place }) => (place === 'new-account' ? { status: 503 } : undefined)
+  test('is created after the CA was unavailable', async () => {
+    ca.override = ({ endpoint }) => (endpoint === 'new-account' ? { status: 503 } : undefined)
     await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable' })
-    ca.instead = () => undefined
+    ca.override = () => undefined
     await service.acme.newOrder(NAMES)
   })
 })
 
-function orders(): Asked['payload'][] {
-  return ca.asked.filter(({ place }) => place === 'new-order').map(({ payload }) => payload)
+function orders(): AcmeRequest['payload'][] {
+  return ca.requests.filter(({ endpoint }) => endpoint === 'new-order').map(({ payload }) => payload)
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FOREVER, Issuer } from './issuer.ts'
 
-/** A response of a CA: a body that is no string is sent as JSON. A function responds itself, or does not. */
+/** A response of a CA: an object as body is sent as JSON. A function handles the request itself. */
 export type CaResponse =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | ((request: IncomingMessage, response: ServerResponse) => void)
@@ -26,14 +26,14 @@ export function problem(
   }
 }
 
-/** HTTPS on a port that was free, with a certificate of its own issuer. */
+/** An HTTPS server on a free port, with a certificate of its own issuer. */
 export interface FakeCaHttpServer {
   origin: string
   issuer: Issuer
   /** PEM of the issuer's root. */
   caFile: string
   owned: AsyncDisposableStack
-  /** Set by the caller. `headers` are sent with every response. */
+  /** Set by the caller. `headers` are defaults for the response. */
   answer: (request: IncomingMessage) => Promise<{ answer: CaResponse; headers: Record<string, string> }>
 }
 
@@ -46,7 +46,7 @@ export async function startFakeCaHttp(): Promise<FakeCaHttpServer> {
   await writeFile(caFile, issuer.root)
   const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
   const server = createServer({ cert: chain, key }, async (request, response) => {
-    const { answer, headers } = await door.answer(request)
+    const { answer, headers } = await ca.answer(request)
     send(answer, request, response, headers)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -57,22 +57,22 @@ export async function startFakeCaHttp(): Promise<FakeCaHttpServer> {
   })
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const noHandler = () => Promise.reject(new Error('there is no handler yet'))
-  const door: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: noHandler }
-  return door
+  const ca: FakeCaHttpServer = { origin, issuer, caFile, owned: opened.move(), answer: noHandler }
+  return ca
 }
 
-/** Headers of the answer go before the `ordinary` ones. */
+/** Headers of the response override the default ones. */
 function send(
   answer: CaResponse,
   request: IncomingMessage,
   response: ServerResponse,
-  ordinary: Record<string, string>,
+  defaultHeaders: Record<string, string>,
 ): void {
   if (typeof answer === 'function') {
     answer(request, response)
     return
   }
   const { status, headers = {}, body } = answer
-  response.writeHead(status, { 'content-type': 'application/json', ...ordinary, ...headers })
+  response.writeHead(status, { 'content-type': 'application/json', ...defaultHeaders, ...headers })
   response.end(typeof body === 'object' ? JSON.stringify(body) : (body as string | undefined))
 }

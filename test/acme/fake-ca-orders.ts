@@ -31,7 +31,7 @@ export interface CaChallenge {
   error: { type: string; detail: string } | undefined
 }
 
-/** The orders of a CA and what has to be proven for each, by what is in their addresses. */
+/** The orders and authorizations of a CA, by the ids in their URLs. */
 export class CaOrders {
   readonly orders = new Map<string, CaOrder>()
   readonly authorizations = new Map<string, CaAuthorization>()
@@ -47,7 +47,7 @@ export class CaOrders {
       names,
       status: 'pending',
       authorizations: names.map(
-        (name) => (more.reuse && this.#proven(account, name)) || this.#ask(account, name),
+        (name) => (more.reuse && this.#proven(account, name)) || this.#createAuthorization(account, name),
       ),
       replaces: more.replaces,
       profile: more.profile,
@@ -66,7 +66,11 @@ export class CaOrders {
   }
 
   /** Records the result of a validation; without an error the authorization is valid. */
-  found(authorization: CaAuthorization, challenge: CaChallenge, error: CaChallenge['error']): void {
+  recordValidation(
+    authorization: CaAuthorization,
+    challenge: CaChallenge,
+    error: CaChallenge['error'],
+  ): void {
     challenge.error = error
     challenge.status = error ? 'invalid' : 'valid'
     authorization.status = challenge.status
@@ -86,7 +90,7 @@ export class CaOrders {
     )
   }
 
-  #ask(account: string, name: string): CaAuthorization {
+  #createAuthorization(account: string, name: string): CaAuthorization {
     const id = newId()
     const wildcard = name.startsWith('*.')
     const types: ChallengeType[] = wildcard ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']

@@ -10,19 +10,19 @@ import { PublishedLimits } from './published-limits.ts'
 import { jwkThumbprint, readSignedRequest, type SignedRequest } from './signed-request.ts'
 
 export interface FakeCaOptions {
-  /** Milliseconds since 1970: for the lives of certificates and for the limits. */
+  /** Milliseconds since 1970, for validity and limits. */
   clock?: () => number
-  /** How long certificates last, in milliseconds; 90 days. */
+  /** Validity of certificates in milliseconds; default 90 days. */
   life?: number
-  /** Whether it has renewal information (RFC 9773); it has. */
+  /** Whether it supports renewal information (RFC 9773); default true. */
   renewalInformation?: boolean
-  /** Names of profiles with what they are; none. */
+  /** Profile names with descriptions; default none. */
   profiles?: Record<string, string>
-  /** Whether a name that was proven once is not asked about again; it is asked. */
+  /** Whether it reuses valid authorizations; default false. */
   reuse?: boolean
 }
 
-export type Place =
+export type Endpoint =
   | 'directory'
   | 'nonce'
   | 'new-account'
@@ -35,8 +35,8 @@ export type Place =
   | 'renewal-information'
 
 /** One request, parsed. */
-export interface Asked {
-  place: Place
+export interface AcmeRequest {
+  endpoint: Endpoint
   id: string
   method: string
   userAgent: string | undefined
@@ -44,7 +44,7 @@ export interface Asked {
   payload: Record<string, unknown> | undefined
 }
 
-export interface Sought {
+export interface ValidationRequest {
   type: ChallengeType
   name: string
   token: string
@@ -62,36 +62,38 @@ export interface Issued {
   profile: string | undefined
 }
 
-type Ordinary = () => Promise<CaResponse>
+type DefaultHandler = () => Promise<CaResponse>
 
 /**
- * A CA of ours that speaks ACME over HTTPS, with renewal information, profiles and the published limits, and that
- * misbehaves as a test wants: everything that is not readonly may be changed at any time.
+ * An ACME server over HTTPS with renewal information, profiles and the published limits. Tests may set every property
+ * that is not readonly at any time, to make it misbehave.
  */
 export class FakeCa implements AsyncDisposable {
   readonly limits: PublishedLimits
-  /** All that was asked, in order. */
-  readonly asked: Asked[] = []
-  /** All that was issued, in order. */
+  /** All requests in order. */
+  readonly requests: AcmeRequest[] = []
+  /** All issued certificates in order. */
   readonly issued: Issued[] = []
-  /** The keys of all accounts by their addresses. */
+  /** Account keys by account URL. */
   readonly accounts = new Map<string, JsonWebKey>()
   readonly issuer: Issuer
-  /** PEM of the root of its own HTTPS, which is that of what it issues. */
+  /** PEM file of the root, both of its HTTPS certificate and of issued certificates. */
   readonly caFile: string
-  /** For SLIPWAY_ACME_URL. */
+  /** Directory URL, for SLIPWAY_ACME_URL. */
   readonly directory: string
 
   life: number
   renewalInformation: boolean
   profiles: Record<string, string>
   reuse: boolean
-  /** Looks at a name: what it did not like, undefined when it is proven, which is what it finds when nothing is set. */
-  look: (sought: Sought) => string | undefined | Promise<string | undefined> = () => undefined
-  /** Answers in place of the CA; undefined for its ordinary answer. */
-  instead: (asked: Asked, ordinary: Ordinary) => CaResponse | undefined | Promise<CaResponse | undefined> =
-    () => undefined
-  /** When it wants a certificate renewed: two thirds into its life when nothing else is set. */
+  /** Validates a challenge: returns the error detail, or undefined when valid, which is the default. */
+  validate: (request: ValidationRequest) => string | undefined | Promise<string | undefined> = () => undefined
+  /** Replaces the response of the CA; undefined for the default response. */
+  override: (
+    request: AcmeRequest,
+    runDefault: DefaultHandler,
+  ) => CaResponse | undefined | Promise<CaResponse | undefined> = () => undefined
+  /** The suggested renewal window; default after two thirds of the validity. */
   window: (issued: Issued) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
     start: notBefore + ((notAfter - notBefore) * 2) / 3,
     end: notBefore + ((notAfter - notBefore) * 7) / 10,
@@ -102,13 +104,13 @@ export class FakeCa implements AsyncDisposable {
   readonly #clock: () => number
   readonly #owned: AsyncDisposableStack
 
-  private constructor(options: FakeCaOptions, door: FakeCaHttpServer) {
+  private constructor(options: FakeCaOptions, server: FakeCaHttpServer) {
     this.#clock = options.clock ?? Date.now
     this.limits = new PublishedLimits(this.#clock)
-    this.issuer = door.issuer
-    this.caFile = door.caFile
-    this.#owned = door.owned
-    this.directory = `${door.origin}/directory`
+    this.issuer = server.issuer
+    this.caFile = server.caFile
+    this.#owned = server.owned
+    this.directory = `${server.origin}/directory`
     this.life = options.life ?? 90 * 86_400_000
     this.renewalInformation = options.renewalInformation ?? true
     this.profiles = options.profiles ?? {}
@@ -116,9 +118,9 @@ export class FakeCa implements AsyncDisposable {
   }
 
   static async start(options: FakeCaOptions = {}): Promise<FakeCa> {
-    const door = await startFakeCaHttp()
-    const ca = new FakeCa(options, door)
-    door.answer = (request) => ca.#answer(request)
+    const server = await startFakeCaHttp()
+    const ca = new FakeCa(options, server)
+    server.answer = (request) => ca.#handle(request)
     return ca
   }
 
@@ -126,65 +128,65 @@ export class FakeCa implements AsyncDisposable {
     await this.#owned.disposeAsync()
   }
 
-  /** From now on it takes none of the nonces that it has given out. */
+  /** Invalidates all nonces issued so far. */
   forgetNonces(): void {
     this.#nonces.clear()
   }
 
-  /** How often a place was asked. */
-  count(place: Place): number {
-    return this.asked.filter((asked) => asked.place === place).length
+  /** Number of requests to an endpoint. */
+  count(endpoint: Endpoint): number {
+    return this.requests.filter((request) => request.endpoint === endpoint).length
   }
 
-  async #answer(request: IncomingMessage): Promise<{ answer: CaResponse; headers: Record<string, string> }> {
-    const [, place, id = ''] = request.url!.split('/') as [string, Place, string?]
-    const body = await text(request)
-    const asked: Asked = {
-      place,
+  async #handle(incoming: IncomingMessage): Promise<{ answer: CaResponse; headers: Record<string, string> }> {
+    const [, endpoint, id = ''] = incoming.url!.split('/') as [string, Endpoint, string?]
+    const body = await text(incoming)
+    const request: AcmeRequest = {
+      endpoint,
       id,
-      method: request.method!,
-      userAgent: request.headers['user-agent'],
+      method: incoming.method!,
+      userAgent: incoming.headers['user-agent'],
       account: undefined,
       payload: undefined,
     }
-    const ordinary = this.#read(asked, body)
-    this.asked.push(asked)
-    const answer = (await this.instead(asked, ordinary)) ?? (await ordinary())
+    const runDefault = this.#read(request, body)
+    this.requests.push(request)
+    const answer = (await this.override(request, runDefault)) ?? (await runDefault())
     return { answer, headers: { 'replay-nonce': this.#nonce(), 'cache-control': 'no-store' } }
   }
 
-  /** What it answers to a request; fills in `asked` what there is to know before. */
-  #read(asked: Asked, body: string): Ordinary {
-    if (asked.method !== 'POST') return async () => this.#open(asked)
+  /** The default handler of a request; fills in `account` and `payload` of `request`. */
+  #read(request: AcmeRequest, body: string): DefaultHandler {
+    if (request.method !== 'POST') return async () => this.#open(request)
     let signed: SignedRequest
     try {
       signed = readSignedRequest(body)
     } catch (error) {
       return async () => problem(400, 'malformed', (error as Error).message)
     }
-    asked.payload = signed.payload
+    request.payload = signed.payload
     const key = signed.jwk ?? this.accounts.get(signed.kid!)
-    asked.account = signed.kid ?? (key && this.#accountOf(key))
+    request.account = signed.kid ?? (key && this.#accountOf(key))
     return async () => {
       if (!this.#nonces.delete(signed.nonce)) return problem(400, 'badNonce', 'This nonce is not one of mine')
       if (!key) return problem(400, 'accountDoesNotExist', 'There is no such account')
-      const url = `${this.#origin}/${asked.place}${asked.id && `/${asked.id}`}`
+      const url = `${this.#origin}/${request.endpoint}${request.id && `/${request.id}`}`
       if (signed.url !== url || !signed.signedBy(key))
         return problem(403, 'unauthorized', 'Not signed for this')
-      if (asked.place === 'new-account') return this.#newAccount(signed)
-      return asked.account ? this.#own(asked) : problem(403, 'unauthorized', 'Use your account')
+      if (request.endpoint === 'new-account') return this.#newAccount(signed)
+      return request.account ? this.#own(request) : problem(403, 'unauthorized', 'Use your account')
     }
   }
 
-  #open({ place, id }: Asked): CaResponse {
-    if (place === 'nonce') return { status: 200 }
-    if (place === 'directory') return { status: 200, body: this.#directory() }
-    if (place === 'renewal-information') return this.#renewalInformation(id)
+  #open({ endpoint, id }: AcmeRequest): CaResponse {
+    if (endpoint === 'nonce') return { status: 200 }
+    if (endpoint === 'directory') return { status: 200, body: this.#directory() }
+    if (endpoint === 'renewal-information') return this.#renewalInformation(id)
     return problem(405, 'malformed', 'Nothing can be read here without a signature')
   }
 
   #directory(): unknown {
-    const at = (place: Place) => `${this.#origin}/${place}`
+    const at = (endpoint: Endpoint) => `${this.#origin}/${endpoint}`
     return {
       newNonce: at('nonce'),
       newAccount: at('new-account'),
@@ -213,19 +215,19 @@ export class FakeCa implements AsyncDisposable {
     return { status: known ? 200 : 201, headers: { location: url }, body: { status: 'valid' } }
   }
 
-  async #own({ place, id, account, payload }: Asked): Promise<CaResponse> {
-    if (place === 'new-order') return this.#newOrder(account!, payload ?? {})
+  async #own({ endpoint, id, account, payload }: AcmeRequest): Promise<CaResponse> {
+    if (endpoint === 'new-order') return this.#newOrder(account!, payload ?? {})
     const order = this.#orders.orders.get(id)
     if (order?.account === account) {
-      if (place === 'order') return this.#order(order!)
-      if (place === 'finalize') return this.#finalize(order!, payload ?? {})
-      if (place === 'certificate' && order!.chain) return this.#certificate(order!.chain)
+      if (endpoint === 'order') return this.#order(order!)
+      if (endpoint === 'finalize') return this.#finalize(order!, payload ?? {})
+      if (endpoint === 'certificate' && order!.chain) return this.#certificate(order!.chain)
     }
     const authorization = this.#orders.authorizations.get(id)
-    if (place === 'authorization' && authorization?.account === account)
+    if (endpoint === 'authorization' && authorization?.account === account)
       return this.#authorization(authorization!)
     const challenge = this.#orders.challenge(id)
-    if (place === 'challenge' && challenge?.authorization.account === account)
+    if (endpoint === 'challenge' && challenge?.authorization.account === account)
       return this.#challenge(challenge!.authorization, challenge!.challenge)
     return problem(404, 'malformed', 'There is nothing of yours here')
   }
@@ -293,10 +295,15 @@ export class FakeCa implements AsyncDisposable {
       const { name, account } = authorization
       const thumbprint = jwkThumbprint(this.accounts.get(account)!)
       const keyAuthorization = `${challenge.token}.${thumbprint}`
-      const detail = await this.look({ type: challenge.type, name, token: challenge.token, keyAuthorization })
+      const detail = await this.validate({
+        type: challenge.type,
+        name,
+        token: challenge.token,
+        keyAuthorization,
+      })
       if (detail !== undefined) this.limits.failed(name)
       const error = { type: 'urn:ietf:params:acme:error:unauthorized', detail: detail ?? '' }
-      this.#orders.found(authorization, challenge, detail === undefined ? undefined : error)
+      this.#orders.recordValidation(authorization, challenge, detail === undefined ? undefined : error)
     }
     return { status: 200, body: this.#challengeBody(challenge) }
   }

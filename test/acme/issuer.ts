@@ -14,7 +14,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
-/** A life for certificates that are not to end while a test runs, whatever its clock says. */
+/** Validity that covers every test clock. */
 export const FOREVER = { notBefore: Date.UTC(2000), notAfter: Date.UTC(2100) }
 
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
@@ -28,7 +28,7 @@ export interface LeafOptions {
   notAfter: number
 }
 
-/** A root and an intermediate of its own that sign real P-256 certificates. */
+/** A root and an intermediate that sign real P-256 certificates. */
 export class Issuer {
   /** PEM of the root. */
   readonly root: string
@@ -66,14 +66,14 @@ export class Issuer {
     return new Issuer(toPem(root), toPem(intermediate), keys)
   }
 
-  /** The chain for what a request holds, whatever names it asks for: PEM, leaf first. `csr` is DER. */
+  /** Issues a chain for the key of a DER request, with the given names instead of its own: PEM, leaf first. */
   async issue(csr: Uint8Array<ArrayBuffer>, leaf: LeafOptions): Promise<string> {
     const request = new Pkcs10CertificateRequest(csr)
     if (!(await request.verify())) throw new Error('the request is not signed by its key')
     return this.#sign(request.publicKey, leaf)
   }
 
-  /** A chain and a new key, PKCS#8 in PEM. */
+  /** Issues a chain for a new key (PKCS#8 in PEM). */
   async issueWithKey(leaf: LeafOptions): Promise<{ chain: string; key: string }> {
     const { publicKey, privateKey } = await generateKeys()
     const key = KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }) as string
@@ -107,7 +107,7 @@ function generateKeys(): Promise<CryptoKeyPair> {
   return crypto.subtle.generateKey(ES256, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
 }
 
-/** The names that a request asks for. `csr` is DER. */
+/** The names in a DER certificate request. */
 export function requestedNames(csr: Uint8Array<ArrayBuffer>): string[] {
   const names = new Pkcs10CertificateRequest(csr).getExtension(SUBJECT_ALTERNATIVE_NAME)
   return names instanceof SubjectAlternativeNameExtension ? names.names.items.map(({ value }) => value) : []

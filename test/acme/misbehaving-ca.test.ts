@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
 import { generateKey } from '../../server/certificates/acme/jws.ts'
 import { createCsr } from '../../server/certificates/x509.ts'
-import { type Asked, FakeCa, type Place } from './fake-ca.ts'
+import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
+import { type AcmeRequest, type Endpoint, FakeCa } from './fake-ca.ts'
 import { type CaResponse, problem } from './fake-ca-http.ts'
 import { NullSolver } from './null-solver.ts'
-import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE_MS = 60_000
@@ -17,11 +17,11 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 const NAMES = ['www.example.test']
 
 let ca: FakeCa
-let service: ServiceAtCa
+let service: AcmeFixture
 
 beforeEach(async () => {
   ca = await FakeCa.start({ clock: () => NOW })
-  service = await serviceAtCa(ca, { clock: () => NOW, pause: soon })
+  service = await startAcmeFixture(ca, { clock: () => NOW, pause: yieldTurn })
 })
 
 afterEach(async () => {
@@ -32,9 +32,9 @@ afterEach(async () => {
 interface Expected {
   kind: AcmeErrorKind
   notBefore?: number
-  words?: RegExp
-  /** Number of requests to the resource: one. */
-  asked?: number
+  message?: RegExp
+  /** Expected number of requests; default one. */
+  requests?: number
   requestTimeoutMs?: number
 }
 
@@ -43,7 +43,7 @@ const limited = (retryAfter?: string) =>
 
 const html: CaResponse = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
 
-const cut: CaResponse = (request) => {
+const disconnect: CaResponse = (request) => {
   request.socket.destroy()
 }
 
@@ -78,51 +78,51 @@ const trickle: CaResponse = (_, response) => {
 }
 
 // biome-ignore format: one row for each response
-const ANSWERS: [string, CaResponse, Expected][] = [
+const RESPONSES: [string, CaResponse, Expected][] = [
   ['429 with a Retry-After of a day', limited('86400'), { kind: 'rate-limited', notBefore: NOW + DAY_MS }],
   ['429 with a date', limited(new Date(NOW + 2 * DAY_MS).toUTCString()), { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS }],
   ['429 without a time', limited(), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
-  ['429 with a time that makes no sense', limited('soon'), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
+  ['429 with a time that makes no sense', limited('yieldTurn'), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   ['429 until long after', limited('9999999999'), { kind: 'rate-limited', notBefore: NOW + 7 * DAY_MS }],
   ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'rate-limited', notBefore: NOW }],
-  ['429 in other words', { status: 429, body: 'no', headers: { 'retry-after': '60' } }, { kind: 'rate-limited', notBefore: NOW + MINUTE_MS }],
+  ['429 without a problem document', { status: 429, body: 'no', headers: { 'retry-after': '60' } }, { kind: 'rate-limited', notBefore: NOW + MINUTE_MS }],
   ['rateLimited by another status', problem(400, 'rateLimited', 'No', {}), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
-  ['500 with a page', { ...html, status: 500 }, { kind: 'unreachable', words: /status 500/ }],
-  ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, words: /: Down$/ }],
+  ['500 with a page', { ...html, status: 500 }, { kind: 'unreachable', message: /status 500/ }],
+  ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, message: /: Down$/ }],
   ['503 for a year', problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }), { kind: 'unreachable', notBefore: NOW + DAY_MS }],
-  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', asked: 25 }],
-  ['nothing', hang, { kind: 'unreachable', words: /does not answer within/, requestTimeoutMs: 300 }],
-  ['with a byte now and then', trickle, { kind: 'unreachable', words: /does not answer within/, requestTimeoutMs: 300 }],
-  ['and hangs up', cut, { kind: 'unreachable', words: /cannot be reached \(ECONNRESET\)/ }],
-  ['100 MB', flood, { kind: 'unreachable', words: /more than a megabyte/ }],
-  ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', words: /no JSON/ }],
-  ['JSON cut off', located('{"status":'), { kind: 'unreachable', words: /makes no sense/ }],
-  ['a list', located('[]'), { kind: 'unreachable', words: /makes no sense/ }],
-  ['null', located('null'), { kind: 'unreachable', words: /makes no sense/ }],
-  ['an order in no state', located({ status: 'fine' }), { kind: 'unreachable', words: /state/ }],
-  ['an order without an end', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', words: /without a finalize/ }],
-  ['an order of names that are none', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', words: /without a value/ }],
-  ['an order with far too much to prove', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', words: /authorizations that make no sense/ }],
-  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', words: /did not say where the order is/ }],
-  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'unreachable', words: /status 302/ }],
-  ['no, at length', problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`), { kind: 'rejected', words: /^[ -~]{100,500}$/ }],
-  ['that there is no such account, again and again', problem(400, 'accountDoesNotExist', 'Who are you?'), { kind: 'rejected', asked: 2, words: /: Who are you\?$/ }],
-  ['with an order for another name', located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }), { kind: 'unreachable', words: /other names/ }],
+  ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', requests: 25 }],
+  ['nothing', hang, { kind: 'unreachable', message: /does not answer within/, requestTimeoutMs: 300 }],
+  ['a byte now and then', trickle, { kind: 'unreachable', message: /does not answer within/, requestTimeoutMs: 300 }],
+  ['a closed connection', disconnect, { kind: 'unreachable', message: /cannot be reached \(ECONNRESET\)/ }],
+  ['100 MB', flood, { kind: 'unreachable', message: /more than a megabyte/ }],
+  ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', message: /no JSON/ }],
+  ['truncated JSON', located('{"status":'), { kind: 'unreachable', message: /makes no sense/ }],
+  ['a list', located('[]'), { kind: 'unreachable', message: /makes no sense/ }],
+  ['null', located('null'), { kind: 'unreachable', message: /makes no sense/ }],
+  ['an order in an unknown state', located({ status: 'fine' }), { kind: 'unreachable', message: /state/ }],
+  ['an order without a finalize URL', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', message: /without a finalize/ }],
+  ['an order with invalid names', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /without a value/ }],
+  ['an order with too many authorizations', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', message: /authorizations that make no sense/ }],
+  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', message: /did not say where the order is/ }],
+  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'unreachable', message: /status 302/ }],
+  ['a long refusal', problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`), { kind: 'rejected', message: /^[ -~]{100,500}$/ }],
+  ['accountDoesNotExist for ever', problem(400, 'accountDoesNotExist', 'Who are you?'), { kind: 'rejected', requests: 2, message: /: Who are you\?$/ }],
+  ['an order for another name', located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /other names/ }],
   ['with another protocol', switched, { kind: 'unreachable' }],
-  ['with endless headers', headers, { kind: 'unreachable', words: /HEADER_OVERFLOW/ }],
-  ['no, for no reason', { status: 403, body: 'no' }, { kind: 'rejected', words: /status 403/ }],
+  ['endless headers', headers, { kind: 'unreachable', message: /HEADER_OVERFLOW/ }],
+  ['a refusal without a reason', { status: 403, body: 'no' }, { kind: 'rejected', message: /status 403/ }],
 ]
 
-for (const [what, answer, { kind, notBefore, words = /./, asked = 1, ...options }] of ANSWERS) {
-  test(`an order that is answered ${what} is ${kind}, at once`, async () => {
-    answers('new-order', answer)
-    await assert.rejects(service.again(options).newOrder(NAMES), {
+for (const [what, answer, { kind, notBefore, message = /./, requests = 1, ...options }] of RESPONSES) {
+  test(`an order with the response ${what} fails as ${kind} at once`, async () => {
+    respondTo('new-order', answer)
+    await assert.rejects(service.openAnother(options).newOrder(NAMES), {
       name: 'AcmeError',
-      ...{ kind, notBefore, message: words },
+      ...{ kind, notBefore, message },
     })
-    assert.equal(ca.count('new-order'), asked)
+    assert.equal(ca.count('new-order'), requests)
     assert.equal(ca.count('order'), 0)
-    assert.deepEqual(service.paused, [])
+    assert.deepEqual(service.pauses, [])
   })
 }
 
@@ -138,36 +138,36 @@ describe('a CA that is', () => {
     ['a directory of nothing', { status: 200, body: {} }, /without a newNonce/],
     ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
   ]
-  for (const [what, answer, words] of directories) {
-    test(`${what} is no CA, until it is one`, async () => {
-      answers('directory', answer)
-      await assert.rejects(service.acme.newOrder(NAMES), { name: 'AcmeError', message: words })
-      ca.instead = () => undefined
+  for (const [what, answer, message] of directories) {
+    test(`${what} fails until it is a CA`, async () => {
+      respondTo('directory', answer)
+      await assert.rejects(service.acme.newOrder(NAMES), { name: 'AcmeError', message })
+      ca.override = () => undefined
       await service.acme.newOrder(NAMES)
     })
   }
 
-  test('not trusted is not talked to, and the setting is named', async () => {
-    await assert.rejects(service.again({ caFile: undefined }).newOrder(NAMES), {
+  test('not trusted gets no requests, and the error names the setting', async () => {
+    await assert.rejects(service.openAnother({ caFile: undefined }).newOrder(NAMES), {
       kind: 'unreachable',
       message: /certificate that is not trusted \(.+SLIPWAY_ACME_CA_FILE\)/,
     })
-    assert.deepEqual(ca.asked, [])
+    assert.deepEqual(ca.requests, [])
   })
 
-  test('not there is away', async () => {
+  test('not listening is unreachable', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     server.close()
-    const acme = service.again({ directory: `https://127.0.0.1:${port}/directory` })
+    const acme = service.openAnother({ directory: `https://127.0.0.1:${port}/directory` })
     await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /\(ECONNREFUSED\)/ })
   })
 
-  test('only for accounts made elsewhere is asked for none, and the settings are named', async () => {
-    ca.instead = async ({ place }, ordinary) => {
-      if (place !== 'directory') return undefined
-      const { body, ...answer } = (await ordinary()) as { status: number; body: object }
+  test('only for external accounts gets no account request, and the error names the settings', async () => {
+    ca.override = async ({ endpoint }, runDefault) => {
+      if (endpoint !== 'directory') return undefined
+      const { body, ...answer } = (await runDefault()) as { status: number; body: object }
       return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
     }
     await assert.rejects(service.acme.newOrder(NAMES), {
@@ -177,53 +177,53 @@ describe('a CA that is', () => {
     assert.equal(ca.count('new-account'), 0)
   })
 
-  test('out of nonces is away', async () => {
-    answers('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
+  test('out of nonces is unreachable', async () => {
+    respondTo('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
     await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable', message: /gave no nonce/ })
   })
 })
 
 const proofs = new NullSolver('http-01', 'dns-01')
 
-describe('while names are proven', () => {
-  test('a CA that never finds an end is slow after a minute, and the order can go on later', async () => {
+describe('during authorization', () => {
+  test('a CA that never completes times out after a minute, and the order can be resumed', async () => {
     const order = await service.acme.newOrder(NAMES)
-    answers('authorization', authorization({ status: 'processing', error: { detail: 'no connection' } }))
+    respondTo('authorization', authorization({ status: 'processing', error: { detail: 'no connection' } }))
     await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', message: /no connection/ })
-    assert.ok(total(service.paused) > 50_000 && total(service.paused) <= MINUTE_MS)
-    ca.instead = () => undefined
+    assert.ok(total(service.pauses) > 50_000 && total(service.pauses) <= MINUTE_MS)
+    ca.override = () => undefined
     await service.acme.authorize((await service.acme.getOrder(order.url))!, proofs)
   })
 
-  test('a CA that wants to be asked tomorrow is not waited for', async () => {
+  test('a Retry-After of a day fails at once', async () => {
     const order = await service.acme.newOrder(NAMES)
     const headers = { 'retry-after': '86400' }
-    answers('authorization', { ...authorization({ status: 'processing' }), headers })
+    respondTo('authorization', { ...authorization({ status: 'processing' }), headers })
     await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
-    assert.deepEqual(service.paused, [])
+    assert.deepEqual(service.pauses, [])
   })
 
-  test('an order that is never ready is slow after a minute', async () => {
+  test('an order that is never ready times out after a minute', async () => {
     const order = await service.acme.newOrder(NAMES)
-    ca.instead = async ({ place }, ordinary) => {
-      if (place !== 'order') return undefined
-      const answer = (await ordinary()) as { body: object; status: number }
+    ca.override = async ({ endpoint }, runDefault) => {
+      if (endpoint !== 'order') return undefined
+      const answer = (await runDefault()) as { body: object; status: number }
       return { ...answer, body: { ...answer.body, status: 'pending' } }
     }
     await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout' })
     assert.ok(ca.count('order') < 100)
   })
 
-  test('a CA that is away for a moment is asked again', async () => {
+  test('a request is repeated after a temporary failure', async () => {
     const order = await service.acme.newOrder(NAMES)
     let times = 0
-    ca.instead = ({ place }) => (place === 'order' && ++times < 3 ? { status: 502 } : undefined)
+    ca.override = ({ endpoint }) => (endpoint === 'order' && ++times < 3 ? { status: 502 } : undefined)
     assert.equal((await service.acme.authorize(order, proofs)).status, 'ready')
   })
 
-  test('a CA that is away until later is not waited for', async () => {
+  test('a long Retry-After of a failed request fails at once', async () => {
     const order = await service.acme.newOrder(NAMES)
-    answers('order', { status: 503, headers: { 'retry-after': '10' } })
+    respondTo('order', { status: 503, headers: { 'retry-after': '10' } })
     await assert.rejects(service.acme.authorize(order, proofs), {
       kind: 'unreachable',
       notBefore: NOW + 10_000,
@@ -231,24 +231,24 @@ describe('while names are proven', () => {
     assert.equal(ca.count('order'), 1)
   })
 
-  test('a CA that wants to see a wildcard elsewhere than in DNS fails', async () => {
+  test('a wildcard authorization without DNS-01 fails', async () => {
     const order = await service.acme.newOrder(['*.example.test'])
     const identifier = { type: 'dns', value: 'example.test' }
-    answers('authorization', authorization({}, { identifier, wildcard: true }))
+    respondTo('authorization', authorization({}, { identifier, wildcard: true }))
     await assert.rejects(service.acme.authorize(order, proofs), {
       kind: 'rejected',
       message: /takes http-01 for/,
     })
   })
 
-  test('a CA that stays away is', async () => {
+  test('a permanent failure is reported as unreachable', async () => {
     const order = await service.acme.newOrder(NAMES)
-    answers('order', { status: 502 })
+    respondTo('order', { status: 502 })
     await assert.rejects(service.acme.authorize(order, proofs), { kind: 'unreachable' })
     assert.equal(ca.count('order'), 3)
   })
 
-  const strange: [string, object | string, RegExp][] = [
+  const malformed: [string, object | string, RegExp][] = [
     ['another name', { identifier: { value: 'evil.test' } }, /was not asked for/],
     ['a wider name', { wildcard: true }, /was not asked for/],
     ['no name', { identifier: null }, /without a value/],
@@ -260,41 +260,41 @@ describe('while names are proven', () => {
     ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
     ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /none of HTTPS/],
   ]
-  for (const [what, change, words] of strange) {
-    test(`a CA that wants to see ${what} fails`, async () => {
+  for (const [what, change, message] of malformed) {
+    test(`an authorization for ${what} fails`, async () => {
       const order = await service.acme.newOrder(NAMES)
-      answers('authorization', authorization(challenge({}), change as object))
-      await assert.rejects(service.acme.authorize(order, proofs), { name: 'AcmeError', message: words })
+      respondTo('authorization', authorization(challenge({}), change as object))
+      await assert.rejects(service.acme.authorize(order, proofs), { name: 'AcmeError', message })
       assert.equal(ca.count('challenge'), 0)
     })
   }
 })
 
-test('an order of another account is not found', async () => {
+test('an order of another account is undefined', async () => {
   const { url } = await service.acme.newOrder(NAMES)
-  answers('order', problem(403, 'unauthorized', 'Not yours'))
+  respondTo('order', problem(403, 'unauthorized', 'Not yours'))
   assert.equal(await service.acme.getOrder(url), undefined)
-  answers('order', problem(403, 'userActionRequired', 'New terms'))
+  respondTo('order', problem(403, 'userActionRequired', 'New terms'))
   await assert.rejects(service.acme.getOrder(url), { kind: 'rejected', message: /New terms/ })
 })
 
-describe('while a certificate is issued', () => {
-  test('a CA that never issues is slow after a minute, and is not asked twice to issue', async () => {
+describe('during issuance', () => {
+  test('a CA that never issues times out after a minute, and finalize is sent once', async () => {
     const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
     const csr = await createCsr(NAMES, generateKey())
-    stateOfOrders('processing')
+    setOrderStatus('processing')
     await assert.rejects(service.acme.finalize(ready, csr), { kind: 'timeout' })
     const processing = await service.acme.getOrder(ready.url)
     assert.equal(processing?.status, 'processing')
-    ca.instead = () => undefined
+    ca.override = () => undefined
     const order = await service.acme.finalize(processing!, csr)
     assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
     assert.equal(ca.count('finalize'), 1)
   })
 
-  test('an order that is given up says why', async () => {
+  test('an invalid order is reported with the detail of the CA', async () => {
     const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
-    stateOfOrders('invalid', { detail: 'CAA forbids it' })
+    setOrderStatus('invalid', { detail: 'CAA forbids it' })
     const csr = await createCsr(NAMES, generateKey())
     await assert.rejects(service.acme.finalize(ready, csr), {
       kind: 'rejected',
@@ -302,34 +302,34 @@ describe('while a certificate is issued', () => {
     })
   })
 
-  test('a request for other names is refused in the words of the CA', async () => {
+  test('a request for other names is refused with the detail of the CA', async () => {
     const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
     const csr = await createCsr(['other.example.test'], generateKey())
     await assert.rejects(service.acme.finalize(ready, csr), { kind: 'rejected', type: 'badCSR' })
   })
 
-  test('a page in place of the certificate is none', async () => {
-    answers('certificate', html)
+  test('an HTML page instead of a certificate fails', async () => {
+    respondTo('certificate', html)
     await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
       kind: 'unreachable',
       message: /no certificate/,
     })
   })
 
-  test('a certificate of something else is none', async () => {
+  test('other data instead of a certificate fails', async () => {
     const { chain } = await ca.issuer.issueWithKey({
       names: NAMES,
       notBefore: NOW - DAY_MS,
       notAfter: NOW + DAY_MS,
     })
     const headers = { 'content-type': 'application/pem-certificate-chain' }
-    answers('certificate', { status: 200, headers, body: chain })
+    respondTo('certificate', { status: 200, headers, body: chain })
     await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for another key/)
   })
 })
 
-function answers(place: Place, answer: CaResponse): void {
-  ca.instead = (asked: Asked) => (asked.place === place ? answer : undefined)
+function respondTo(endpoint: Endpoint, answer: CaResponse): void {
+  ca.override = (request: AcmeRequest) => (request.endpoint === endpoint ? answer : undefined)
 }
 
 function plainDirectory(): object {
@@ -337,10 +337,10 @@ function plainDirectory(): object {
   return { newNonce, newAccount, newOrder }
 }
 
-function stateOfOrders(status: string, error?: object): void {
-  ca.instead = async ({ place }, ordinary) => {
-    const answer = await ordinary()
-    if ((place !== 'order' && place !== 'finalize') || typeof answer === 'function') return answer
+function setOrderStatus(status: string, error?: object): void {
+  ca.override = async ({ endpoint }, runDefault) => {
+    const answer = await runDefault()
+    if ((endpoint !== 'order' && endpoint !== 'finalize') || typeof answer === 'function') return answer
     return { ...answer, body: { ...(answer.body as object), status, error } }
   }
 }
@@ -359,7 +359,7 @@ function total(times: readonly number[]): number {
   return times.reduce((sum, time) => sum + time, 0)
 }
 
-/** Time is not what these tests are about. */
-function soon(): Promise<void> {
+/** Replaces pauses. */
+function yieldTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

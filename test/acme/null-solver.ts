@@ -6,13 +6,13 @@ import type {
 
 /** Records challenges and serves none of them. */
 export class NullSolver implements ChallengeSolver {
-  /** What is shown now. */
-  readonly now: ChallengeResponse[] = []
-  /** All that ever was. */
+  /** Challenges presented and not removed. */
+  readonly active: ChallengeResponse[] = []
+  /** All challenges ever presented. */
   readonly presented: ChallengeResponse[] = []
-  readonly askedFor: string[] = []
-  /** Resolves with the first one. */
-  readonly shown = Promise.withResolvers<void>()
+  readonly requestedTypes: string[] = []
+  /** Resolves when the first challenge is presented. */
+  readonly firstPresented = Promise.withResolvers<void>()
   readonly #types: readonly ChallengeType[]
 
   /** The preferred type first. */
@@ -21,17 +21,17 @@ export class NullSolver implements ChallengeSolver {
   }
 
   types(name: string): readonly ChallengeType[] {
-    this.askedFor.push(name)
+    this.requestedTypes.push(name)
     return this.#types
   }
 
   async present(proof: ChallengeResponse): Promise<void> {
-    this.now.push(proof)
+    this.active.push(proof)
     this.presented.push(proof)
-    this.shown.resolve()
+    this.firstPresented.resolve()
   }
 
   async remove(proof: ChallengeResponse): Promise<void> {
-    this.now.splice(this.now.indexOf(proof), 1)
+    this.active.splice(this.active.indexOf(proof), 1)
   }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
+import { obtain, startAcmeFixture } from './acme-fixture.ts'
 import { FakeCa } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
 import { PublishedLimits } from './published-limits.ts'
-import { obtain, serviceAtCa } from './service-at-ca.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -16,7 +16,7 @@ beforeEach(() => {
   limits = new PublishedLimits(() => now)
 })
 
-test('300 orders in 3 hours are taken, renewals not counted', () => {
+test('300 orders in 3 hours are accepted, not counting renewals', () => {
   const begin = now
   for (let order = 0; order < 300; order++) {
     now += 1000
@@ -32,7 +32,7 @@ test('300 orders in 3 hours are taken, renewals not counted', () => {
   assert.equal(limits.passed.length, 1)
 })
 
-test('5 certificates for just the same names are issued in 7 days', () => {
+test('5 certificates for the same names are issued in 7 days', () => {
   for (let issued = 0; issued < 5; issued++) {
     assert.equal(limits.order(['b.test', 'a.test'], false), undefined)
     limits.issued(['a.test', 'b.test'], false)
@@ -52,10 +52,10 @@ test('a name may fail 5 times in an hour', () => {
   assert.equal(limits.order(['b.test', 'a.test'], false), undefined)
 })
 
-test('the CA of the tests says no when its limits are passed, and when to come back', async () => {
+test('the fake CA refuses orders beyond its limits, with Retry-After', async () => {
   now = Date.now()
   await using ca = await FakeCa.start({ clock: () => now })
-  await using service = await serviceAtCa(ca, { clock: () => now })
+  await using service = await startAcmeFixture(ca, { clock: () => now })
   const proofs = new NullSolver('http-01')
   for (let times = 0; times < 5; times++) await obtain(service.acme, ['a.test'], { proofs })
   await assert.rejects(service.acme.newOrder(['a.test']), {
@@ -63,7 +63,7 @@ test('the CA of the tests says no when its limits are passed, and when to come b
     notBefore: now + 7 * DAY_MS,
   })
   await service.acme.newOrder(['a.test'], ca.issued.at(-1)!.id)
-  ca.look = () => 'nothing there'
+  ca.validate = () => 'nothing there'
   for (let times = 0; times < 5; times++)
     await assert.rejects(service.acme.authorize(await service.acme.newOrder(['b.test']), proofs), {
       kind: 'challenge-failed',

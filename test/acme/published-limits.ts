@@ -11,13 +11,13 @@ export type LimitName = keyof typeof LIMITS
 
 export interface LimitPassed {
   limit: LimitName
-  /** When the CA would say yes again, in milliseconds since 1970. */
+  /** When the CA accepts orders again, in milliseconds since 1970. */
   notBefore: number
 }
 
 /**
- * Counts what an account does and says when it asks too much: 300 orders in 3 hours, 5 certificates for just the same
- * names in 7 days, 5 failed validations of a name in an hour. Renewals (RFC 9773, 5) count for none.
+ * Enforces the limits of an account: 300 orders in 3 hours, 5 certificates for the same names in 7 days, 5 failed
+ * validations of a name in an hour. Renewals (RFC 9773, 5) do not count.
  */
 export class PublishedLimits {
   /** Every request beyond a limit. */
@@ -29,7 +29,7 @@ export class PublishedLimits {
     this.#clock = clock
   }
 
-  /** Counts an order, or says which limit it would pass. */
+  /** Counts an order, or returns the limit that it exceeds. */
   order(names: readonly string[], renewal: boolean): LimitPassed | undefined {
     if (renewal) return undefined
     const passed =

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { certificateId } from '../../server/certificates/x509.ts'
+import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { FakeCa } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
-import { obtain, type ServiceAtCa, serviceAtCa } from './service-at-ca.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const MINUTE_MS = 60_000
@@ -12,11 +12,11 @@ const DAY_MS = 24 * HOUR_MS
 
 let now = NOW
 let ca: FakeCa
-let service: ServiceAtCa
+let service: AcmeFixture
 
 before(async () => {
   ca = await FakeCa.start({ clock: () => now })
-  service = await serviceAtCa(ca, { clock: () => now })
+  service = await startAcmeFixture(ca, { clock: () => now })
 })
 
 after(async () => {
@@ -26,11 +26,11 @@ after(async () => {
 
 beforeEach(() => {
   now = NOW
-  ca.instead = () => undefined
+  ca.override = () => undefined
   service.logged.length = 0
 })
 
-test('the CA says when it wants its certificate renewed', async () => {
+test('the CA suggests a renewal window', async () => {
   const proofs = new NullSolver('http-01')
   now = Date.now()
   const { chain } = await obtain(service.acme, ['www.example.test'], { proofs })
@@ -44,13 +44,13 @@ test('the CA says when it wants its certificate renewed', async () => {
   })
 })
 
-test('of a certificate that the CA does not know there is nothing to say', async () => {
+test('a certificate that the CA does not know has no renewal information', async () => {
   assert.equal(await service.acme.renewalInfo('AAAA.AAAA'), undefined)
 })
 
-test('a CA that is away says so, and when it is back', async () => {
-  ca.instead = ({ place }) =>
-    place === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
+test('an unavailable CA is reported with its Retry-After', async () => {
+  ca.override = ({ endpoint }) =>
+    endpoint === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
   await assert.rejects(service.acme.renewalInfo('AAAA.AAAA'), {
     kind: 'unreachable',
     notBefore: NOW + MINUTE_MS,
@@ -72,14 +72,14 @@ for (const [retryAfter, wait] of [
   ['', 6 * HOUR_MS],
 ] as const) {
   test(`a Retry-After of "${retryAfter}" means ${wait / MINUTE_MS} minutes`, async () => {
-    says({ suggestedWindow: WINDOW }, retryAfter)
-    assert.deepEqual(await ask(), { ...READ, nextRequestAt: NOW + wait })
+    respondWith({ suggestedWindow: WINDOW }, retryAfter)
+    assert.deepEqual(await getInfo(), { ...READ, nextRequestAt: NOW + wait })
   })
 }
 
-test('a window that is over is one: the certificate is to be renewed now', async () => {
-  says({ suggestedWindow: { start: '2030-01-01T00:00:00+02:00', end: '2030-01-02T00:00:00z' } })
-  assert.equal((await ask())?.start, Date.UTC(2029, 11, 31, 22))
+test('a window in the past is valid: the certificate is due now', async () => {
+  respondWith({ suggestedWindow: { start: '2030-01-01T00:00:00+02:00', end: '2030-01-02T00:00:00z' } })
+  assert.equal((await getInfo())?.start, Date.UTC(2029, 11, 31, 22))
 })
 
 const NONSENSE: [string, object][] = [
@@ -96,9 +96,9 @@ const NONSENSE: [string, object][] = [
   ['a time long after', { suggestedWindow: { start: WINDOW.start, end: '9999-01-01T00:00:00Z' } }],
 ]
 for (const [what, body] of NONSENSE) {
-  test(`${what} is no suggestion, and logged`, async () => {
-    says(body)
-    assert.equal(await ask(), undefined)
+  test(`${what} is ignored and logged`, async () => {
+    respondWith(body)
+    assert.equal(await getInfo(), undefined)
     assert.deepEqual(
       service.logged.map(({ message }) => message),
       ['certificate authority sent invalid renewal information'],
@@ -106,17 +106,17 @@ for (const [what, body] of NONSENSE) {
   })
 }
 
-test('a page is no suggestion', async () => {
-  ca.instead = ({ place }) =>
-    place === 'renewal-information'
+test('an HTML page is an error', async () => {
+  ca.override = ({ endpoint }) =>
+    endpoint === 'renewal-information'
       ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }
       : undefined
-  await assert.rejects(ask(), { kind: 'unreachable' })
+  await assert.rejects(getInfo(), { kind: 'unreachable' })
 })
 
-test('the directory is read once for many questions, and again when it is old or the clock has jumped', async () => {
-  says({ suggestedWindow: WINDOW })
-  const acme = service.again()
+test('the directory is cached, and reloaded when it is old or the clock has jumped', async () => {
+  respondWith({ suggestedWindow: WINDOW })
+  const acme = service.openAnother()
   const before = ca.count('directory')
   await Promise.all([1, 2, 3].map(() => acme.renewalInfo('a.b')))
   now += 9 * MINUTE_MS
@@ -130,13 +130,13 @@ test('the directory is read once for many questions, and again when it is old or
   assert.equal(ca.count('directory') - before, 3)
 })
 
-function says(body: object, retryAfter?: string): void {
-  ca.instead = ({ place }) =>
-    place === 'renewal-information'
+function respondWith(body: object, retryAfter?: string): void {
+  ca.override = ({ endpoint }) =>
+    endpoint === 'renewal-information'
       ? { status: 200, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter }, body }
       : undefined
 }
 
-function ask() {
+function getInfo() {
   return service.acme.renewalInfo('AAAA.AAAA')
 }

@@ -1,10 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 
-/** What a client has signed (RFC 8555, 6.2), taken apart but not believed yet. */
+/** A parsed JWS request (RFC 8555, 6.2), not yet verified. */
 export interface SignedRequest {
   nonce: string
   url: string
-  /** The account's address, or the key of who has none yet. */
+  /** The account URL, or the key of a client without an account. */
   kid?: string
   jwk?: JsonWebKey
   /** Undefined for an empty payload: POST-as-GET. */
@@ -12,7 +12,7 @@ export interface SignedRequest {
   signedBy(key: JsonWebKey): boolean
 }
 
-/** Throws when it is none. */
+/** Throws when the body is malformed. */
 export function readSignedRequest(body: string): SignedRequest {
   const { protected: header, payload, signature } = JSON.parse(body) as Record<string, string>
   const { alg, nonce, url, kid, jwk } = JSON.parse(decoded(header!)) as Record<string, string> & {

@@ -16,19 +16,19 @@ const csr = await createCsr(NAMES, key)
 const chain = await issue({ names: NAMES, ...LIFE })
 const [leaf, intermediate] = chain.match(/-----BEGIN[\s\S]+?-----END CERTIFICATE-----\n/g) as [string, string]
 
-test('a request asks for its names and no other, with a P-256 key of its own', async () => {
+test('a certificate request has exactly its names, and its own P-256 key', async () => {
   assert.notEqual(generateKey(), key)
   assert.deepEqual(requestedNames(new Uint8Array(csr)), NAMES)
 })
 
-test('a chain that is for these names and this key is good for the life of its leaf', () => {
+test('a chain for these names and this key is valid for the lifetime of its leaf', () => {
   assert.deepEqual(checkChain(chain, { names: NAMES.toReversed(), key: key, now: NOW }), {
     chain,
     ...LIFE,
   })
 })
 
-test('a chain with other line ends is kept in one form', () => {
+test('line ends of a chain are normalized', () => {
   const checked = checkChain(chain.replaceAll('\n', '\r\n'), { names: NAMES, key: key, now: NOW })
   assert.equal('chain' in checked && checked.chain, chain)
 })
@@ -36,14 +36,14 @@ test('a chain with other line ends is kept in one form', () => {
 const other = await (await Issuer.create()).issue(new Uint8Array(csr), { names: NAMES, ...LIFE })
 const pretended = leaf + other.slice(other.indexOf('-----END') + 26)
 
-const wrong: [string, string, RegExp][] = [
+const invalidChains: [string, string, RegExp][] = [
   ['for another name', await issue({ names: ['evil.test'], ...LIFE }), /is for evil\.test, not for www/],
   ['for one name too few', await issue({ names: ['example.test'], ...LIFE }), /is for example\.test, not/],
   ['for one name too many', await issue({ names: [...NAMES, 'a.test'], ...LIFE }), /a\.test, not for/],
   ['for another key', (await issuer.issueWithKey({ names: NAMES, ...LIFE })).chain, /for another key/],
-  ['that has ended', await issue({ names: NAMES, notBefore: 0, notAfter: NOW }), /ended on 2031-05-05; or/],
+  ['that has expired', await issue({ names: NAMES, notBefore: 0, notAfter: NOW }), /ended on 2031-05-05; or/],
   [
-    'that has not begun',
+    'that is not yet valid',
     await issue({ names: NAMES, notBefore: NOW + 2 * DAY_MS, notAfter: NOW + 9 * DAY_MS }),
     /begins on 2031-05-07; or this server's clock is wrong/,
   ],
@@ -52,30 +52,30 @@ const wrong: [string, string, RegExp][] = [
     await issue({ names: NAMES, notBefore: NOW + DAY_MS, notAfter: NOW + 1000 }),
     /ends before it begins/,
   ],
-  ['of nothing', '', /holds no certificate/],
+  ['without content', '', /holds no certificate/],
   ['of an HTML page', '<html>hello</html>', /holds no certificate/],
   ['with a private key', chain + generateKey(), /something else than certificates/],
-  ['with words around', `the chain:\n${chain}`, /something else than certificates/],
-  ['that cannot be read', chain.replace(/M/, 'A'), /cannot be read/],
-  ['with its parts turned around', intermediate + leaf, /for another key/],
-  ['whose parts do not belong together', pretended, /is not signed by the next/],
+  ['with text around it', `the chain:\n${chain}`, /something else than certificates/],
+  ['that cannot be parsed', chain.replace(/M/, 'A'), /cannot be read/],
+  ['in reverse order', intermediate + leaf, /for another key/],
+  ['with a foreign intermediate', pretended, /is not signed by the next/],
   ['whose leaf was changed after it was signed', forged(leaf) + intermediate, /is not signed by the next/],
   ['whose leaf signs itself', leaf + leaf, /is not signed by the next/],
   ['that is far too long', leaf + intermediate.repeat(20), /more than 10/],
 ]
 
-for (const [what, pem, words] of wrong) {
-  test(`a chain ${what} is refused in words`, () => {
-    assert.match(checkChain(pem, { names: NAMES, key: key, now: NOW }).problem ?? '', words)
+for (const [what, pem, message] of invalidChains) {
+  test(`a chain ${what} is refused with the reason`, () => {
+    assert.match(checkChain(pem, { names: NAMES, key: key, now: NOW }).problem ?? '', message)
   })
 }
 
-test('the certificates of the test are what a TLS library reads', () => {
+test('OpenSSL accepts the certificates of these tests', () => {
   assert.ok(new X509Certificate(leaf).checkIssued(new X509Certificate(intermediate)))
   assert.ok(new X509Certificate(intermediate).verify(new X509Certificate(issuer.root).publicKey))
 })
 
-/** The last bits of a certificate are those of its signature. */
+/** Changes the signature: the last bits of a certificate. */
 function forged(pem: string): string {
   const der = Buffer.from(new X509Certificate(pem).raw)
   der[der.length - 1]! ^= 1

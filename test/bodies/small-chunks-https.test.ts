@@ -22,7 +22,7 @@ after(() => service[Symbol.asyncDispose]())
 
 describe('an archive in chunks of 40 bytes is published', () => {
   test('over TLS', async () => {
-    const socket = await service.shake(BASE, { ALPNProtocols: ['http/1.1'] })
+    const socket = await service.handshake(BASE, { ALPNProtocols: ['http/1.1'] })
     const head = headOf(request).replace('localhost', BASE)
     for (const part of [head, chunked(archive, 40), LAST_CHUNK]) socket.write(part)
     assert.match(await firstAnswer(socket), /^HTTP\/1.1 201 /)
@@ -30,7 +30,7 @@ describe('an archive in chunks of 40 bytes is published', () => {
   })
 
   test('over HTTP/2', async () => {
-    const socket = await service.shake(BASE, { ALPNProtocols: ['h2'] })
+    const socket = await service.handshake(BASE, { ALPNProtocols: ['h2'] })
     const session = connect(`https://${BASE}`, { createConnection: () => socket })
     const stream = session.request({
       ':method': request.method,

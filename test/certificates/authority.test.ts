@@ -6,11 +6,11 @@ import { x509Codec } from '../../server/certificates/deps.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
 import { activate, DAY_MS, HOUR_MS, type Issuing, MINUTE_MS, NAME, startIssuing } from './fixture.ts'
 
-/** A CA over HTTPS, and processes that get real certificates from it. */
+/** A fake CA over HTTPS, and processes that get real certificates from it. */
 async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
   const { parts, time } = issuing
   const ca = stack.use(await FakeCa.start({ clock: parts.clock, life: 45 * DAY_MS }))
-  ca.look = async ({ type, name, token, keyAuthorization }) => {
+  ca.validate = async ({ type, name, token, keyAuthorization }) => {
     if (type === 'dns-01') return 'not asked for'
     const shown = await parts.store.read.acme.challenge(type, name, time.now)
     const right = shown.some((one) => one.token === token && one.key_authorization === keyAuthorization)
@@ -34,7 +34,7 @@ async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
   return { ca, node }
 }
 
-test('from a CA over HTTPS: one account of all nodes, real certificates, renewed as the CA suggests', async () => {
+test('nodes share one account at a CA, and renew their certificates as the CA suggests', async () => {
   await using issuing = await startIssuing()
   await using stack = new AsyncDisposableStack()
   const { ca, node } = await startAuthority(issuing, stack)
@@ -77,24 +77,24 @@ test('from a CA over HTTPS: one account of all nodes, real certificates, renewed
   assert.ok(ca.count('renewal-information') >= 3 * 4 * 25)
 })
 
-test('a proof that the CA does not find is tried anew in another way, within the limit of failures', async () => {
+test('a failed challenge is retried with another type, within the limit of failures', async () => {
   await using issuing = await startIssuing()
   await using stack = new AsyncDisposableStack()
   const { ca, node } = await startAuthority(issuing, stack)
   const { store, time } = issuing
   const certificates = node()
   await activate(store, certificates)
-  const looked: string[] = []
-  ca.look = ({ type }) => {
-    looked.push(type)
+  const validated: string[] = []
+  ca.validate = ({ type }) => {
+    validated.push(type)
     return 'no route to host'
   }
   for (const stop = time.now + 3 * HOUR_MS; time.now < stop; time.now += MINUTE_MS) {
     await certificates.runDue()
-    // An owner who keeps taking the domain away and adding it.
+    // An owner who removes and adds the domain repeatedly.
     await store.write('durable', (tx) => certificates.request(tx, NAME))
   }
-  assert.ok(looked.length >= 8 && looked.length <= 16, `${looked}`)
-  assert.ok(looked.includes('http-01'))
+  assert.ok(validated.length >= 8 && validated.length <= 16, `${validated}`)
+  assert.ok(validated.includes('http-01'))
   assert.deepEqual(ca.limits.passed, [])
 })

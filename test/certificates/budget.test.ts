@@ -12,70 +12,78 @@ import {
   startIssuing,
 } from './fixture.ts'
 
-function ask(issuing: Issuing, name: string, { renewal: isRenewal = false, left: lifeLeft = 0 } = {}) {
+function earliestOrder(
+  issuing: Issuing,
+  name: string,
+  { renewal: isRenewal = false, left: lifeLeft = 0 } = {},
+) {
   const { store, time } = issuing
   return store.write('relaxed', (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
 }
 
-/** How many orders of a kind there is room for now. */
+/** The number of orders of a kind that the budget allows now. */
 async function roomFor(issuing: Issuing, request: { renewal?: boolean; left?: number }): Promise<number> {
   for (let orders = 0; ; orders++)
-    if ((await ask(issuing, `www.domain-${orders}.test`, request)) !== undefined) return orders
+    if ((await earliestOrder(issuing, `www.domain-${orders}.test`, request)) !== undefined) return orders
 }
 
-test('what can wait leaves room for names without a certificate, and both for what is about to end', async () => {
+test('renewals that can wait leave budget for names without a certificate, and both for urgent ones', async () => {
   await using issuing = await startIssuing()
   assert.equal(await roomFor(issuing, { left: 0.4 }), 100)
   assert.equal(await roomFor(issuing, { left: 0 }), 100)
   assert.equal(await roomFor(issuing, { left: 0.1 }), 70)
-  const soon = (await ask(issuing, NAME, { left: 0.01 }))! - issuing.time.now
-  const late = (await ask(issuing, NAME, { left: 0.3 }))! - issuing.time.now
+  const soon = (await earliestOrder(issuing, NAME, { left: 0.01 }))! - issuing.time.now
+  const late = (await earliestOrder(issuing, NAME, { left: 0.3 }))! - issuing.time.now
   assert.ok(
     soon >= 3 * HOUR_MS && soon < 3 * HOUR_MS + 2 * MINUTE_MS && late > soon + 30 * MINUTE_MS,
     `${soon} ${late}`,
   )
-  assert.equal(await ask(issuing, NAME, { renewal: true, left: 0.4 }), undefined, 'renewals do not count')
+  assert.equal(
+    await earliestOrder(issuing, NAME, { renewal: true, left: 0.4 }),
+    undefined,
+    'renewals do not count',
+  )
   issuing.time.now += 3 * HOUR_MS + SECOND_MS
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
 })
 
-test('four certificates for the same names in 7 days, and four failures of a name in an hour', async () => {
+test('the budget is four certificates for the same names in 7 days, and four failures of a name in an hour', async () => {
   await using issuing = await startIssuing()
   const { store, time } = issuing
   const start = time.now
   for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
-    assert.equal(await ask(issuing, '*.sites.test'), undefined)
+    assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
     const count = () =>
       store.write('relaxed', (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
     await count()
     await count()
   }
-  assert.equal(await ask(issuing, '*.sites.test'), start + 7 * DAY_MS)
-  assert.equal(await ask(issuing, NAME), undefined)
+  assert.equal(await earliestOrder(issuing, '*.sites.test'), start + 7 * DAY_MS)
+  assert.equal(await earliestOrder(issuing, NAME), undefined)
   time.now = start + 7 * DAY_MS + SECOND_MS
-  assert.equal(await ask(issuing, '*.sites.test'), undefined)
+  assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
 
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
     await store.write('relaxed', (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
-  assert.equal(await ask(issuing, NAME, { renewal: true }), failing + HOUR_MS)
-  assert.equal(await ask(issuing, '*.sites.test'), undefined)
+  assert.equal(await earliestOrder(issuing, NAME, { renewal: true }), failing + HOUR_MS)
+  assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
 })
 
-test('requests that were counted before the clock was set back still count, and old ones are dropped', async () => {
+test('orders counted before the clock was set back still count, and old ones are dropped', async () => {
   await using issuing = await startIssuing()
   const { store, time } = issuing
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
   time.now -= 10 * MINUTE_MS
   await store.write('relaxed', (tx) => prune(tx, time.now))
-  const next = (await ask(issuing, NAME, { left: 0.1 }))!
+  const next = (await earliestOrder(issuing, NAME, { left: 0.1 }))!
   assert.ok(next > time.now && next <= time.now + 4 * HOUR_MS)
   time.now += 9 * DAY_MS
   await store.write('relaxed', (tx) => prune(tx, time.now))
   assert.equal(await store.read.acme.nthLatestRequest({ kind: 'order' }, 1, 0), undefined)
 })
 
-test('five hundred names at once get their certificates without a limit being passed', async () => {
+test('five hundred names get their certificates at once within all limits', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -89,7 +97,7 @@ test('five hundred names at once get their certificates without a limit being pa
   assert.ok(time.now - start < 8 * HOUR_MS)
 })
 
-/** How many of these names have a certificate at once, ordered one after the other. */
+/** Orders certificates for the names in sequence; returns how many were issued at once. */
 async function certified(issuing: Issuing, names: readonly string[], account: string): Promise<number> {
   const certificates = issuing.node()
   for (const name of names) await activate(issuing.store, certificates, name, account)
@@ -98,7 +106,7 @@ async function certified(issuing: Issuing, names: readonly string[], account: st
   return rows.filter((row) => row.chain !== null).length
 }
 
-test('an account cannot take the orders of the others, and gets the rest of its own later', async () => {
+test('an account cannot exhaust the orders of others, and gets its remaining certificates later', async () => {
   await using issuing = await startIssuing()
   const many = Array.from({ length: 30 }, (_, number) => `www.many-${number}.test`)
   assert.equal(await certified(issuing, many, 'greedy'), 20)
@@ -109,7 +117,7 @@ test('an account cannot take the orders of the others, and gets the rest of its 
   assert.ok((await issuing.row(many.at(-1))).chain)
 })
 
-test('a registrable domain has orders of its own too, whatever accounts its names belong to', async () => {
+test('a registrable domain has its own budget, across accounts', async () => {
   await using issuing = await startIssuing()
   let count = 0
   for (let account = 0; account < 5; account++) {

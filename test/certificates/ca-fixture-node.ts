@@ -16,10 +16,10 @@ const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** The longest until a CA is asked when it wants a new certificate renewed. */
-const INFORMATION = 6 * HOUR_MS
+/** Maximum time until renewal information of a new certificate is requested. */
+const INFORMATION_INTERVAL_MS = 6 * HOUR_MS
 
-/** Turns that all names together may take until they have their certificates. */
+/** Maximum runs until all names have their certificates. */
 const MAX_RUNS = 300
 
 interface Parts {
@@ -31,22 +31,22 @@ interface Parts {
 }
 
 /**
- * One more process of the service, which alone tends certificates: it holds the lease of that sweep. Time of the service
- * passes as it does, and all that nothing happens in is skipped.
+ * Another process of the service, the only one that manages certificates: it holds the lease of that sweep. The clock of
+ * the service runs in real time and skips idle periods.
  */
 export class RestartingNode implements AsyncDisposable {
-  /** What was logged, without the name that it is about: how often. */
+  /** Counts of log messages, without the names of domains. */
   readonly problems: Map<string, number>
   readonly #parts: Parts
   #owned: AsyncDisposableStack | undefined
-  /** When the certificates that are wanted were not there yet. */
+  /** Only certificates issued after this time count. */
   #since: number
-  /** The clock of the service before that of the CA, in milliseconds: any lease that was taken before is over. */
+  /** Milliseconds by which the clock of the service is ahead of the CA's, so that earlier leases have expired. */
   #ahead = 60 * SECOND_MS
 
   static async join(
     fixture: CaFixture,
-    { names, haste }: { names: readonly string[]; haste: number },
+    { names, speedup }: { names: readonly string[]; speedup: number },
   ): Promise<RestartingNode> {
     await using owned = new AsyncDisposableStack()
     const clock = () => fixture.service.clock.now
@@ -56,13 +56,13 @@ export class RestartingNode implements AsyncDisposable {
     const log = makeLog({ level: 'warn', text: false, write: (line) => count(problems, problemIn(line)) })
     const base = { store, secretBox: new SecretBox(secret), clock, log }
     const ca = { directory: fixture.ca.directory, caFile: fixture.ca.caFile, email: '', profile: '' }
-    const pause = (ms: number) => sleep(ms / haste)
+    const pause = (ms: number) => sleep(ms / speedup)
     const acme = owned.use(acmeClient({ ...base, ...ca, version: 'test', pause }))
     const hook =
       fixture.hook === undefined
         ? undefined
         : dnsHook({ program: fixture.hook, environment: { PATH: process.env.PATH! }, log })
-    // Only names of the service's own are proven in DNS.
+    // Only the service's own names are validated by DNS-01.
     const certificates = owned.use(new CertificateManager({ ...base, acme, hook, own: hook ? names : [] }))
     const node = new RestartingNode({ fixture, names, store, certificates, problems })
     await node.#addDomains()
@@ -82,28 +82,28 @@ export class RestartingNode implements AsyncDisposable {
     count(this.problems, problem)
   }
 
-  /** Tends until all have the certificates that are wanted, or that takes too many turns; they are served afterwards. */
+  /** Runs until all names have new certificates, at most MAX_RUNS times; then the service uses them. */
   async getAll(): Promise<void> {
     const { certificates, fixture, names } = this.#parts
     for (let turns = 0; turns < MAX_RUNS; turns++) {
-      const got = await certificates.runDue()
-      const waiting = (await this.#rows()).filter(({ issued_at }) => (issued_at ?? 0) < this.#since)
-      if (waiting.length === 0) break
-      const isDue = waiting.some(({ due_at }) => due_at !== null && due_at <= this.#now)
-      if (!isDue) this.#passTo(waiting, 'due_at')
-      // It may leave the CA alone for a while.
-      else if (got === 0) this.#ahead += 10 * SECOND_MS
+      const issued = await certificates.runDue()
+      const pending = (await this.#rows()).filter(({ issued_at }) => (issued_at ?? 0) < this.#since)
+      if (pending.length === 0) break
+      const isDue = pending.some(({ due_at }) => due_at !== null && due_at <= this.#now)
+      if (!isDue) this.#passTo(pending, 'due_at')
+      // The service may pause requests to the CA.
+      else if (issued === 0) this.#ahead += 10 * SECOND_MS
     }
     fixture.service.service.invalidate(names)
   }
 
-  /** Lets the CA be asked when it wants them renewed, and skips to when the last one is to be. */
+  /** Requests renewal information, and advances the clock until all certificates are due for renewal. */
   async passUntilRenewal(): Promise<void> {
     const { certificates } = this.#parts
     const first = Math.min(
       ...(await this.#rows()).map(({ renew_at }) => renew_at ?? Number.POSITIVE_INFINITY),
     )
-    this.#ahead += Math.max(0, Math.min(INFORMATION, first - this.#now - SECOND_MS))
+    this.#ahead += Math.max(0, Math.min(INFORMATION_INTERVAL_MS, first - this.#now - SECOND_MS))
     for (let turns = 0; turns < MAX_RUNS; turns++) {
       await certificates.runDue()
       if ((await this.#rows()).every(({ due_at }) => due_at !== null && due_at > this.#now)) break
@@ -120,7 +120,7 @@ export class RestartingNode implements AsyncDisposable {
     return this.#parts.fixture.service.clock.now
   }
 
-  /** All at once: one after the other they would take as long as they wait for the CA. */
+  /** Advances to the latest row, so that all are due together and not in sequence. */
   #passTo(rows: readonly CertificateSummary[], what: 'due_at' | 'renew_at'): void {
     const latest = Math.max(...rows.map((row) => row[what] ?? 0))
     this.#ahead += Math.max(0, latest - this.#now)
@@ -139,7 +139,7 @@ export class RestartingNode implements AsyncDisposable {
         this.#now,
         this.#now + 1000 * DAY_MS,
       )
-      if (fence === undefined) throw new Error('another process tends certificates')
+      if (fence === undefined) throw new Error('another process manages certificates')
       const { ownerId } = (await tx.sites.bySlug(fixture.slug))!
       for (const name of names) {
         const row = { accountId: ownerId!, slug: fixture.slug, status: 'active' } as const

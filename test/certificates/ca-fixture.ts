@@ -18,23 +18,23 @@ export interface CaFixtureOptions {
   delay: number
 }
 
-/** A real service with one site, and a real CA behind a recording proxy, which validates at the ports of the service. */
+/** A real service with one site, and a real CA behind a recording proxy, which validates against the service. */
 export interface CaFixture extends AsyncDisposable {
   service: RunningService
   ca: RecordingProxy
-  /** PEM of the root of what the CA issues. */
+  /** PEM of the root of issued certificates. */
   root: string
   slug: string
-  /** Where HTTPS is spoken. */
+  /** The HTTPS address of the service. */
   address: { host: string; port: number }
-  /** For SLIPWAY_DNS_HOOK, when the CA validates by DNS. */
+  /** Value of SLIPWAY_DNS_HOOK when the CA validates by DNS-01. */
   hook: string | undefined
 }
 
-/** What every page of the site is. */
-export const CONTENT = 'what the site shows'
+/** The content of the site. */
+export const CONTENT = 'the content of the site'
 
-interface Place {
+interface Endpoint {
   host: string
   http: number
   https: number
@@ -46,25 +46,25 @@ interface StartedCa {
   records?: string
 }
 
-/** A port of the loopback without a listener. */
-const NOWHERE = 1
+/** A loopback port without a listener. */
+const UNUSED_PORT = 1
 
 export async function startCaFixture(options: CaFixtureOptions): Promise<CaFixture> {
   await using started = new AsyncDisposableStack()
-  const place = await placeFor(options)
-  const { ca: behind, root, records } = await startCa(started, options, place)
-  const ca = started.use(await startRecordingProxy(behind))
-  const service = started.use(await startServiceAt(place, ca))
+  const endpoint = await chooseEndpoint(options)
+  const { ca: upstream, root, records } = await startCa(started, options, endpoint)
+  const ca = started.use(await startRecordingProxy(upstream))
+  const service = started.use(await startServiceAt(endpoint, ca))
   const client = service.client(await service.signIn('owner@example.com'))
   const { slug } = await client.publish({ files: toFiles({ 'index.html': CONTENT }) })
   const hook = records && (await writeHook(join(service.data, 'dns-hook'), records))
   const owned = started.move()
-  const address = { host: place.host, port: place.https }
+  const address = { host: endpoint.host, port: endpoint.https }
   return { service, ca, root, slug, address, hook, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Caddy knocks on the usual ports alone; at an address of its own. */
-async function placeFor({ ca, type }: CaFixtureOptions): Promise<Place> {
+/** Caddy validates only at the standard ports, so it gets its own loopback address. */
+async function chooseEndpoint({ ca, type }: CaFixtureOptions): Promise<Endpoint> {
   const [http, https] = [await freePort(), await freePort()]
   if (ca === 'pebble') return { host: '127.0.0.1', http, https }
   const host = `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`
@@ -74,19 +74,19 @@ async function placeFor({ ca, type }: CaFixtureOptions): Promise<Place> {
 async function startCa(
   started: AsyncDisposableStack,
   { ca: kind, type, names, delay }: CaFixtureOptions,
-  { host, http, https }: Place,
+  { host, http, https }: Endpoint,
 ): Promise<StartedCa> {
   if (kind === 'caddy') {
     const ca = started.use(await startCaddyCa(Object.fromEntries(names.map((name) => [name, host]))))
     return { ca, root: await readFile(ca.caFile, 'utf8') }
   }
-  const httpPort = type === 'http-01' ? http : NOWHERE
-  const tlsPort = type === 'tls-alpn-01' ? https : NOWHERE
+  const httpPort = type === 'http-01' ? http : UNUSED_PORT
+  const tlsPort = type === 'tls-alpn-01' ? https : UNUSED_PORT
   const ca = started.use(await startPebble({ httpPort, tlsPort, delay, reuse: 0 }))
   return { ca, root: await ca.root(), ...(type === 'dns-01' ? { records: ca.records } : {}) }
 }
 
-function startServiceAt({ host, http, https }: Place, ca: RecordingProxy): Promise<RunningService> {
+function startServiceAt({ host, http, https }: Endpoint, ca: RecordingProxy): Promise<RunningService> {
   return startTestService({
     HOST: host,
     PORT: `${http}`,

@@ -5,7 +5,7 @@ import { AcmeError } from '../../server/certificates/acme/acme.ts'
 import { domainRow } from '../store/rows.ts'
 import { activate, DAY_MS, deactivate, HOUR_MS, MINUTE_MS, NAME, SECOND_MS, startIssuing } from './fixture.ts'
 
-test('a domain that becomes active gets a certificate at the next turn, and its record says so', async () => {
+test('a domain that becomes active gets a certificate in the next run, and its record has it', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -16,20 +16,20 @@ test('a domain that becomes active gets a certificate at the next turn, and its 
   const changed: string[] = []
   store.onChange((names) => void changed.push(...names!))
   assert.equal(await certificates.runDue(), 1)
-  assert.deepEqual(changed, [NAME], 'every node hears of it')
+  assert.deepEqual(changed, [NAME], 'every node is notified')
   const served = (await issuing.served())!
-  assert.ok(served.fits, 'the key is that of the certificate, and sealed')
+  assert.ok(served.fits, 'the encrypted key matches the certificate')
   assert.deepEqual(served.names, [NAME])
   const { status, expiresAt, renewsAt, problem } = await record()
   assert.deepEqual([status, problem], ['active', null])
   assert.equal(expiresAt, new Date(time.now - HOUR_MS + 90 * DAY_MS).toISOString())
   const left = Date.parse(expiresAt!) - Date.parse(renewsAt!)
   assert.ok(left >= 30 * DAY_MS && left <= 33 * DAY_MS)
-  assert.equal(await certificates.runDue(), 0, 'and nothing more is done')
-  assert.equal(ca.asked.order, 1)
+  assert.equal(await certificates.runDue(), 0, 'no further order')
+  assert.equal(ca.requests.order, 1)
 })
 
-test('a certificate is renewed in the window of the CA, which is asked at least every six hours', async () => {
+test('a certificate is renewed in the window of the CA, which is requested at least every six hours', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -45,10 +45,10 @@ test('a certificate is renewed in the window of the CA, which is asked at least 
   assert.ok(time.now >= start && time.now <= end + MINUTE_MS, new Date(time.now).toISOString())
   assert.ok(longest <= 6 * HOUR_MS)
   assert.notEqual((await issuing.served())!.key, first.key, 'a new key for every certificate')
-  assert.ok(!ca.issued.has(first.id), 'the order says what it replaces')
+  assert.ok(!ca.issued.has(first.id), 'the order names the replaced certificate')
 })
 
-test('a window that is suddenly over renews at once', async () => {
+test('a window in the past renews at once', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -61,7 +61,7 @@ test('a window that is suddenly over renews at once', async () => {
   assert.equal(await certificates.runDue(), 1)
 })
 
-test('a CA without renewal information is not asked about certificates, and they are renewed by the rule', async () => {
+test('without renewal information certificates are renewed by the default schedule', async () => {
   await using issuing = await startIssuing({ renewalInformation: false, life: 160 * HOUR_MS })
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -70,13 +70,13 @@ test('a CA without renewal information is not asked about certificates, and they
   const first = (await issuing.served())!
   for (let turns = 0; ca.certificates === 1; turns++) {
     await issuing.next(certificates)
-    assert.ok(turns < 3, 'nothing is done in between')
+    assert.ok(turns < 3, 'no runs in between')
   }
   assert.ok(first.notAfter - time.now >= 80 * HOUR_MS && first.notAfter - time.now < 86 * HOUR_MS)
-  assert.equal(ca.asked.information, 0)
+  assert.equal(ca.requests.information, 0)
 })
 
-test('what the CA does not say when it is asked leaves the rule', async () => {
+test('a response without a window keeps the default schedule', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   ca.before = (step) => {
@@ -90,7 +90,7 @@ test('what the CA does not say when it is asked leaves the rule', async () => {
   assert.ok(first.notAfter - time.now >= 30 * DAY_MS && first.notAfter - time.now < 34 * DAY_MS)
 })
 
-test('a name that is no longer requested is left alone, and its certificate is there again within 8 days', async () => {
+test('a released name is not renewed, and keeps its certificate for 8 days', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -103,14 +103,14 @@ test('a name that is no longer requested is left alone, and its certificate is t
   await activate(store, certificates)
   await certificates.runDue()
   assert.equal((await certificates.statuses([NAME])).get(NAME)!.status, 'active')
-  assert.equal(ca.asked.order, 1)
+  assert.equal(ca.requests.order, 1)
   await deactivate(store, certificates)
   time.now += 9 * DAY_MS
   await certificates.runDue()
   assert.equal(await store.read.certificates.find(NAME), undefined)
 })
 
-test('a domain that is gone while its order is under way is not renewed, and a domain without a plan gets one', async () => {
+test('a domain removed during its order is not renewed, and an active domain without a schedule gets one', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
@@ -130,19 +130,19 @@ test('a domain that is gone while its order is under way is not renewed, and a d
   assert.equal(await store.read.certificates.find('waits.example.test'), undefined)
 })
 
-test('a challenge is in the store before the CA validates it, http-01 first and tls-alpn-01 after a failure', async () => {
+test('a challenge is stored before the CA validates it, http-01 first and tls-alpn-01 after a failure', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const types: string[] = []
   ca.after = (step) => {
-    if (step === 'prove' && types.length === 1) throw ca.fails([NAME])
+    if (step === 'authorize' && types.length === 1) throw ca.failValidation([NAME])
   }
-  ca.look = async ({ type, name, token, keyAuthorization }) => {
+  ca.validate = async ({ type, name, token, keyAuthorization }) => {
     types.push(type)
     assert.ok(type !== 'dns-01')
-    const found = await store.read.acme.challenge(type, name, time.now)
+    const challenges = await store.read.acme.challenge(type, name, time.now)
     assert.deepEqual(
-      found.map((one) => [one.token, one.key_authorization]),
+      challenges.map((one) => [one.token, one.key_authorization]),
       [[token, keyAuthorization]],
     )
   }
@@ -152,17 +152,17 @@ test('a challenge is in the store before the CA validates it, http-01 first and 
   assert.equal(await issuing.next(certificates), 1)
   assert.deepEqual(types, ['http-01', 'tls-alpn-01'])
   for (const type of ['http-01', 'tls-alpn-01'] as const)
-    assert.deepEqual(await store.read.acme.challenge(type, NAME, time.now), [], 'and is taken away')
+    assert.deepEqual(await store.read.acme.challenge(type, NAME, time.now), [], 'the challenge is removed')
 })
 
-test('a name is proven as it was last time, and otherwise only after a CA has looked in vain', async () => {
+test('a name keeps its challenge type, and changes it only after a failed validation', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const types: string[] = []
   let provable = 'tls-alpn-01'
-  ca.look = async ({ type }) => {
+  ca.validate = async ({ type }) => {
     types.push(type)
-    if (type !== provable) throw ca.fails([NAME])
+    if (type !== provable) throw ca.failValidation([NAME])
   }
   const certificates = issuing.node()
   await activate(store, certificates)
@@ -178,17 +178,17 @@ test('a name is proven as it was last time, and otherwise only after a CA has lo
     if (step === 'order' && refusals-- > 0) throw new AcmeError('rejected', 'not now')
     if (step === 'finalize' && refusals-- > -2) throw new AcmeError('timeout', 'it takes its time')
   }
-  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'whatever else went wrong')
+  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'other errors do not change the type')
   await deactivate(store, certificates)
   time.now += DAY_MS
   await activate(store, certificates)
-  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'although it was not requested in between')
+  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'a release does not change the type')
   provable = 'http-01'
   assert.deepEqual(await renewed(), ['tls-alpn-01', 'http-01'])
   assert.deepEqual(await renewed(), ['http-01'])
 })
 
-test('the wildcard of the site domain is proven in DNS by the hook, and goes when it is no longer set', async () => {
+test('the wildcard of the site domain is validated by the DNS hook, and released when no longer configured', async () => {
   await using issuing = await startIssuing()
   const { ca, time } = issuing
   const wildcard = '*.sites.test'
@@ -198,7 +198,7 @@ test('the wildcard of the site domain is proven in DNS by the hook, and goes whe
     cleanup: async (name: string, value: string) => void calls.push(`cleanup ${name} ${value}`),
   }
   let digest = ''
-  ca.look = ({ type, keyAuthorization }) => {
+  ca.validate = ({ type, keyAuthorization }) => {
     assert.equal(type, 'dns-01')
     digest = createHash('sha256').update(keyAuthorization).digest('base64url')
   }
@@ -213,7 +213,7 @@ test('the wildcard of the site domain is proven in DNS by the hook, and goes whe
   assert.equal((await issuing.row(wildcard)).due_at, null)
 })
 
-test('a hook that fails is logged, and tried again', async () => {
+test('a failure of the DNS hook is logged and retried', async () => {
   await using issuing = await startIssuing()
   let works = false
   const hook = {

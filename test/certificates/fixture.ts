@@ -16,7 +16,7 @@ export const DAY_MS = 24 * HOUR_MS
 
 export const NAME = 'www.example.test'
 
-/** A simulated CA, a real store and what tends certificates over it, on a clock that a test moves. */
+/** A simulated CA, a real store and certificate managers, on a clock that the test advances. */
 export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'clock'>> = {}) {
   const stack = new AsyncDisposableStack()
   const time = { now: Date.UTC(2030, 0, 1) }
@@ -45,19 +45,19 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     ca,
     log,
     parts,
-    /** A process of the service. */
+    /** Creates the certificate manager of another process. */
     node,
     row,
     /** Opens the store as another process does. */
     openStore: async () => stack.use(await sqliteStore({ file, clock })),
-    /** What is served for a name: opened, and with the key that it is for. */
+    /** The stored certificate of a name, with whether its key matches. */
     async served(name = NAME) {
       const { chain, key } = await row(name)
       if (chain === null) return undefined
       const opened = secretBox.decrypt(key!, `certificate ${name}`)
       return { ...readFakeCertificate(chain), fits: readFakeCertificate(chain).key === opened }
     },
-    /** Goes to the time at which something is due for a name, and does it. */
+    /** Advances the clock until a name is due, and runs. */
     async next(certificates: CertificateManager, name = NAME): Promise<number> {
       const { due_at } = await row(name)
       time.now = Math.max(time.now + 10 * SECOND_MS, due_at!)
@@ -69,7 +69,7 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
 
 export type Issuing = Awaited<ReturnType<typeof startIssuing>>
 
-/** Makes a domain active, as its proofs do; without an account given, it has one of its own. */
+/** Adds an active domain; by default each has its own account. */
 export async function activate(
   store: Store,
   certificates: CertificateManager,
@@ -82,7 +82,7 @@ export async function activate(
   })
 }
 
-/** Makes it pending again. */
+/** Removes the domain and releases its certificate. */
 export async function deactivate(store: Store, certificates: CertificateManager, name = NAME): Promise<void> {
   await store.write('durable', async (tx) => {
     await tx.domains.remove(accountOf(name), name)

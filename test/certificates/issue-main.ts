@@ -4,9 +4,9 @@ import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { type Figures, issueAndRenew } from './issue.ts'
 
 // `npm run issue -- [--ca pebble|caddy] [--type http-01|tls-alpn-01|dns-01] [--count 200]`: the long run of
-// test/certificates/issue.test.ts, with the CA at its usual pace. Exits with 1 when a certificate is missing.
-// Names that are proven by TLS-ALPN-01 are tried by HTTP-01 first each time, which takes an order more. Caddy's certificates last
-// 12 hours of which the service skips some, so that a few are renewed twice.
+// test/certificates/issue.test.ts, without shortened pauses. Exits with 1 when a certificate is missing.
+// Names validated by TLS-ALPN-01 are tried by HTTP-01 first, which takes another order. Caddy's certificates last 12
+// hours, of which the clock skips some, so that a few are renewed twice.
 
 /** The default of Pebble. */
 const DELAY = 5
@@ -33,9 +33,9 @@ if (missing) {
   console.error(`npm run issue ${missing}`)
   process.exit(2)
 }
-for (const type of types) tell(type, await issueAndRenew({ ca, type, count, delay: DELAY, haste: 1 }))
+for (const type of types) report(type, await issueAndRenew({ ca, type, count, delay: DELAY, speedup: 1 }))
 
-function tell(type: ChallengeType, figures: Figures): void {
+function report(type: ChallengeType, figures: Figures): void {
   const { issued, renewed, seconds, orders, accounts, refusedNonces, problems } = figures
   console.log(
     `${ca}, ${type}: issued ${issued} of ${count}, renewed ${renewed} of ${count}, ${seconds.toFixed(0)} s`,

@@ -15,13 +15,13 @@ import {
 } from './fixture.ts'
 import type { Step } from './simulated-ca.ts'
 
-// A process that is killed does nothing any more and gives nothing up: here it waits forever, and is left alone.
+// A kill is simulated by a promise that never resolves: the process makes no progress and releases nothing.
 
 const NEVER = new Promise<never>(() => undefined)
 
-const STEPS: Step[] = ['order', 'prove', 'finalize', 'download']
+const STEPS: Step[] = ['order', 'authorize', 'finalize', 'download']
 
-/** Orders that a kill costs: one whose address was never kept cannot be found again. */
+/** Orders that a kill costs: an order whose URL was not stored is lost. */
 const ORDERS_LOST: Partial<Record<`${'before' | 'after'} ${Step}`, number>> = { 'after order': 1 }
 
 for (const step of STEPS) {
@@ -47,7 +47,7 @@ for (const step of STEPS) {
   }
 }
 
-test('a kill at any write of the store loses nothing, before and after it is done', async () => {
+test('a kill before or after any write to the store loses nothing', async () => {
   for (const side of ['before', 'after'] as const) {
     let write = 0
     for (let finished = false; !finished; write++) {
@@ -67,12 +67,12 @@ test('a kill at any write of the store loses nothing, before and after it is don
   }
 })
 
-test('a process that ends in order gives up what it has in hand, and the next one goes on at once', async () => {
+test('a process that shuts down releases its work, and the next one continues at once', async () => {
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing
   const ending = issuing.node()
   await activate(store, ending)
-  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  const { promise: reached, resolve } = Promise.withResolvers<void>()
   ca.before = (step) => {
     if (step !== 'finalize') return
     ca.before = () => undefined
@@ -80,7 +80,7 @@ test('a process that ends in order gives up what it has in hand, and the next on
     return NEVER
   }
   const turn = ending.runDue()
-  await asked
+  await reached
   await ending[Symbol.asyncDispose]()
   assert.equal(await turn, 0)
   assert.equal(await ending.runDue(), 0)
@@ -89,24 +89,24 @@ test('a process that ends in order gives up what it has in hand, and the next on
   assert.equal(ca.ordered.get(NAME), 1)
 })
 
-for (const step of ['order', 'prove', 'download'] as const) {
+for (const step of ['order', 'authorize', 'download'] as const) {
   for (const fails of [false, true]) {
     const when = `in "${step}"${fails ? ', which fails,' : ''}`
-    test(`a process that was suspended ${when} takes nothing back from the one that took over`, async () => {
+    test(`a process that was suspended ${when} does not overwrite the one that took over`, async () => {
       await using issuing = await startIssuing()
       const { ca, store, time } = issuing
       const slow = issuing.node()
       await activate(store, slow)
       const suspended = Promise.withResolvers<void>()
-      const asked = Promise.withResolvers<void>()
+      const reached = Promise.withResolvers<void>()
       ca.after = (at) => {
         if (at !== step) return
         ca.after = () => undefined
-        asked.resolve()
+        reached.resolve()
         return suspended.promise
       }
       const turn = slow.runDue()
-      await asked.promise
+      await reached.promise
       time.now += 11 * MINUTE_MS
       assert.equal(await issuing.node().runDue(), 1)
       const row = await issuing.row()
@@ -129,10 +129,10 @@ test('an order that the CA has deleted or invalidated is placed again', async ()
   }
 })
 
-/** Lets a new process tend until it is at that step, and dies there. */
+/** Runs a new process until it reaches the step, and kills it there. */
 async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): Promise<void> {
   const { ca } = issuing
-  const { promise: there, resolve } = Promise.withResolvers<void>()
+  const { promise: reached, resolve } = Promise.withResolvers<void>()
   ca[side] = (at) => {
     if (at !== step) return
     ca[side] = () => undefined
@@ -140,10 +140,10 @@ async function killAt(issuing: Issuing, step: Step, side: 'before' | 'after'): P
     return NEVER
   }
   void issuing.node().runDue()
-  await there
+  await reached
 }
 
-/** The next process has to wait until the lease of the dead one is over, and then gets the certificate. */
+/** Runs the next process, which waits until the lease has expired, and asserts that it gets the certificate. */
 async function recover(issuing: Issuing, certificates: number): Promise<void> {
   const next = issuing.node()
   for (let minutes = 0; minutes <= 12 && issuing.ca.certificates < certificates; minutes++) {
@@ -159,7 +159,7 @@ async function recover(issuing: Issuing, certificates: number): Promise<void> {
   assert.equal(served.notAfter, Math.max(...[...issuing.ca.issued.values()].map((one) => one.notAfter)))
 }
 
-/** The store until its `at`th write, which is done or not, and after which nothing happens any more. */
+/** A store that stops before or after its `at`th write. */
 function withKill(store: Store, at: number, side: 'before' | 'after') {
   const { promise: dead, resolve } = Promise.withResolvers<'dead'>()
   let writes = 0

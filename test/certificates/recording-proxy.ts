@@ -8,16 +8,16 @@ import { buffer } from 'node:stream/consumers'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
-/** Who stands between a service and its CA, passes everything on as it is, and counts. */
+/** A proxy between a service and its CA that counts responses. */
 export interface RecordingProxy extends AsyncDisposable {
-  /** For the service, in place of those of the CA. */
+  /** Replace those of the CA in the settings of the service. */
   directory: string
   caFile: string
   /** Requests with a 2xx response. */
-  seen: { accounts: number; orders: number; refusedNonces: number }
+  counts: { accounts: number; orders: number; refusedNonces: number }
 }
 
-/** CAs make addresses from the host that they are asked at, so that all requests come this way. */
+/** CAs build their URLs from the Host header, so all requests pass the proxy. */
 export async function startRecordingProxy(ca: {
   directory: string
   caFile: string
@@ -26,22 +26,22 @@ export async function startRecordingProxy(ca: {
   const url = new URL(ca.directory)
   const agent = new Agent({ keepAlive: true, maxSockets: 20, ca: await readFile(ca.caFile) })
   started.defer(() => agent.destroy())
-  const directory = JSON.parse((await ask(url, agent)).body.toString())
+  const directory = JSON.parse((await forward(url, agent)).body.toString())
   const [newAccount, newOrder] = [urlPath(directory.newAccount), urlPath(directory.newOrder)]
-  const seen = { accounts: 0, orders: 0, refusedNonces: 0 }
+  const counts = { accounts: 0, orders: 0, refusedNonces: 0 }
   const { chain: cert, key, caFile } = await identity(started, url.hostname)
   const count = (path: string, { status, body }: ProxiedResponse) => {
-    if (status === 201 && path === newAccount) seen.accounts++
-    if (status === 201 && path === newOrder) seen.orders++
-    if (status === 400 && body.includes('acme:error:badNonce')) seen.refusedNonces++
+    if (status === 201 && path === newAccount) counts.accounts++
+    if (status === 201 && path === newOrder) counts.orders++
+    if (status === 400 && body.includes('acme:error:badNonce')) counts.refusedNonces++
   }
-  const server = createServer({ cert, key }, (incoming, answer) => {
-    passOn(incoming, new URL(incoming.url!, url), agent).then(
+  const server = createServer({ cert, key }, (incoming, reply) => {
+    forwardIncoming(incoming, new URL(incoming.url!, url), agent).then(
       (response) => {
         count(incoming.url!, response)
-        answer.writeHead(response.status, response.headers).end(response.body)
+        reply.writeHead(response.status, response.headers).end(response.body)
       },
-      () => answer.destroy(),
+      () => reply.destroy(),
     )
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -54,7 +54,7 @@ export async function startRecordingProxy(ca: {
   return {
     directory: `https://${url.hostname}:${port}${url.pathname}`,
     caFile,
-    seen,
+    counts,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -65,13 +65,13 @@ interface ProxiedResponse {
   body: Buffer
 }
 
-async function passOn(incoming: IncomingMessage, url: URL, agent: Agent): Promise<ProxiedResponse> {
+async function forwardIncoming(incoming: IncomingMessage, url: URL, agent: Agent): Promise<ProxiedResponse> {
   const { method = 'GET', headers } = incoming
   const { connection: _, ...rest } = headers
-  return ask(url, agent, { method, headers: rest, body: await buffer(incoming) })
+  return forward(url, agent, { method, headers: rest, body: await buffer(incoming) })
 }
 
-async function ask(
+async function forward(
   url: URL,
   agent: Agent,
   {
@@ -81,7 +81,7 @@ async function ask(
   }: Partial<ProxiedResponse> & { method?: string } = {},
 ): Promise<ProxiedResponse> {
   const { hostname, port, pathname, search } = url
-  const asked = request({
+  const outgoing = request({
     agent,
     method,
     headers,
@@ -90,10 +90,10 @@ async function ask(
     port,
     path: pathname + search,
   })
-  asked.end(body)
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  const { connection: _, 'transfer-encoding': __, ...forwarded } = answer.headers
-  return { status: answer.statusCode!, headers: forwarded, body: await buffer(answer) }
+  outgoing.end(body)
+  const [reply] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const { connection: _, 'transfer-encoding': __, ...forwarded } = reply.headers
+  return { status: reply.statusCode!, headers: forwarded, body: await buffer(reply) }
 }
 
 async function identity(started: AsyncDisposableStack, name: string) {

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { activate, DAY_MS, deactivate, MINUTE_MS, NAME, startIssuing } from './fixture.ts'
 
-test('what was given up is tried once more when the owner of the name asks, and only then', async () => {
+test('a name whose retries have ended is retried once on request of its owner', async () => {
   await using issuing = await startIssuing()
   const { store, ca } = issuing
   const certificates = issuing.node()
   let provable = false
-  ca.look = async () => {
-    if (!provable) throw ca.fails([NAME])
+  ca.validate = async () => {
+    if (!provable) throw ca.failValidation([NAME])
   }
   await activate(store, certificates)
   await certificates.runDue()
   while ((await issuing.row()).due_at !== null) await issuing.next(certificates)
-  const failed = ca.asked.order
+  const failed = ca.requests.order
   await certificates.retry(NAME)
   assert.equal(await certificates.runDue(), 0)
-  assert.equal(ca.asked.order, failed + 1)
-  assert.equal((await issuing.row()).due_at, null, 'and is given up again')
+  assert.equal(ca.requests.order, failed + 1)
+  assert.equal((await issuing.row()).due_at, null, 'no further retries')
   provable = true
   assert.equal(await certificates.runDue(), 0)
   await certificates.retry(NAME)
@@ -27,12 +27,12 @@ test('what was given up is tried once more when the owner of the name asks, and 
   assert.equal(await certificates.runDue(), 0)
 })
 
-test('to remove a name that fails and to add it again is no way around its wait', async () => {
+test('removing and adding a failing name does not reset its back-off', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
-  ca.look = async () => {
-    throw ca.fails([NAME])
+  ca.validate = async () => {
+    throw ca.failValidation([NAME])
   }
   const again = async () => {
     await deactivate(store, certificates)
@@ -42,13 +42,13 @@ test('to remove a name that fails and to add it again is no way around its wait'
   await activate(store, certificates)
   await certificates.runDue()
   for (let time = 0; time < 5; time++) await again()
-  assert.equal(ca.asked.order, 1)
+  assert.equal(ca.requests.order, 1)
   time.now += 2 * MINUTE_MS
   await certificates.runDue()
-  assert.equal(ca.asked.order, 2)
+  assert.equal(ca.requests.order, 2)
   await deactivate(store, certificates)
   time.now += 2 * DAY_MS
   await activate(store, certificates)
   await certificates.runDue()
-  assert.equal(ca.asked.order, 3, 'what is long ago is forgiven')
+  assert.equal(ca.requests.order, 3, 'old failures do not count')
 })

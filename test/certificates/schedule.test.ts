@@ -21,7 +21,7 @@ function lived(length: number, name = 'www.example.test') {
 
 const names = Array.from({ length: 1000 }, (_, number) => `www.domain-${number}.test`)
 
-test('without a word of the CA, a third of a life is left at renewal, and half of a short one', () => {
+test('without renewal information, a certificate is renewed with a third of its validity left, a short one with half', () => {
   const lives: [life: number, leastLeft: number, mostLeft: number][] = [
     [90 * DAY_MS, 30 * DAY_MS, 33 * DAY_MS],
     [64 * DAY_MS, (64 / 3) * DAY_MS, (64 / 3 + 64 / 30) * DAY_MS],
@@ -34,17 +34,17 @@ test('without a word of the CA, a third of a life is left at renewal, and half o
     const left = names.map((name) => NOW + length - firstPlan(lived(length, name), NOW).renewAt)
     const [lowest, highest] = [Math.min(...left), Math.max(...left)]
     assert.ok(lowest >= least - 1 && highest <= most + 1, `${length / DAY_MS} days: ${lowest} to ${highest}`)
-    assert.ok(new Set(left).size > 900, 'a thousand do not come at once')
+    assert.ok(new Set(left).size > 900, 'a thousand renewals spread out')
   }
 })
 
-test('the CA is first asked about certificates at different times, all within six hours', () => {
+test('renewal information is first requested at different times within six hours', () => {
   const times = names.map((name) => firstPlan(lived(90 * DAY_MS, name), NOW).informationAt - NOW)
   assert.ok(Math.min(...times) >= 0 && Math.max(...times) <= 6 * HOUR_MS)
   assert.ok(Math.max(...times) - Math.min(...times) > 5 * HOUR_MS)
 })
 
-test('a window is kept: the same moment for the same window, another one for another name', () => {
+test('a renewal time is stable for a window, and differs between names', () => {
   const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS, nextRequestAt: NOW + HOUR_MS }
   const later = NOW + 5 * DAY_MS
   const moments = names.map((name) => planFromAri(lived(90 * DAY_MS, name), window, NOW).renewAt)
@@ -56,7 +56,7 @@ test('a window is kept: the same moment for the same window, another one for ano
   )
 })
 
-test('what the CA says moves a renewal only within what is safe', () => {
+test('renewal information moves a renewal only within safe limits', () => {
   const later = NOW + 20 * DAY_MS
   const rule = firstPlan(lived(90 * DAY_MS), NOW).renewAt
   const cases: [why: string, start: number, end: number, now: number, least: number, most: number][] = [
@@ -70,10 +70,10 @@ test('what the CA says moves a renewal only within what is safe', () => {
     const { renewAt } = planFromAri(lived(90 * DAY_MS), { start, end, nextRequestAt: now }, now)
     assert.ok(renewAt >= least && renewAt <= most, `${why}: ${new Date(renewAt).toISOString()}`)
   }
-  assert.equal(planFromAri(lived(90 * DAY_MS), undefined, NOW).renewAt, rule, 'no word: the rule')
+  assert.equal(planFromAri(lived(90 * DAY_MS), undefined, NOW).renewAt, rule, 'the default schedule')
 })
 
-test('the CA is asked again when it says so, but within six hours, and not more often than each minute', () => {
+test('renewal information is requested again as Retry-After says, between a minute and six hours', () => {
   const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS }
   const cases: [nextRequestAt: number, least: number, most: number][] = [
     [NOW - DAY_MS, MINUTE_MS, MINUTE_MS],
@@ -87,7 +87,7 @@ test('the CA is asked again when it says so, but within six hours, and not more 
   }
 })
 
-test('a CA that cannot be asked never delays a renewal, and is asked again within the hour', () => {
+test('an unreachable CA never delays a renewal, and is requested again within the hour', () => {
   const life = lived(90 * DAY_MS)
   const rule = firstPlan(life, NOW).renewAt
   for (const [planned, expected] of [
@@ -101,7 +101,7 @@ test('a CA that cannot be asked never delays a renewal, and is asked again withi
   }
 })
 
-test('a clock that is ahead of the CA does not order one certificate after another', () => {
+test('a clock ahead of the CA does not cause repeated orders', () => {
   for (const [length, least] of [
     [90 * DAY_MS, DAY_MS],
     [160 * HOUR_MS, 16 * HOUR_MS],
@@ -127,7 +127,7 @@ test('failures back off: a minute, ten, a hundred, then daily', () => {
   }
 })
 
-test('a certificate that is about to end is tried more often, but not more than each hour', () => {
+test('a certificate about to expire is retried more often, at most hourly', () => {
   for (const [left, least, most] of [
     [30 * DAY_MS, DAY_MS, 1.1 * DAY_MS],
     [2 * DAY_MS, 6 * HOUR_MS, 6.6 * HOUR_MS],
@@ -161,7 +161,7 @@ const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expec
   ['the CA rejects the order for a week', 'rejected', { failures: 10 }, { after: DAY_MS, keepsOrder: false }],
 ]
 for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = false }] of RETRIES) {
-  test(`when ${what}, the name is tried again ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
+  test(`when ${what}, the name is retried ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
     const error = new AcmeError(kind, 'no')
     const plan = nextRetry(error, { row: { ...ROW, ...change }, now: NOW, caIsReachable: true })
     const { due_at, order_url } = plan.changes
@@ -173,7 +173,7 @@ for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = fa
   })
 }
 
-test('a name is given up after a week of failures', () => {
+test('retries of a name end after a week of failures', () => {
   let row = ROW
   let time = NOW
   while (row.due_at !== null) {
@@ -184,7 +184,7 @@ test('a name is given up after a week of failures', () => {
   assert.ok(time - NOW >= 7 * DAY_MS && time - NOW < 9 * DAY_MS, `${(time - NOW) / DAY_MS} days`)
 })
 
-test('what is urgent goes by the life that is left', () => {
+test('priority depends on the remaining validity', () => {
   for (const [left, urgency] of [
     [1, 'relaxed'],
     [0.2, 'relaxed'],

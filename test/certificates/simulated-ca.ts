@@ -13,23 +13,23 @@ import { PublishedLimits } from '../acme/published-limits.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How long an order can be proven, as large CAs have it. */
+/** Validity of an order, as at large CAs. */
 const ORDER_LIFE = 7 * DAY_MS
 
-/** Orders that are kept for the same names. */
+/** Orders stored for the same names. */
 const RECENT_ORDERS = 20
 
 /** The steps of an order at which a CA can be made to fail. */
-export type Step = 'order' | 'resume' | 'prove' | 'finalize' | 'download' | 'information'
+export type Step = 'order' | 'resume' | 'authorize' | 'finalize' | 'download' | 'information'
 
 export interface SimulatedCaOptions {
   clock: () => number
-  /** How long certificates last, in milliseconds. */
+  /** Validity of certificates in milliseconds. */
   life: number
   renewalInformation?: boolean
 }
 
-interface Kept {
+interface StoredOrder {
   order: Order
   at: number
   replaces: string | undefined
@@ -37,43 +37,43 @@ interface Kept {
 }
 
 /**
- * A CA in this process, with stand-ins for certificates, that enforces the limits that large CAs publish. Everything that is
- * not readonly may be changed at any time.
+ * An in-process CA with fake certificates that enforces the limits of large CAs. Tests may set every property that is not
+ * readonly at any time.
  */
 export class SimulatedCa implements Acme {
   readonly limits: PublishedLimits
-  /** What was asked, by step. */
-  readonly asked: Record<Step, number> = {
+  /** Number of requests by step. */
+  readonly requests: Record<Step, number> = {
     order: 0,
     resume: 0,
-    prove: 0,
+    authorize: 0,
     finalize: 0,
     download: 0,
     information: 0,
   }
-  /** Certificates that were not replaced, by what the CA calls them. */
+  /** Certificates not yet replaced, by their id at the CA. */
   readonly issued = new Map<string, FakeCertificate>()
-  /** Orders that were opened, by their names. */
+  /** Number of orders by names. */
   readonly ordered = new Map<string, number>()
-  /** How many certificates were issued in all. */
+  /** Number of issued certificates. */
   certificates = 0
   life: number
   hasInformation: boolean
-  /** Called at each step, before the CA does it; what it throws is the CA's answer. */
+  /** Called before each step; an error it throws is the CA's response. */
   before: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
-  /** Called at each step, once the CA has done it: what it throws replaces the response. */
+  /** Called after each step; an error it throws replaces the response. */
   after: (step: Step, names: readonly string[]) => void | Promise<void> = () => undefined
   window: (issued: FakeCertificate) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
     start: notBefore + (notAfter - notBefore) * 0.64,
     end: notBefore + (notAfter - notBefore) * 0.67,
   })
-  /** Looks at what is shown. */
-  look: (challenge: ChallengeResponse) => void | Promise<void> = () => undefined
-  /** Changes what is sent as the chain. */
+  /** Validates a challenge; throws when it fails. */
+  validate: (challenge: ChallengeResponse) => void | Promise<void> = () => undefined
+  /** Transforms the downloaded chain. */
   chain: (issued: FakeCertificate) => FakeCertificate = (issued) => issued
 
   readonly #clock: () => number
-  readonly #orders = new Map<string, Kept>()
+  readonly #orders = new Map<string, StoredOrder>()
   readonly #recent = new Map<string, string[]>()
   #count = 0
 
@@ -105,55 +105,55 @@ export class SimulatedCa implements Acme {
   }
 
   async getOrder(url: string): Promise<Order | undefined> {
-    const kept = this.#orders.get(url)
-    return this.#step('resume', kept?.order.names ?? [], () => {
-      if (!kept || this.#clock() > kept.at + ORDER_LIFE) return undefined
-      return kept.order
+    const stored = this.#orders.get(url)
+    return this.#step('resume', stored?.order.names ?? [], () => {
+      if (!stored || this.#clock() > stored.at + ORDER_LIFE) return undefined
+      return stored.order
     })
   }
 
   async authorize(order: Order, solver: ChallengeSolver): Promise<Order> {
-    return this.#step('prove', order.names, async () => {
-      const kept = this.#orders.get(order.url)!
+    return this.#step('authorize', order.names, async () => {
+      const stored = this.#orders.get(order.url)!
       for (const wanted of order.names) {
         const [type] = solver.types(wanted)
         const name = wanted.replace('*.', '')
         const challenge = { type: type!, name, token: order.url, keyAuthorization: `${order.url}.key` }
         await solver.present(challenge)
         try {
-          await this.look(challenge)
+          await this.validate(challenge)
         } finally {
           await solver.remove(challenge)
         }
       }
-      kept.order = { ...kept.order, status: 'ready' }
-      return kept.order
+      stored.order = { ...stored.order, status: 'ready' }
+      return stored.order
     })
   }
 
-  /** Lets the newest order for names fail its validation, and returns the error. */
-  fails(names: readonly string[]): AcmeError {
+  /** Fails the validation of the newest order for the names; returns the error. */
+  failValidation(names: readonly string[]): AcmeError {
     for (const name of names) this.limits.failed(name)
     const problem = `nothing was found at ${names.join(' and ')}`
-    const kept = this.#orders.get(this.#recent.get(names.join())!.at(-1)!)!
-    kept.order = { ...kept.order, status: 'invalid', problem }
+    const stored = this.#orders.get(this.#recent.get(names.join())!.at(-1)!)!
+    stored.order = { ...stored.order, status: 'invalid', problem }
     return new AcmeError('challenge-failed', problem, { type: 'unauthorized' })
   }
 
   async finalize({ url, names }: Order, csr: Uint8Array): Promise<Order> {
     return this.#step('finalize', names, () => {
-      const kept = this.#orders.get(url)!
-      if (kept.order.status === 'valid') return kept.order
+      const stored = this.#orders.get(url)!
+      if (stored.order.status === 'valid') return stored.order
       const { key } = JSON.parse(Buffer.from(csr).toString()) as { key: string }
       const notBefore = this.#clock() - HOUR_MS
       const issued = { id: url, names, key, notBefore, notAfter: notBefore + this.life }
-      kept.issued = issued
+      stored.issued = issued
       this.certificates++
       this.issued.set(issued.id, issued)
-      this.limits.issued(names, kept.replaces !== undefined)
-      if (kept.replaces !== undefined) this.issued.delete(kept.replaces)
-      kept.order = { ...kept.order, status: 'valid', certificate: url }
-      return kept.order
+      this.limits.issued(names, stored.replaces !== undefined)
+      if (stored.replaces !== undefined) this.issued.delete(stored.replaces)
+      stored.order = { ...stored.order, status: 'valid', certificate: url }
+      return stored.order
     })
   }
 
@@ -181,7 +181,7 @@ export class SimulatedCa implements Acme {
   }
 
   async #step<T>(step: Step, names: readonly string[], work: () => T | Promise<T>): Promise<T> {
-    this.asked[step]++
+    this.requests[step]++
     await this.before(step, names)
     const done = await work()
     await this.after(step, names)
@@ -189,7 +189,7 @@ export class SimulatedCa implements Acme {
   }
 }
 
-/** What a simulated CA issues in place of a chain in X.509, as JSON. */
+/** Replaces an X.509 chain; stored as JSON. */
 export interface FakeCertificate {
   id: string
   names: readonly string[]
@@ -198,17 +198,17 @@ export interface FakeCertificate {
   notAfter: number
 }
 
-/** Certificates without cryptography, so that ten years of them are made in minutes. */
+/** Certificates without cryptography, so that ten years are simulated in minutes. */
 export const fakeCodec: CertificateCodec = {
   newKey: () => randomUUID(),
   request: async (names, key) => Buffer.from(JSON.stringify({ names, key })),
   id: async (chain) => readFakeCertificate(chain).id,
   check(chain, { names, key, now }) {
-    const found = readFakeCertificate(chain)
-    if (found.key !== key) return { problem: 'it is for another key' }
-    if (found.names.join() !== names.join()) return { problem: 'it is for other names' }
-    if (found.notAfter <= now) return { problem: 'it has ended' }
-    return { chain, notBefore: found.notBefore, notAfter: found.notAfter }
+    const result = readFakeCertificate(chain)
+    if (result.key !== key) return { problem: 'it is for another key' }
+    if (result.names.join() !== names.join()) return { problem: 'it is for other names' }
+    if (result.notAfter <= now) return { problem: 'it has ended' }
+    return { chain, notBefore: result.notBefore, notAfter: result.notAfter }
   },
 }
 

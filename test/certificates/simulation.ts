@@ -16,10 +16,9 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** When the simulated time begins. */
 const START = Date.UTC(2030, 0, 1)
 
-/** Lifetimes that CAs give, and how long the CA must have been reachable before an expiry counts as needless. */
+/** Validities of CAs, and how long the CA must have been available before an expiry counts as needless. */
 export const LIVES = {
   '90d': { life: 90 * DAY_MS, grace: 48 * HOUR_MS },
   '64d': { life: 64 * DAY_MS, grace: 48 * HOUR_MS },
@@ -34,7 +33,7 @@ export interface SimulationOptions {
   domains: number
   life: LifeName
   seed: number
-  /** Whether the CA has renewal information. */
+  /** Whether the CA supports renewal information. */
   information: boolean
 }
 
@@ -42,20 +41,20 @@ export interface Simulated {
   orders: number
   issued: number
   questions: number
-  /** Of the time that the CA was away. */
+  /** Share of the time in which the CA was unavailable. */
   away: number
-  /** Orders that went wrong for another reason than that. */
-  mishaps: number
-  /** Limits of the CA that were passed. */
+  /** Orders that failed for other reasons. */
+  faults: number
+  /** Limits of the CA that were exceeded. */
   passed: number
-  /** Certificates that ended before the next one came; those that did so although the CA was there before. */
+  /** Certificates that expired before their renewal; those that did although the CA was available. */
   expired: string[]
-  expiredForNothing: string[]
+  expiredNeedlessly: string[]
 }
 
 /**
- * The real `Certificates` over the real store, on a clock that jumps from one thing to be done to the next, against a CA that is
- * away a tenth of the time, enforces its limits, and lets one order in fifty go wrong.
+ * Runs the real `CertificateManager` with the real store, on a clock that jumps between due times, against a CA that is
+ * unavailable a tenth of the time, enforces its limits, and fails one order in fifty.
  */
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
   await using stack = new AsyncDisposableStack()
@@ -69,7 +68,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const outages = new Outages(random.fork(), START + DAY_MS, end)
   const { life, grace } = LIVES[options.life]
   const ca = new SimulatedCa({ clock, life, renewalInformation: options.information })
-  const mishaps = misbehave(ca, { random: random.fork(), outages, clock })
+  const faults = injectFaults(ca, { random: random.fork(), outages, clock })
   const certificates = stack.use(
     new CertificateManager({
       store,
@@ -82,24 +81,24 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     }),
   )
   await activate(store, options.domains)
-  const watch = stack.use(new Watch(file, { outages, grace, settled: START + 2 * DAY_MS }))
+  const monitor = stack.use(new RowMonitor(file, { outages, grace, settled: START + 2 * DAY_MS }))
   while (time.now < end) {
     const got = await certificates.runDue()
-    time.now = watch.nextTime(time.now, got > 0)
+    time.now = monitor.nextTime(time.now, got > 0)
   }
   return {
     orders: ca.ordered.values().reduce((sum, orders) => sum + orders, 0),
     issued: ca.certificates,
-    questions: ca.asked.information,
+    questions: ca.requests.information,
     away: outages.share(START, end),
-    mishaps: mishaps.count,
+    faults: faults.count,
     passed: ca.limits.passed.length,
-    expired: watch.expired,
-    expiredForNothing: watch.expiredForNothing,
+    expired: monitor.expired,
+    expiredNeedlessly: monitor.expiredNeedlessly,
   }
 }
 
-/** Domains come over the first day, as a service that is turned on finds them: all at once. */
+/** Adds all domains at once, without a schedule, as after an upgrade. */
 async function activate(store: Store, domains: number): Promise<void> {
   await store.write('relaxed', async (tx) => {
     for (let number = 0; number < domains; number++)
@@ -109,31 +108,31 @@ async function activate(store: Store, domains: number): Promise<void> {
   })
 }
 
-interface Trouble {
+interface FaultOptions {
   random: Random
   outages: Outages
   clock: () => number
 }
 
-function misbehave(ca: SimulatedCa, { random, outages, clock }: Trouble): { count: number } {
-  const mishaps = { count: 0 }
+function injectFaults(ca: SimulatedCa, { random, outages, clock }: FaultOptions): { count: number } {
+  const faults = { count: 0 }
   ca.before = (step, names) => {
     if (outages.within(clock(), clock())) throw new AcmeError('unreachable', 'the CA does not answer')
     if (step === 'information' || !random.chance(0.005)) return
-    mishaps.count++
-    if (step === 'prove') throw ca.fails(names)
+    faults.count++
+    if (step === 'authorize') throw ca.failValidation(names)
     if (step === 'finalize') throw new AcmeError('timeout', 'the order is not ready yet')
-    throw new AcmeError(random.pick(['rejected', 'unreachable', 'timeout']), 'the CA has a bad day')
+    throw new AcmeError(random.pick(['rejected', 'unreachable', 'timeout']), 'the CA failed')
   }
   ca.after = (step) => {
     if (step === 'information' || !random.chance(0.005)) return
-    mishaps.count++
-    throw new AcmeError(random.pick(['unreachable', 'timeout']), 'the answer of the CA was lost')
+    faults.count++
+    throw new AcmeError(random.pick(['unreachable', 'timeout']), 'the response of the CA was lost')
   }
-  return mishaps
+  return faults
 }
 
-/** Stretches of an hour to four days, a tenth of the time together, in which a CA is away; in milliseconds. */
+/** Outages of an hour to four days, together a tenth of the time; in milliseconds. */
 class Outages {
   readonly #stretches: { start: number; end: number }[] = []
 
@@ -146,7 +145,7 @@ class Outages {
     }
   }
 
-  /** Whether the CA is away at some time from `start` to `end`. */
+  /** Whether an outage overlaps the time from `start` to `end`. */
   within(start: number, end: number): boolean {
     const first = this.#stretches[this.#firstEndingAfter(start)]
     return first !== undefined && first.start <= end
@@ -171,15 +170,15 @@ class Outages {
   }
 }
 
-/** Looks at the rows from outside: when something is due next, and what has expired. */
-class Watch implements Disposable {
+/** Reads the rows over its own connection: the next due time, and expired certificates. */
+class RowMonitor implements Disposable {
   readonly expired: string[] = []
-  readonly expiredForNothing: string[] = []
+  readonly expiredNeedlessly: string[] = []
   readonly #db: DatabaseSync
   readonly #options: { outages: Outages; grace: number; settled: number }
   readonly #nextDue: StatementSync
-  readonly #seen = new Set<string>()
-  #lookAt = 0
+  readonly #reported = new Set<string>()
+  #nextScan = 0
 
   constructor(file: string, options: { outages: Outages; grace: number; settled: number }) {
     this.#db = new DatabaseSync(file, { readOnly: true })
@@ -187,11 +186,11 @@ class Watch implements Disposable {
     this.#nextDue = this.#db.prepare('SELECT min(due_at) AS next FROM certificates WHERE due_at IS NOT NULL')
   }
 
-  /** The time of the next turn: when something is due, but some minutes later at least, unless the last turn got on. */
-  nextTime(now: number, gotOn: boolean): number {
-    if (now >= this.#lookAt) this.#look(now)
+  /** The time of the next run: the next due time, at least minutes later unless the last run issued certificates. */
+  nextTime(now: number, madeProgress: boolean): number {
+    if (now >= this.#nextScan) this.#scan(now)
     const { next } = this.#nextDue.get() as { next: number }
-    if (next <= now) return now + (gotOn ? 10 * SECOND_MS : 5 * MINUTE_MS)
+    if (next <= now) return now + (madeProgress ? 10 * SECOND_MS : 5 * MINUTE_MS)
     return Math.min(Math.max(next, now + 10 * MINUTE_MS), now + HOUR_MS)
   }
 
@@ -199,19 +198,19 @@ class Watch implements Disposable {
     this.#db.close()
   }
 
-  #look(now: number): void {
+  #scan(now: number): void {
     const { outages, grace, settled } = this.#options
-    this.#lookAt = now + HOUR_MS
+    this.#nextScan = now + HOUR_MS
     const rows = this.#db
       .prepare('SELECT name, not_after FROM certificates WHERE coalesce(not_after, ?) <= ?')
       .all(settled, now) as { name: string; not_after: number | null }[]
     for (const { name, not_after } of rows) {
       const since = not_after ?? settled
       const what = `${name} at ${new Date(since).toISOString()}`
-      if (this.#seen.has(what)) continue
-      this.#seen.add(what)
+      if (this.#reported.has(what)) continue
+      this.#reported.add(what)
       this.expired.push(what)
-      if (!outages.within(since - grace, since)) this.expiredForNothing.push(what)
+      if (!outages.within(since - grace, since)) this.expiredNeedlessly.push(what)
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { PROXY, PROXY_ADDRESSES, startTestDns, type TestDns } from '../domains/town.ts'
+import { PROXY, PROXY_ADDRESSES, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { requires } from '../tools/part.ts'
 import { CliHarness } from './desk.ts'

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 import { reply, startMisbehavingDns, withLength } from '../tools/misbehaving-dns.ts'
 
-// A thread of its own, so that it sends while others read. Over UDP it truncates; over TCP it sends responses
-// with other ids, without end.
+// Runs in its own thread, so that it sends while the test reads. Truncates over UDP; over TCP it sends responses with
+// other ids without end.
 
 const dns = await startMisbehavingDns()
 dns.answer = (question) => [reply(question, { truncated: true })]

@@ -15,11 +15,11 @@ import {
 } from '../tools/misbehaving-dns.ts'
 import { freePort } from '../tools/port.ts'
 
-/** Milliseconds; what a silent server costs these tests. */
+/** Timeout of each query; determines the duration of these tests. */
 const TIMEOUT_MS = 400
 
 const TIMEOUT_MESSAGE = 'DNS does not answer about www.example.test in time'
-const SENSELESS = 'DNS gives an answer about www.example.test that makes no sense'
+const MALFORMED_MESSAGE = 'DNS gives an answer about www.example.test that makes no sense'
 
 const texts = (question: Question, ...strings: string[]) =>
   reply(question, { answers: [record(question.name, TYPES.TXT, encodedTexts(...strings))] })
@@ -35,12 +35,12 @@ interface Case {
 const cases: Case[] = [
   { server: 'is silent', error: TIMEOUT_MESSAGE },
   {
-    server: 'answers with other ids',
+    server: 'responds with other ids',
     answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 })],
     error: TIMEOUT_MESSAGE,
   },
   {
-    server: 'answers about another name',
+    server: 'responds for another name',
     answer: (q) => [
       reply(q, { name: 'other.test', answers: [record('other.test', TYPES.TXT, encodedTexts('lie'))] }),
     ],
@@ -48,31 +48,31 @@ const cases: Case[] = [
   },
   {
     server: 'sends a wrong response first and then the right one',
-    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'truth')],
-    values: ['truth'],
+    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'right')],
+    values: ['right'],
   },
   {
     server: 'sends garbage',
     answer: () => [Buffer.from('garbage'), Buffer.alloc(500, 0xff)],
-    error: SENSELESS,
+    error: MALFORMED_MESSAGE,
   },
   {
     server: 'claims more records than there are',
     answer: (q) => [reply(q, { claimed: 65535, answers: [record(q.name, TYPES.TXT, encodedTexts('one'))] })],
-    error: SENSELESS,
+    error: MALFORMED_MESSAGE,
   },
   {
     server: 'sends a string that is longer than its record',
     answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })],
-    error: SENSELESS,
+    error: MALFORMED_MESSAGE,
   },
   {
     server: 'sends a name that points at itself',
     answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })],
-    error: SENSELESS,
+    error: MALFORMED_MESSAGE,
   },
   {
-    server: 'sends odd bytes',
+    server: 'sends control characters',
     answer: (q) => [texts(q, 'a\0b\x1b[2J', '\xff')],
     values: ['a\ufffdb\ufffd[2Jÿ'],
   },
@@ -86,12 +86,12 @@ const cases: Case[] = [
     answer: (q) => [reply(q, { rcode: 5 })],
     error: 'DNS refuses to answer about www.example.test',
   },
-  { server: 'does not understand', answer: (q) => [reply(q, { rcode: 1 })], error: SENSELESS },
-  { server: 'cannot do it', answer: (q) => [reply(q, { rcode: 4 })], error: SENSELESS },
-  { server: 'knows no such name', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
-  { server: 'knows no such record', answer: (q) => [reply(q, {})], values: [] },
+  { server: 'responds with FORMERR', answer: (q) => [reply(q, { rcode: 1 })], error: MALFORMED_MESSAGE },
+  { server: 'responds with NOTIMP', answer: (q) => [reply(q, { rcode: 4 })], error: MALFORMED_MESSAGE },
+  { server: 'responds with NXDOMAIN', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
+  { server: 'responds without records', answer: (q) => [reply(q, {})], values: [] },
   {
-    server: 'has more records than anybody needs',
+    server: 'sends a thousand records',
     answer: (q) => [
       q.by === 'udp'
         ? reply(q, { truncated: true })
@@ -103,7 +103,7 @@ const cases: Case[] = [
     error: 'it has more than 100 TXT records',
   },
   {
-    server: 'answers in the 64 KiB that there can be',
+    server: 'sends a response of 64 KiB',
     answer: (q) => [
       q.by === 'udp'
         ? reply(q, { truncated: true })
@@ -135,7 +135,7 @@ const cases: Case[] = [
 ]
 
 for (const { server, answer, stream, values = [], error } of cases) {
-  test(`a domain learns of it, and nothing else happens, when a DNS server ${server}`, async () => {
+  test(`the result reports it when a DNS server ${server}`, async () => {
     await using dns = await startMisbehavingDns()
     if (answer) dns.answer = answer
     dns.stream = stream
@@ -146,7 +146,7 @@ for (const { server, answer, stream, values = [], error } of cases) {
   })
 }
 
-test('a DNS server that never ends what it says is not listened to for longer than others', async () => {
+test('a DNS server that sends responses without end times out like any other', async () => {
   const server = new Worker(new URL('flood.ts', import.meta.url))
   const [address] = await once(server, 'message')
   const before = process.memoryUsage().rss
@@ -157,17 +157,17 @@ test('a DNS server that never ends what it says is not listened to for longer th
   await once(server, 'exit')
 })
 
-test('what a record says about how long it may be kept does not matter', async () => {
+test('the TTL of a record has no effect', async () => {
   await using dns = await startMisbehavingDns()
-  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   for (const value of ['old', 'new']) {
     dns.answer = (question) => [texts(question, value)]
-    assert.deepEqual(await ask('www.example.test'), { values: [value] })
+    assert.deepEqual(await queryTxt('www.example.test'), { values: [value] })
   }
   assert.equal(dns.questions.length, 2)
 })
 
-test('aliases that never end or lead nowhere are trouble', async () => {
+test('endless and circular aliases are errors', async () => {
   await using dns = await startMisbehavingDns()
   const { cname } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   const to = (target: (question: Question) => string) => {
@@ -185,9 +185,9 @@ test('aliases that never end or lead nowhere are trouble', async () => {
   assert.equal((await cname('a.test')).values.at(-1), 'b.test')
 })
 
-test('a name that DNS cannot have is not asked for', async () => {
+test('an invalid DNS name is not queried', async () => {
   await using dns = await startMisbehavingDns()
-  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
   for (const name of [
     '',
     `${'abcdefghi.'.repeat(25)}test`,
@@ -196,39 +196,39 @@ test('a name that DNS cannot have is not asked for', async () => {
     'ä.test',
     'a b',
   ]) {
-    assert.match((await ask(name)).error!, /is not a name that DNS can have$/)
+    assert.match((await queryTxt(name)).error!, /is not a name that DNS can have$/)
   }
   assert.deepEqual(dns.questions, [])
 })
 
-test('the next DNS server is asked when one is silent, fails or is not there', async () => {
+test('the next DNS server is queried when one is silent, fails or is unreachable', async () => {
   await using bad = await startMisbehavingDns()
   await using good = await startMisbehavingDns()
   good.answer = (question) => [texts(question, 'found')]
-  const ask = (first: string) =>
+  const queryTxt = (first: string) =>
     resolverDns({ servers: [first, good.address], timeoutMs: TIMEOUT_MS }).txt('www.example.test')
-  assert.deepEqual(await ask(bad.address), { values: ['found'] })
+  assert.deepEqual(await queryTxt(bad.address), { values: ['found'] })
   bad.answer = (question) => [reply(question, { rcode: 5 })]
-  assert.deepEqual(await ask(bad.address), { values: ['found'] })
-  assert.deepEqual(await ask(`127.0.0.1:${await freePort()}`), { values: ['found'] })
+  assert.deepEqual(await queryTxt(bad.address), { values: ['found'] })
+  assert.deepEqual(await queryTxt(`127.0.0.1:${await freePort()}`), { values: ['found'] })
 })
 
-test('as many silent names as are ever looked up at once delay no other name', async () => {
+test('silent names up to the concurrency limit do not delay another name', async () => {
   await using dns = await startMisbehavingDns()
   dns.answer = (question) => (question.name === 'good.test' ? [texts(question, 'found')] : [])
-  const { cname, addresses, txt: ask } = resolverDns({ servers: [dns.address], timeoutMs: 1000 })
-  const look = (name: string) => Promise.all([cname(name), addresses(name), ask(name)])
-  const silent = Array.from({ length: 61 }, (_, index) => look(`silent${index}.test`))
-  const answers = await look('good.test')
-  assert.deepEqual(answers, [{ values: [] }, { values: [] }, { values: ['found'] }])
+  const { cname, addresses, txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: 1000 })
+  const queryAll = (name: string) => Promise.all([cname(name), addresses(name), queryTxt(name)])
+  const silent = Array.from({ length: 61 }, (_, index) => queryAll(`silent${index}.test`))
+  const results = await queryAll('good.test')
+  assert.deepEqual(results, [{ values: [] }, { values: [] }, { values: ['found'] }])
   await Promise.all(silent)
 })
 
-test('two thousand names at once are a few questions at a time, and each is answered by its time', async () => {
+test('two thousand concurrent names cause few queries at a time, and each settles within its timeout', async () => {
   await using dns = await startMisbehavingDns()
   const timeoutMs = 1000
-  const { txt: ask } = resolverDns({ servers: [dns.address], timeoutMs })
-  const answers = await Promise.all(Array.from({ length: 2000 }, (_, index) => ask(`n${index}.test`)))
-  assert.ok(answers.every(({ error }) => error?.endsWith('in time')))
+  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs })
+  const results = await Promise.all(Array.from({ length: 2000 }, (_, index) => queryTxt(`n${index}.test`)))
+  assert.ok(results.every(({ error }) => error?.endsWith('in time')))
   assert.ok(dns.questions.length <= 4 * 256, `${dns.questions.length} questions`)
 })

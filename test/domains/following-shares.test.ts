@@ -10,7 +10,7 @@ import type { Store } from '../../server/store/store.ts'
 
 const silent = { record() {}, heartbeat() {}, removed() {}, end() {} }
 
-test('one network with many accounts cannot take every place of those who follow a domain', async () => {
+test('one network with many accounts cannot exhaust the limit of domain watchers', async () => {
   const following = new DomainWatchers({
     store: { read: { domains: { byAccounts: async () => [] } } } as unknown as Store,
     clock: () => 0,
@@ -20,16 +20,16 @@ test('one network with many accounts cannot take every place of those who follow
   })
   const row = { status: 'active', checkedAt: 0, nextCheckAt: 0, createdAt: 0 } as unknown as Domain
   let accounts = 0
-  const follow = (address: string) => {
+  const watch = (address: string) => {
     const account = { id: `account${accounts++}` } as Account
     return following.watch({ account, sessionToken: undefined, address }, row, silent)
   }
-  const leave = await follow('2001:db8::1')
-  for (let n = 2; n <= 50; n++) await follow(`2001:db8::${n}`)
-  await assert.rejects(follow('2001:db8::51'), isUnavailable)
-  await follow('192.0.2.1')
-  leave()
-  await follow('2001:db8::51')
+  const stop = await watch('2001:db8::1')
+  for (let n = 2; n <= 50; n++) await watch(`2001:db8::${n}`)
+  await assert.rejects(watch('2001:db8::51'), isUnavailable)
+  await watch('192.0.2.1')
+  stop()
+  await watch('2001:db8::51')
   await following.end()
 })
 

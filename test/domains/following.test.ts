@@ -18,38 +18,38 @@ import {
   startTestDns,
   type TestDns,
   type TestUser,
-} from './town.ts'
+} from './domain-fixture.ts'
 
-/** Somebody who follows a domain, and what they have heard. */
-class Ear extends EventEmitter implements WatchListener {
-  readonly heard: (DomainRecord | 'quiet' | 'gone' | 'end')[] = []
+/** Records the events of a watched domain. */
+class RecordingListener extends EventEmitter implements WatchListener {
+  readonly events: (DomainRecord | 'heartbeat' | 'removed' | 'end')[] = []
 
   record(record: DomainRecord): void {
-    this.#hear(record)
+    this.#add(record)
   }
   heartbeat(): void {
-    this.#hear('quiet')
+    this.#add('heartbeat')
   }
   removed(): void {
-    this.#hear('gone')
+    this.#add('removed')
   }
   end(): void {
-    this.#hear('end')
+    this.#add('end')
   }
 
-  #hear(what: DomainRecord | 'quiet' | 'gone' | 'end'): void {
-    this.heard.push(what)
-    this.emit('heard')
+  #add(what: DomainRecord | 'heartbeat' | 'removed' | 'end'): void {
+    this.events.push(what)
+    this.emit('events')
   }
 
-  /** The next thing that was not taken yet. */
-  async next(): Promise<DomainRecord | 'quiet' | 'gone' | 'end'> {
-    while (this.heard.length === 0) await once(this, 'heard')
-    return this.heard.shift()!
+  /** The next event. */
+  async next(): Promise<DomainRecord | 'heartbeat' | 'removed' | 'end'> {
+    while (this.events.length === 0) await once(this, 'events')
+    return this.events.shift()!
   }
 
-  /** The first record from here on that is as wanted. */
-  async until(wanted: (record: DomainRecord) => boolean): Promise<DomainRecord> {
+  /** The next record that matches. */
+  async waitFor(wanted: (record: DomainRecord) => boolean): Promise<DomainRecord> {
     for (;;) {
       const what = await this.next()
       if (typeof what === 'object' && wanted(what)) return what
@@ -58,9 +58,9 @@ class Ear extends EventEmitter implements WatchListener {
   }
 }
 
-/** DNS in which nothing is, and which counts the names that are looked up. */
+/** DNS without records that counts lookups. */
 class EmptyDns implements Dns {
-  looks = 0
+  lookups = 0
   async cname() {
     return { values: [] }
   }
@@ -68,25 +68,32 @@ class EmptyDns implements Dns {
     return { values: name === PROXY ? ['192.0.2.1'] : [] }
   }
   async txt() {
-    this.looks++
+    this.lookups++
     return { values: [] }
   }
 }
 
-describe('a domain that somebody follows', requires('knot', 'unbound'), () => {
-  let internet: TestDns
+describe('a watched domain', requires('knot', 'unbound'), () => {
+  let testDns: TestDns
   before(async () => {
-    internet = await startTestDns()
+    testDns = await startTestDns()
   })
-  after(() => internet[Symbol.asyncDispose]())
+  after(() => testDns[Symbol.asyncDispose]())
 
-  /** Domains of a town in which whoever follows one hears at once what changed. */
-  const attentive = (town: DomainFixture, dns: Dns = resolverDns({ servers: [internet.servers] })) => {
-    const log = makeLog({ level: 'info', text: false, write: (line) => void town.log.push(JSON.parse(line)) })
+  /** Polls every millisecond, so that changes arrive without delay. */
+  const createDomainService = (
+    fixture: DomainFixture,
+    dns: Dns = resolverDns({ servers: [testDns.servers] }),
+  ) => {
+    const log = makeLog({
+      level: 'info',
+      text: false,
+      write: (line) => void fixture.log.push(JSON.parse(line)),
+    })
     return new DomainService({
-      store: town.store,
+      store: fixture.store,
       dns,
-      clock: () => town.clock.now,
+      clock: () => fixture.clock.now,
       log,
       proxyHost: PROXY,
       siteDomain: 'pages.slipway.test',
@@ -95,172 +102,177 @@ describe('a domain that somebody follows', requires('knot', 'unbound'), () => {
     })
   }
 
-  const follow = async (domains: DomainService, { account }: TestUser, domain: string) => {
-    const ear = new Ear()
-    // Each account is a network of its own.
+  const watch = async (domains: DomainService, { account }: TestUser, domain: string) => {
+    const listener = new RecordingListener()
+    // Each account has its own network.
     const by = { account, sessionToken: undefined, address: account.id }
-    const leave = await domains.watch(by, domain, ear)
-    return { ear, leave }
+    const stop = await domains.watch(by, domain, listener)
+    return { listener, stop }
   }
 
-  const looked = (now: number) => (record: DomainRecord) => record.checkedAt === new Date(now).toISOString()
+  const checkedAtTime = (now: number) => (record: DomainRecord) =>
+    record.checkedAt === new Date(now).toISOString()
 
-  const rights = ({ status, records }: DomainRecord) =>
+  const describeRecords = ({ status, records }: DomainRecord) =>
     [status, ...records.map(({ right }) => right)].join(' ')
 
-  test('is told of as DNS and its status change, with nobody asking', async () => {
-    await using town = await DomainFixture.build(internet)
-    const [domains, person] = [attentive(town), await town.person()]
-    const { records } = await town.add(person, 'www.followed.test')
-    const { ear } = await follow(domains, person, 'www.followed.test')
-    assert.equal(rights(await ear.until(() => true)), 'pending  ', 'at once, as it is')
-    await ear.until((record) => rights(record) === 'pending false false')
-    await internet.zone.set('www.followed.test', 'CNAME', `${PROXY}.`)
-    town.pass(10 * SECOND_MS)
-    await ear.until((record) => rights(record) === 'pending true false')
-    await internet.zone.set('_slipway.www.followed.test', 'TXT', records[1]!.value)
-    town.pass(10 * SECOND_MS)
-    await ear.until((record) => rights(record) === 'pending true true')
-    town.pass(4 * SECOND_MS)
-    const active = await ear.until((record) => rights(record) === 'active true true')
-    assert.equal(active.verifiedAt, new Date(town.clock.now).toISOString())
+  test('sends an event for each change of its DNS records and status, without requests', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const [domains, user] = [createDomainService(fixture), await fixture.createUser()]
+    const { records } = await fixture.add(user, 'www.followed.test')
+    const { listener } = await watch(domains, user, 'www.followed.test')
+    assert.equal(describeRecords(await listener.waitFor(() => true)), 'pending  ', 'the current record first')
+    await listener.waitFor((record) => describeRecords(record) === 'pending false false')
+    await testDns.zone.set('www.followed.test', 'CNAME', `${PROXY}.`)
+    fixture.advanceClock(10 * SECOND_MS)
+    await listener.waitFor((record) => describeRecords(record) === 'pending true false')
+    await testDns.zone.set('_slipway.www.followed.test', 'TXT', records[1]!.value)
+    fixture.advanceClock(10 * SECOND_MS)
+    await listener.waitFor((record) => describeRecords(record) === 'pending true true')
+    fixture.advanceClock(4 * SECOND_MS)
+    const active = await listener.waitFor((record) => describeRecords(record) === 'active true true')
+    assert.equal(active.verifiedAt, new Date(fixture.clock.now).toISOString())
     await domains.endWatching()
-    assert.equal(await ear.next(), 'end')
+    assert.equal(await listener.next(), 'end')
   })
 
-  test('is told of although another process changed it', async () => {
-    await using town = await DomainFixture.build(internet)
-    const [domains, person] = [attentive(town, new EmptyDns()), await town.person()]
-    await town.add(person, 'www.elsewhere.test')
-    const { ear } = await follow(domains, person, 'www.elsewhere.test')
-    await ear.until(({ checkedAt }) => checkedAt !== null)
-    await town.add(person, 'elsewhere.test')
-    assert.equal((await ear.until(() => true)).alternate, null)
-    await town.remove(person, 'www.elsewhere.test')
-    assert.deepEqual([await ear.next(), await ear.next()], ['gone', 'end'])
+  test('sends events for changes by another process', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const [domains, user] = [createDomainService(fixture, new EmptyDns()), await fixture.createUser()]
+    await fixture.add(user, 'www.elsewhere.test')
+    const { listener } = await watch(domains, user, 'www.elsewhere.test')
+    await listener.waitFor(({ checkedAt }) => checkedAt !== null)
+    await fixture.add(user, 'elsewhere.test')
+    assert.equal((await listener.waitFor(() => true)).alternate, null)
+    await fixture.remove(user, 'www.elsewhere.test')
+    assert.deepEqual([await listener.next(), await listener.next()], ['removed', 'end'])
     await domains.endWatching()
-    assert.deepEqual(ear.heard, [])
+    assert.deepEqual(listener.events, [])
   })
 
-  test('is looked up every ten seconds however long it has waited, and once a minute when DNS is slow', async () => {
-    await using town = await DomainFixture.build(internet)
+  test('is checked every ten seconds whatever its age, and once a minute when DNS is slow', async () => {
+    await using fixture = await DomainFixture.build(testDns)
     const dns = new EmptyDns()
-    const [domains, person] = [attentive(town, dns), await town.person()]
-    await town.add(person, 'www.late.test')
-    town.pass(7 * HOUR_MS)
-    const { ear } = await follow(domains, person, 'www.late.test')
-    const first = await ear.until(looked(town.clock.now))
-    assert.equal(Date.parse(first.nextCheckAt!), town.clock.now + 30 * MINUTE_MS, 'the plan stays')
-    for (let looks = 2; looks < 5; looks++) {
-      town.pass(10 * SECOND_MS)
-      await ear.until(looked(town.clock.now))
-      assert.equal(dns.looks, looks)
+    const [domains, user] = [createDomainService(fixture, dns), await fixture.createUser()]
+    await fixture.add(user, 'www.late.test')
+    fixture.advanceClock(7 * HOUR_MS)
+    const { listener } = await watch(domains, user, 'www.late.test')
+    const first = await listener.waitFor(checkedAtTime(fixture.clock.now))
+    assert.equal(
+      Date.parse(first.nextCheckAt!),
+      fixture.clock.now + 30 * MINUTE_MS,
+      'the schedule is unchanged',
+    )
+    for (let lookups = 2; lookups < 5; lookups++) {
+      fixture.advanceClock(10 * SECOND_MS)
+      await listener.waitFor(checkedAtTime(fixture.clock.now))
+      assert.equal(dns.lookups, lookups)
     }
-    const row = { accountId: person.account.id, domain: 'www.late.test' }
-    await town.store.write('relaxed', (tx) => tx.domains.update(row, { isSlow: true }))
-    town.pass(50 * SECOND_MS)
-    assert.equal(await ear.next(), 'quiet')
-    assert.equal(dns.looks, 4)
-    town.pass(10 * SECOND_MS)
-    await ear.until(looked(town.clock.now))
+    const row = { accountId: user.account.id, domain: 'www.late.test' }
+    await fixture.store.write('relaxed', (tx) => tx.domains.update(row, { isSlow: true }))
+    fixture.advanceClock(50 * SECOND_MS)
+    assert.equal(await listener.next(), 'heartbeat')
+    assert.equal(dns.lookups, 4)
+    fixture.advanceClock(10 * SECOND_MS)
+    await listener.waitFor(checkedAtTime(fixture.clock.now))
     await domains.endWatching()
   })
 
-  test('is looked up so often for half an hour of each hour at most', async () => {
-    await using town = await DomainFixture.build(internet)
+  test('is checked that often for at most half an hour of each hour', async () => {
+    await using fixture = await DomainFixture.build(testDns)
     const dns = new EmptyDns()
-    const [domains, person] = [attentive(town, dns), await town.person()]
-    await town.add(person, 'www.endless.test')
-    town.clock.now = Date.UTC(2026, 5, 1, 9)
-    for (const looks of [60, 120, 180]) {
-      const { ear, leave } = await follow(domains, person, 'www.endless.test')
+    const [domains, user] = [createDomainService(fixture, dns), await fixture.createUser()]
+    await fixture.add(user, 'www.endless.test')
+    fixture.clock.now = Date.UTC(2026, 5, 1, 9)
+    for (const lookups of [60, 120, 180]) {
+      const { listener, stop } = await watch(domains, user, 'www.endless.test')
       for (
-        await ear.until(looked(town.clock.now));
-        dns.looks < looks;
-        await ear.until(looked(town.clock.now))
+        await listener.waitFor(checkedAtTime(fixture.clock.now));
+        dns.lookups < lookups;
+        await listener.waitFor(checkedAtTime(fixture.clock.now))
       )
-        town.pass(10 * SECOND_MS)
-      leave()
-      town.pass(10 * SECOND_MS)
+        fixture.advanceClock(10 * SECOND_MS)
+      stop()
+      fixture.advanceClock(10 * SECOND_MS)
     }
-    const { ear } = await follow(domains, person, 'www.endless.test')
-    await ear.until(() => true)
-    town.pass(20 * SECOND_MS)
-    assert.equal(await ear.next(), 'quiet')
-    assert.equal(dns.looks, 180)
-    town.clock.now = Date.UTC(2026, 5, 1, 10)
-    const { ear: next } = await follow(domains, person, 'www.endless.test')
-    await next.until(looked(town.clock.now))
+    const { listener } = await watch(domains, user, 'www.endless.test')
+    await listener.waitFor(() => true)
+    fixture.advanceClock(20 * SECOND_MS)
+    assert.equal(await listener.next(), 'heartbeat')
+    assert.equal(dns.lookups, 180)
+    fixture.clock.now = Date.UTC(2026, 5, 1, 10)
+    const { listener: next } = await watch(domains, user, 'www.endless.test')
+    await next.waitFor(checkedAtTime(fixture.clock.now))
     await domains.endWatching()
-    assert.equal(dns.looks, 181, 'and again in the next hour')
+    assert.equal(dns.lookups, 181, 'checked again in the next hour')
   })
 
-  test('is not looked up sooner once it is active', async () => {
-    await using town = await DomainFixture.build(internet)
-    const person = await town.person()
-    await town.activate(person, 'www.done.test')
+  test('is not checked more often once it is active', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'www.done.test')
     const dns = new EmptyDns()
-    const domains = attentive(town, dns)
-    const { ear } = await follow(domains, person, 'www.done.test')
-    await ear.until(({ status }) => status === 'active')
-    town.pass(MINUTE_MS)
-    assert.equal(await ear.next(), 'quiet')
+    const domains = createDomainService(fixture, dns)
+    const { listener } = await watch(domains, user, 'www.done.test')
+    await listener.waitFor(({ status }) => status === 'active')
+    fixture.advanceClock(MINUTE_MS)
+    assert.equal(await listener.next(), 'heartbeat')
     await domains.endWatching()
-    assert.equal(dns.looks, 0)
+    assert.equal(dns.lookups, 0)
   })
 
-  test('is told of for a quarter of an hour, with a sign of life every twenty seconds', async () => {
-    await using town = await DomainFixture.build(internet)
-    const person = await town.person()
-    await town.activate(person, 'www.long.test')
-    const domains = attentive(town)
-    const { ear } = await follow(domains, person, 'www.long.test')
-    await ear.until(() => true)
+  test('is watched for a quarter of an hour, with a heartbeat every twenty seconds', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'www.long.test')
+    const domains = createDomainService(fixture)
+    const { listener } = await watch(domains, user, 'www.long.test')
+    await listener.waitFor(() => true)
     for (let passed = 20 * SECOND_MS; passed < 15 * MINUTE_MS; passed += 20 * SECOND_MS) {
-      town.pass(20 * SECOND_MS)
-      assert.equal(await ear.next(), 'quiet')
+      fixture.advanceClock(20 * SECOND_MS)
+      assert.equal(await listener.next(), 'heartbeat')
     }
-    town.pass(20 * SECOND_MS)
-    assert.deepEqual([await ear.next(), await ear.next()], ['quiet', 'end'])
+    fixture.advanceClock(20 * SECOND_MS)
+    assert.deepEqual([await listener.next(), await listener.next()], ['heartbeat', 'end'])
     await domains.endWatching()
   })
 
-  test('has room for two hundred followers in a process, and for five of an account', async () => {
-    await using town = await DomainFixture.build(internet)
-    const domains = attentive(town, new EmptyDns())
-    const everybody: (() => void)[] = []
-    for (let people = 0; people < 40; people++) {
-      const person = await town.person()
-      await town.add(person, 'www.many.test')
+  test('has at most two hundred watchers per process and five per account', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const domains = createDomainService(fixture, new EmptyDns())
+    const stops: (() => void)[] = []
+    for (let users = 0; users < 40; users++) {
+      const user = await fixture.createUser()
+      await fixture.add(user, 'www.many.test')
       for (let times = 0; times < 5; times++) {
-        const { leave } = await follow(domains, person, 'www.many.test')
-        everybody.push(leave)
+        const { stop } = await watch(domains, user, 'www.many.test')
+        stops.push(stop)
       }
-      if (people === 0) {
+      if (users === 0) {
         const { message, retryAfterSeconds } = await expectFailure(
-          follow(domains, person, 'www.many.test'),
+          watch(domains, user, 'www.many.test'),
           'RATE_LIMITED',
         )
         assert.match(message, /5 domains at a time/)
         assert.equal(retryAfterSeconds, 60)
       }
     }
-    const late = await town.person()
-    await town.add(late, 'www.many.test')
-    await expectFailure(follow(domains, late, 'www.many.test'), 'UNAVAILABLE')
-    everybody[0]!()
-    await follow(domains, late, 'www.many.test')
+    const late = await fixture.createUser()
+    await fixture.add(late, 'www.many.test')
+    await expectFailure(watch(domains, late, 'www.many.test'), 'UNAVAILABLE')
+    stops[0]!()
+    await watch(domains, late, 'www.many.test')
     await domains.endWatching()
-    await expectFailure(follow(domains, late, 'www.many.test'), 'UNAVAILABLE')
+    await expectFailure(watch(domains, late, 'www.many.test'), 'UNAVAILABLE')
   })
 
-  test('goes on being told of when the store fails for a moment', async () => {
-    await using town = await DomainFixture.build(internet)
-    const [domains, person] = [attentive(town, new EmptyDns()), await town.person()]
-    await town.add(person, 'www.failing.test')
-    const { ear } = await follow(domains, person, 'www.failing.test')
-    await ear.until(({ checkedAt }) => checkedAt !== null)
-    const { accounts } = town.store.read
+  test('continues to send events after a temporary error of the store', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const [domains, user] = [createDomainService(fixture, new EmptyDns()), await fixture.createUser()]
+    await fixture.add(user, 'www.failing.test')
+    const { listener } = await watch(domains, user, 'www.failing.test')
+    await listener.waitFor(({ checkedAt }) => checkedAt !== null)
+    const { accounts } = fixture.store.read
     const { byIds } = accounts
     const failed = Promise.withResolvers<void>()
     accounts.byIds = async () => {
@@ -269,9 +281,9 @@ describe('a domain that somebody follows', requires('knot', 'unbound'), () => {
       throw new Error('away')
     }
     await failed.promise
-    town.pass(20 * SECOND_MS)
-    assert.ok(await ear.next())
-    assert.ok(town.log.some(({ message }) => /reading watched domains failed/.test(`${message}`)))
+    fixture.advanceClock(20 * SECOND_MS)
+    assert.ok(await listener.next())
+    assert.ok(fixture.log.some(({ message }) => /reading watched domains failed/.test(`${message}`)))
     await domains.endWatching()
   })
 })

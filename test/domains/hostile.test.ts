@@ -7,9 +7,17 @@ import { DomainService } from '../../server/domains/domain.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { domainRow } from '../store/rows.ts'
 import { requires } from '../tools/part.ts'
-import { DAY_MS, DomainFixture, expectFailure, PROXY, SECOND_MS, startTestDns, type TestDns } from './town.ts'
+import {
+  DAY_MS,
+  DomainFixture,
+  expectFailure,
+  PROXY,
+  SECOND_MS,
+  startTestDns,
+  type TestDns,
+} from './domain-fixture.ts'
 
-test('a proof may have quotes and spaces around it, but not more of them than one TXT string has room for', () => {
+test('a proof may be padded with quotes and spaces, up to the length of one TXT string', () => {
   const around = (count: number) => `${' "'.repeat(count)}slipway-proof${'" '.repeat(count)}`
   for (const [count, is] of [
     [0, true],
@@ -20,14 +28,14 @@ test('a proof may have quotes and spaces around it, but not more of them than on
   ] as const)
     assert.equal(hasProof([around(count)], 'slipway-proof'), is, `${count} on each side`)
   const started = process.cpuUsage()
-  for (let look = 0; look < 1000; look++) hasProof([`x${'"'.repeat(65_000)}x`], 'slipway-proof')
+  for (let check = 0; check < 1000; check++) hasProof([`x${'"'.repeat(65_000)}x`], 'slipway-proof')
   assert.ok(
     process.cpuUsage(started).user < 1e6,
-    'microseconds for a thousand of the longest values there are',
+    'a thousand values of maximum length take more than a second',
   )
 })
 
-test('a domain is not blamed when only some of the service’s own addresses could be looked up', async () => {
+test('a domain does not fail when only some addresses of the proxy could be looked up', async () => {
   const all = ['192.0.2.1', '2001:db8::1']
   const dns: Dns = {
     cname: async () => ({ values: [] }),
@@ -44,36 +52,36 @@ test('a domain is not blamed when only some of the service’s own addresses cou
 })
 
 describe('a domain', requires('knot', 'unbound'), () => {
-  let internet: TestDns
+  let testDns: TestDns
   before(async () => {
-    internet = await startTestDns()
+    testDns = await startTestDns()
   })
-  after(() => internet[Symbol.asyncDispose]())
+  after(() => testDns[Symbol.asyncDispose]())
 
-  test('can be seen and removed after the service or the list of public suffixes has taken its name', async () => {
-    await using town = await DomainFixture.build(internet)
-    const person = await town.person()
-    await town.activate(person, 'shop.taken.test')
+  test('can be read and removed after its name became part of the service or of the public suffix list', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'shop.taken.test')
     const renamed = new DomainService({
-      store: town.store,
-      dns: resolverDns({ servers: [internet.servers] }),
-      clock: () => town.clock.now,
+      store: fixture.store,
+      dns: resolverDns({ servers: [testDns.servers] }),
+      clock: () => fixture.clock.now,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),
       proxyHost: PROXY,
       siteDomain: 'taken.test',
       baseUrl: 'http://localhost',
     })
-    assert.equal((await renamed.check(person.account, 'SHOP.taken.test.')).status, 'active')
-    await renamed.remove(person.account, 'Shop.Taken.test')
-    assert.deepEqual((await renamed.list(person.account)).domains, [])
-    await expectFailure(renamed.add(person.account, 'shop.taken.test', person.slug), 'VALIDATION_ERROR')
-    await expectFailure(renamed.remove(person.account, 'shop.taken.test'), 'NOT_FOUND')
-    await expectFailure(renamed.remove(person.account, 'no name'), 'VALIDATION_ERROR')
+    assert.equal((await renamed.check(user.account, 'SHOP.taken.test.')).status, 'active')
+    await renamed.remove(user.account, 'Shop.Taken.test')
+    assert.deepEqual((await renamed.list(user.account)).domains, [])
+    await expectFailure(renamed.add(user.account, 'shop.taken.test', user.slug), 'VALIDATION_ERROR')
+    await expectFailure(renamed.remove(user.account, 'shop.taken.test'), 'NOT_FOUND')
+    await expectFailure(renamed.remove(user.account, 'no name'), 'VALIDATION_ERROR')
   })
 
-  test('is not kept waiting by hundreds of others whose DNS is slow', async () => {
-    await using town = await DomainFixture.build(internet)
-    const [person, slow] = [await town.person(), await town.person()]
+  test('is checked on time despite hundreds of others with slow DNS', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const [user, slow] = [await fixture.createUser(), await fixture.createUser()]
     const time = { now: 0 }
     const checked: string[] = []
     const nothing = async () => ({ values: [] })
@@ -83,9 +91,9 @@ describe('a domain', requires('knot', 'unbound'), () => {
       return { values: [] }
     }
     const domains = new DomainService({
-      store: town.store,
+      store: fixture.store,
       dns: { cname, addresses: nothing, txt: nothing },
-      clock: () => town.clock.now,
+      clock: () => fixture.clock.now,
       stopwatch: () => time.now,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),
       proxyHost: PROXY,
@@ -93,40 +101,44 @@ describe('a domain', requires('knot', 'unbound'), () => {
       baseUrl: 'http://localhost',
     })
     const { id: accountId } = slow.account
-    await town.store.write('relaxed', async (tx) => {
+    await fixture.store.write('relaxed', async (tx) => {
       for (let number = 0; number < 400; number++) {
-        const times = { pendingSince: town.clock.now, nextCheckAt: town.clock.now - DAY_MS }
+        const times = { pendingSince: fixture.clock.now, nextCheckAt: fixture.clock.now - DAY_MS }
         await tx.domains.insert(domainRow(`slow${number}.test`, { accountId, ...times }))
       }
     })
     for (let turn = 0; turn < 2; turn++) await domains.verifyDue()
-    assert.equal(checked.splice(0).length, 400, 'none is known to be slow yet')
-    town.pass(60 * SECOND_MS)
-    await town.add(person, 'www.fresh.test')
+    assert.equal(checked.splice(0).length, 400, 'none is marked as slow yet')
+    fixture.advanceClock(60 * SECOND_MS)
+    await fixture.add(user, 'www.fresh.test')
     await domains.verifyDue()
     assert.equal(checked.filter((name) => name.startsWith('slow')).length, 10)
     assert.ok(checked.includes('www.fresh.test'))
-    const rows = await town.store.read.domains.byAccount(accountId)
+    const rows = await fixture.store.read.domains.byAccount(accountId)
     assert.ok(rows.every(({ nextCheckAt, checkedAt }) => nextCheckAt! - checkedAt! === 60 * SECOND_MS))
   })
 
-  test('can be changed for another often, but not so often that its account takes the certificates of all', async () => {
-    await using town = await DomainFixture.build(internet)
-    const person = await town.person('free')
+  test('can be replaced often, but not so often that one account exhausts the certificate limit', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser('free')
     const use = async (name: string) => {
-      await town.add(person, name)
-      await town.store.write('relaxed', (tx) =>
-        tx.domains.update({ accountId: person.account.id, domain: name }, { status: 'active' }),
+      await fixture.add(user, name)
+      await fixture.store.write('relaxed', (tx) =>
+        tx.domains.update({ accountId: user.account.id, domain: name }, { status: 'active' }),
       )
-      await town.remove(person, name)
+      await fixture.remove(user, name)
     }
     for (let number = 0; number < 10; number++) await use(`www.n${number}.test`)
     await use('www.n3.test')
-    const { message } = await expectFailure(town.add(person, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
+    const { message } = await expectFailure(fixture.add(user, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
     assert.match(message, /^10 removed domains are kept for you for 7 days each/)
-    assert.equal((await town.add(person, 'www.n9.test')).status, 'pending', 'those that are kept can be')
-    await town.remove(person, 'www.n9.test')
-    town.pass(7 * DAY_MS)
-    assert.equal((await town.add(person, 'www.n10.test')).status, 'pending')
+    assert.equal(
+      (await fixture.add(user, 'www.n9.test')).status,
+      'pending',
+      'a reserved domain can be added again',
+    )
+    await fixture.remove(user, 'www.n9.test')
+    fixture.advanceClock(7 * DAY_MS)
+    assert.equal((await fixture.add(user, 'www.n10.test')).status, 'pending')
   })
 })

@@ -29,28 +29,28 @@ const waits: [age: number, wait: number | null][] = [
   [400 * DAY_MS, null],
 ]
 for (const [age, wait] of waits) {
-  test(`a name that has waited ${age / SECOND_MS} s is looked up again ${wait === null ? 'when somebody asks' : `in ${wait / SECOND_MS} s`}`, () => {
+  test(`a domain pending for ${age / SECOND_MS} s is checked again ${wait === null ? 'only on request' : `in ${wait / SECOND_MS} s`}`, () => {
     const now = SINCE + age
     assert.equal(nextPendingCheck(SINCE, now), wait === null ? null : now + wait)
   })
 }
 
-test('a name whose DNS does not answer is looked up once a minute at most', () => {
+test('a domain whose DNS does not respond is checked at most once a minute', () => {
   const after = (age: number) => nextPendingCheck(SINCE, SINCE + age, true)! - SINCE - age
   assert.deepEqual([0, HOUR_MS, 7 * HOUR_MS].map(after), [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS])
   assert.equal(nextPendingCheck(SINCE, SINCE + 9 * DAY_MS, true), null)
 })
 
-test('a name that waits is looked up at least hourly for two days, then daily for a week', () => {
-  const looks: number[] = []
-  for (let at: number | null = SINCE; at !== null; at = nextPendingCheck(SINCE, at)) looks.push(at - SINCE)
-  const gaps = looks.map((at, number) => at - (looks[number - 1] ?? 0))
-  assert.ok(looks.every((at, number) => at > 48 * HOUR_MS || gaps[number]! <= HOUR_MS))
-  assert.equal(looks.filter((at) => at > 49 * HOUR_MS).length, 7)
-  assert.ok(looks.length < 400, 'and costs little')
+test('a pending domain is checked at least hourly for two days, then daily for a week', () => {
+  const checks: number[] = []
+  for (let at: number | null = SINCE; at !== null; at = nextPendingCheck(SINCE, at)) checks.push(at - SINCE)
+  const gaps = checks.map((at, number) => at - (checks[number - 1] ?? 0))
+  assert.ok(checks.every((at, number) => at > 48 * HOUR_MS || gaps[number]! <= HOUR_MS))
+  assert.equal(checks.filter((at) => at > 49 * HOUR_MS).length, 7)
+  assert.ok(checks.length < 400, 'fewer than 400 checks in total')
 })
 
-test('a name that was given up and asked for is looked up daily for two more days', () => {
+test('a domain checked on request after its schedule ended is checked daily for two more days', () => {
   const now = SINCE + 100 * DAY_MS
   const since = restartedAt(now)
   assert.equal(nextPendingCheck(since, now), now + DAY_MS)
@@ -58,12 +58,12 @@ test('a name that was given up and asked for is looked up daily for two more day
   assert.equal(nextPendingCheck(since, now + 2 * DAY_MS), null)
 })
 
-test('an active name is looked up every twelve hours, give or take a tenth', () => {
+test('an active domain is checked every twelve hours, with a jitter of a tenth', () => {
   const waits = [0, 0.5, 1].map((random) => nextActiveCheck(SINCE, () => random) - SINCE)
   assert.deepEqual(waits, [10.8 * HOUR_MS, 12 * HOUR_MS, 13.2 * HOUR_MS])
 })
 
-test('an active name that fails is looked up every hour and at the end of its day of grace', () => {
+test('an active domain that fails is checked every hour and at the end of its grace period of a day', () => {
   assert.equal(nextFailingCheck(SINCE, SINCE), SINCE + HOUR_MS)
   assert.equal(nextFailingCheck(SINCE, SINCE + 23.5 * HOUR_MS), SINCE + DAY_MS)
   assert.equal(nextFailingCheck(SINCE, SINCE + DAY_MS - SECOND_MS), SINCE + DAY_MS - SECOND_MS + MINUTE_MS)

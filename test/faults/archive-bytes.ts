@@ -6,7 +6,6 @@ export type ArchiveType = 'application/x-tar' | 'application/gzip' | 'applicatio
 
 export const ARCHIVE_TYPES = ['application/x-tar', 'application/gzip', 'application/zip'] as const
 
-/** These files as one archive. */
 export async function buildArchive(type: ArchiveType, files: Iterable<[string, Buffer]>): Promise<Buffer> {
   if (type === 'application/zip') return zip(files)
   const tar = await buildTar(files)
@@ -50,7 +49,7 @@ function zip(files: Iterable<[string, Buffer]>): Buffer {
   return Buffer.concat([...parts, central, end])
 }
 
-/** What the local and the central header have alike: from the version needed to the length of the extra field. */
+/** The fields that the local and the central header share: from "version needed" to "extra field length". */
 function commonHeader(name: Buffer, bytes: Buffer, data: Buffer): Buffer {
   const header = Buffer.alloc(26)
   header.writeUInt16LE(VERSION, 0)

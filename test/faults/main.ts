@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed, Random } from '../support/random.ts'
-import { CONTROLS, cutPower } from './cutting.ts'
-import { killAgainAndAgain } from './kill.ts'
-import type { Restart } from './killing.ts'
+import type { Restart } from './kill-run.ts'
+import { runKills } from './kills.ts'
+import { CONTROLS, cutPower } from './power-cuts.ts'
 
 // `npm run faults -- [--cuts N] [--kills N] [--seed N]`: the long runs of test/power-cut.test.ts and test/kill.test.ts.
-// Cuts need root and the Debian packages that scripts/test-dependencies.mjs names. Exits with 1 when anything was lost or a
-// control was not caught.
+// Cuts need root and the Debian packages in scripts/test-dependencies.mjs. Exits with 1 when acknowledged data was lost or a
+// control was not detected.
 
-/** Steps of clients before a kill. */
+/** Maximum client steps before a kill. */
 const MAX_STEPS = 600
 
-/** Cuts in which a control has to be caught. */
+/** Cuts within which a control must be detected. */
 const CONTROL_CUTS = 10
 
 const { values } = parseArgs({
@@ -32,12 +32,12 @@ if (missing) {
   console.error(`npm run faults ${missing}\nWithout cuts of power: npm run faults -- --cuts 0`)
   process.exit(2)
 }
-await cuts(Number(values.cuts))
-await kills(Number(values.kills))
+await runCuts(Number(values.cuts))
+await reportKills(Number(values.kills))
 console.log(`\n${summary.join('\n')}`)
 
-/** Half of them with one worker, half with two; then the controls. */
-async function cuts(count: number): Promise<void> {
+/** Runs half of the cuts with one worker and half with two, then the controls. */
+async function runCuts(count: number): Promise<void> {
   if (count === 0) return
   for (const workers of [1, 2]) {
     const share = workers === 1 ? Math.ceil(count / 2) : Math.floor(count / 2)
@@ -45,17 +45,17 @@ async function cuts(count: number): Promise<void> {
     const { lost, cuts, acknowledged } = await cutPower(options)
     conclude(
       lost === 0,
-      `power cuts, ${workers} workers: ${lost} of ${cuts} lost any of ${acknowledged} facts`,
+      `power cuts, ${workers} workers: ${lost} of ${cuts} lost some of ${acknowledged} facts`,
     )
   }
   for (const control of Object.keys(CONTROLS) as (keyof typeof CONTROLS)[]) {
     const options = { cuts: CONTROL_CUTS, control, seed, signal: stop.signal, report: console.log }
     const { lost, cuts } = await cutPower(options)
-    conclude(lost > 0, `power cuts, ${control}: ${lost > 0 ? `caught at cut ${cuts}` : 'NOT caught'}`)
+    conclude(lost > 0, `power cuts, ${control}: ${lost > 0 ? `detected at cut ${cuts}` : 'NOT detected'}`)
   }
 }
 
-async function kills(count: number): Promise<void> {
+async function reportKills(count: number): Promise<void> {
   if (count === 0) return
   const targets = [
     { workers: 1, victim: 'service' },
@@ -70,21 +70,22 @@ async function kills(count: number): Promise<void> {
     signal: stop.signal,
     report: console.log,
   }
-  const { faults, acknowledged, looks, restarts } = await killAgainAndAgain(options)
+  const { faults, acknowledged, reads, restarts } = await runKills(options)
   console.log(faults.join('\n'))
   conclude(
     faults.length === 0,
-    `kills: ${count}, after which ${faults.length} faults in ${acknowledged} facts and ${looks} looks`,
+    `kills: ${count}, after which ${faults.length} faults in ${acknowledged} facts and ${reads} reads`,
   )
-  for (const workers of [1, 2]) summary.push(`back with ${workers} workers: ${times(restarts, workers)}`)
+  for (const workers of [1, 2])
+    summary.push(`restart with ${workers} workers: ${formatTimes(restarts, workers)}`)
 }
 
-function conclude(fine: boolean, sentence: string): void {
+function conclude(passed: boolean, sentence: string): void {
   summary.push(sentence)
-  if (!fine) process.exitCode = 1
+  if (!passed) process.exitCode = 1
 }
 
-function times(restarts: Restart[], workers: number): string {
+function formatTimes(restarts: Restart[], workers: number): string {
   const sorted = restarts
     .filter((one) => one.workers === workers)
     .map(({ milliseconds }) => Math.round(milliseconds))

@@ -1,36 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { isSlipwayError, type Slipway, type SlipwayError } from '../../client/sdk/slipway.ts'
 import type { Random } from '../support/random.ts'
+import type { AckLog, Fact, KnownSite } from './ack-log.ts'
 import { ARCHIVE_TYPES, buildArchive } from './archive-bytes.ts'
-import type { AckLog, Fact, KnownSite } from './ledger.ts'
 import { firstSite, generateBytes, type MadeSite, nextSite, publishFiles } from './site-content.ts'
 
 interface PublisherOptions {
   /** A client without a key. */
   client: Slipway
-  ledger: AckLog
+  ackLog: AckLog
   random: Random
-  /** The code in the newest letter to an address. */
+  /** Waits for the next sign-in code mailed to an address. */
   mailedCode: (email: string) => Promise<string>
-  /** Resolves when the service is there again; asked after each failure. */
+  /** Called after each failure; resolves when the server responds again. */
   recovery: () => Promise<void>
 }
 
-/** What is to be done, and to which site. */
-interface Act {
+interface Action {
   site?: KnownSite
   run(): Promise<void>
 }
 
-/** Sites that a publisher works on at a time; more are left alone for good. */
 const MAX_SITES = 4
 
-/** The service mails at most five codes an hour to an address. */
+/** Below the server's limit of five codes per hour and address. */
 const MAX_CODES = 4
 
 /**
- * Somebody who publishes, updates, restores and deletes, one thing after another, and notes in the ledger what
- * was asked for and what was acknowledged.
+ * A client that publishes, updates, restores and deletes sites in sequence, and logs its requests and their
+ * acknowledgements.
  */
 export class Publisher {
   readonly #options: PublisherOptions
@@ -44,46 +42,46 @@ export class Publisher {
   }
 
   /**
-   * Does one thing after another until `enough` says so. What fails because the service went away is left in doubt,
-   * and its site is not touched again; a refusal is a surprise.
+   * Runs random actions until `isDone()`. After a failed request the state of its site is uncertain, and no further
+   * action uses the site; an error response is logged as a refusal.
    */
-  async work(enough: () => boolean): Promise<void> {
-    while (!enough()) {
-      const act = this.#pickAct()
+  async work(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      const action = this.#pickAction()
       try {
-        await act.run()
+        await action.run()
       } catch (error) {
         if (!isSlipwayError(error)) throw error
-        this.#leaveInDoubt(act, error)
+        this.#markUncertain(action, error)
         await this.#options.recovery()
       }
     }
   }
 
-  #leaveInDoubt({ site }: Act, { status, code, message }: SlipwayError): void {
-    const { ledger } = this.#options
+  #markUncertain({ site }: Action, { status, code, message }: SlipwayError): void {
+    const { ackLog } = this.#options
     if (status >= 400 && code !== 'UNAVAILABLE') {
-      ledger.add({ kind: 'surprise', status, sentence: `${status} ${code}: ${message}` })
+      ackLog.add({ kind: 'refusal', status, sentence: `${status} ${code}: ${message}` })
     }
-    this.#sites = this.#sites.filter((one) => one !== site && one.wish === undefined)
-    if (ledger.accounts.get(this.#email)?.unsure) this.#key = undefined
+    this.#sites = this.#sites.filter((one) => one !== site && one.requested === undefined)
+    if (ackLog.accounts.get(this.#email)?.keyUncertain) this.#key = undefined
   }
 
-  #pickAct(): Act {
+  #pickAction(): Action {
     const random = this.#options.random
     if (this.#key === undefined) return { run: () => this.#signIn() }
     const site = this.#sites.length > 0 ? random.pick(this.#sites) : undefined
-    if (!site || (this.#sites.length < MAX_SITES && random.chance(0.3))) return { run: () => this.#begin() }
-    const acts = site.email === undefined ? this.#actsOnAnonymous(site) : this.#actsOnOwned(site)
-    return { site, run: random.pick(acts) }
+    if (!site || (this.#sites.length < MAX_SITES && random.chance(0.3))) return { run: () => this.#create() }
+    const actions = site.email === undefined ? this.#anonymousActions(site) : this.#ownedActions(site)
+    return { site, run: random.pick(actions) }
   }
 
-  #actsOnAnonymous(site: KnownSite): (() => Promise<void>)[] {
+  #anonymousActions(site: KnownSite): (() => Promise<void>)[] {
     const update = () => this.#update(site)
     return [update, update, () => this.#updateByArchive(site), () => this.#claim(site)]
   }
 
-  #actsOnOwned(site: KnownSite): (() => Promise<void>)[] {
+  #ownedActions(site: KnownSite): (() => Promise<void>)[] {
     const update = () => this.#update(site)
     const updateByArchive = () => this.#updateByArchive(site)
     return [
@@ -92,79 +90,79 @@ export class Publisher {
       () => this.#restore(site),
       () => this.#keepDraft(site),
       () => this.#duplicate(site),
-      () => this.#leaveWaiting(site),
+      () => this.#uploadWithoutFinalize(site),
       () => this.#remove(site),
       () => this.#signIn(),
     ]
   }
 
-  /** A new key, which ends the one before: by a mailed code, or by the key itself when there were codes enough. */
+  /** Requests a new key, which revokes the last: with a mailed code, or with the key when the code limit is near. */
   async #signIn(): Promise<void> {
     if (this.#codes < MAX_CODES) return this.#signInByCode()
-    if (this.#key === undefined) return this.#becomeAnother()
-    this.#add({ kind: 'wish for a key', email: this.#email })
+    if (this.#key === undefined) return this.#switchAccount()
+    this.#add({ kind: 'key request', email: this.#email })
     const { apiKey } = await this.#owner.newKey()
-    this.#hold(apiKey)
+    this.#storeKey(apiKey)
   }
 
   async #signInByCode(): Promise<void> {
     if (this.#codes++ === 0) this.#email = `${randomUUID()}@example.test`
     await this.#anonymous.requestCode(this.#email)
     const code = await this.#options.mailedCode(this.#email)
-    this.#add({ kind: 'wish for a key', email: this.#email })
+    this.#add({ kind: 'key request', email: this.#email })
     const { apiKey } = await this.#anonymous.verifyCode(this.#email, code)
-    this.#hold(apiKey)
+    this.#storeKey(apiKey)
   }
 
-  async #becomeAnother(): Promise<void> {
+  async #switchAccount(): Promise<void> {
     this.#codes = 0
     this.#sites = []
   }
 
-  #hold(key: string): void {
+  #storeKey(key: string): void {
     this.#key = key
     this.#add({ kind: 'key', email: this.#email, key })
   }
 
-  async #begin(): Promise<void> {
+  async #create(): Promise<void> {
     const owned = this.#options.random.chance(0.7)
     const state = firstSite(randomUUID(), this.#options.random)
-    if (this.#options.random.chance(0.3)) await this.#beginByArchive(state, owned)
-    else await this.#beginByManifest(state, owned)
+    if (this.#options.random.chance(0.3)) await this.#createByArchive(state, owned)
+    else await this.#createByManifest(state, owned)
   }
 
-  async #beginByManifest(state: MadeSite, owned: boolean): Promise<void> {
+  async #createByManifest(state: MadeSite, owned: boolean): Promise<void> {
     let slug = ''
     const { versionId } = await this.#client(owned).publish({
       files: publishFiles(state, this.#options.random),
       onStaged: (staged) => {
         slug = staged.slug
-        this.#know(slug, owned, staged.claimToken)
-        this.#add({ kind: 'wish', slug, state })
+        this.#recordSite(slug, owned, staged.claimToken)
+        this.#add({ kind: 'change request', slug, state })
       },
     })
     this.#add({ kind: 'live', slug, versionId, state })
   }
 
-  async #beginByArchive(state: MadeSite, owned: boolean): Promise<void> {
+  async #createByArchive(state: MadeSite, owned: boolean): Promise<void> {
     const contentType = this.#options.random.pick(ARCHIVE_TYPES)
     const archive = await buildArchive(contentType, contents(state))
     const answer = await this.#client(owned).publishArchive(archive, { contentType })
-    this.#know(answer.slug, owned, answer.claimToken)
+    this.#recordSite(answer.slug, owned, answer.claimToken)
     this.#add({ kind: 'live', slug: answer.slug, versionId: answer.versionId, state })
   }
 
-  #know(slug: string, owned: boolean, claimToken: string | undefined): void {
+  #recordSite(slug: string, owned: boolean, claimToken: string | undefined): void {
     this.#add({ kind: 'site', slug, email: owned ? this.#email : undefined, claimToken })
-    this.#sites.push(this.#options.ledger.sites.get(slug)!)
+    this.#sites.push(this.#options.ackLog.sites.get(slug)!)
   }
 
   async #update(site: KnownSite): Promise<void> {
     const state = this.#next(site)
-    this.#add({ kind: 'wish', slug: site.slug, state })
+    this.#add({ kind: 'change request', slug: site.slug, state })
     const { versionId } = await this.#client(true).publish({
       files: publishFiles(state, this.#options.random),
-      ...wayTo(site),
+      ...toTarget(site),
     })
     this.#add({ kind: 'live', slug: site.slug, versionId, state })
   }
@@ -173,15 +171,15 @@ export class Publisher {
     const state = this.#next(site)
     const contentType = this.#options.random.pick(ARCHIVE_TYPES)
     const archive = await buildArchive(contentType, contents(state))
-    this.#add({ kind: 'wish', slug: site.slug, state })
-    const { versionId } = await this.#owner.publishArchive(archive, { contentType, ...wayTo(site) })
+    this.#add({ kind: 'change request', slug: site.slug, state })
+    const { versionId } = await this.#owner.publishArchive(archive, { contentType, ...toTarget(site) })
     this.#add({ kind: 'live', slug: site.slug, versionId, state })
   }
 
-  /** The newest versions are sure to be kept; older ones may have made room. */
+  /** Picks among the newest versions, which the server keeps; older ones may have been pruned. */
   async #restore(site: KnownSite): Promise<void> {
     const [versionId, state] = this.#options.random.pick([...site.versions].slice(-3))
-    this.#add({ kind: 'wish', slug: site.slug, state })
+    this.#add({ kind: 'change request', slug: site.slug, state })
     await this.#owner.restore(site.slug, versionId)
     this.#add({ kind: 'live', slug: site.slug, versionId, state })
   }
@@ -200,8 +198,8 @@ export class Publisher {
     this.#add({ kind: 'live', slug, versionId, state })
   }
 
-  /** As a client does that goes away between the last upload and finalize. */
-  async #leaveWaiting(site: KnownSite): Promise<void> {
+  /** Like a client that disconnects between the last upload and finalize. */
+  async #uploadWithoutFinalize(site: KnownSite): Promise<void> {
     const state = this.#next(site)
     const files = publishFiles(state, this.#options.random)
     const { upload } = await this.#owner.update(site.slug, {
@@ -209,7 +207,7 @@ export class Publisher {
     })
     for (const target of upload.uploads)
       await this.#anonymous.upload(target, generateBytes(state[target.path]!))
-    this.#add({ kind: 'waiting', slug: site.slug, versionId: upload.versionId, state })
+    this.#add({ kind: 'unfinalized', slug: site.slug, versionId: upload.versionId, state })
   }
 
   async #claim(site: KnownSite): Promise<void> {
@@ -218,7 +216,7 @@ export class Publisher {
   }
 
   async #remove(site: KnownSite): Promise<void> {
-    this.#add({ kind: 'wish', slug: site.slug, state: null })
+    this.#add({ kind: 'change request', slug: site.slug, state: null })
     await this.#owner.delete(site.slug)
     this.#add({ kind: 'deleted', slug: site.slug })
     this.#sites = this.#sites.filter((one) => one !== site)
@@ -241,12 +239,12 @@ export class Publisher {
   }
 
   #add(fact: Fact): void {
-    this.#options.ledger.add(fact)
+    this.#options.ackLog.add(fact)
   }
 }
 
-/** An anonymous site is updated by its claim token, in place of a key. */
-function wayTo({ slug, email, claimToken }: KnownSite): { slug: string; claimToken?: string } {
+/** An anonymous site is updated with its claim token instead of a key. */
+function toTarget({ slug, email, claimToken }: KnownSite): { slug: string; claimToken?: string } {
   return email === undefined ? { slug, claimToken: claimToken! } : { slug }
 }
 

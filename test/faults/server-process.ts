@@ -14,18 +14,17 @@ export interface ServerOptions {
   data: string
   /** Environment variables without `SLIPWAY_`. */
   settings?: Record<string, string>
-  /** Processor cores it may use, as taskset names them; all of them when left out. */
+  /** Processor cores it may use, in taskset syntax; all by default. */
   cores?: string
   /** Arguments of Node itself. */
   nodeArgs?: string[]
-  /** Ends it as `kill` does. */
+  /** Kills the server. */
   signal?: AbortSignal | undefined
 }
 
-/** Lines of output that are kept for whoever wants to know what happened. */
-const LINES_KEPT = 200
+const MAX_OUTPUT_LINES = 200
 
-const WIDE = {
+const DEFAULT_SETTINGS = {
   RATE_ANONYMOUS: '1000000000',
   RATE_FREE: '1000000000',
   RATE_HOBBY: '1000000000',
@@ -34,22 +33,22 @@ const WIDE = {
   LOG: 'info',
 }
 
-/** The real service as a process of its own, over a data folder that outlives it. It ends with this process. */
+/** The real server in its own process, on a data folder that outlives it. It ends with this process. */
 export class ServerProcess implements AsyncDisposable {
   readonly child: ChildProcess
-  /** Aborts when the process has ended. */
-  readonly gone: AbortSignal
+  /** Aborts when the process has exited. */
+  readonly exitSignal: AbortSignal
   readonly ended: Promise<unknown>
   readonly output: string[] = []
   readonly #events = new EventEmitter()
   readonly #codes = new Map<string, string>()
   #baseUrl = ''
 
-  /** Resolves when it says where it runs; rejects with what it said when it ends before. */
+  /** Resolves when the server has printed its address; rejects with its output when it exits before. */
   static async start(options: ServerOptions): Promise<ServerProcess> {
     const server = new ServerProcess(options)
     try {
-      while (server.#baseUrl === '') await once(server.#events, 'line', { signal: server.gone })
+      while (server.#baseUrl === '') await once(server.#events, 'line', { signal: server.exitSignal })
       return server
     } catch {
       throw new Error(`the server did not start:\n${server.output.join('\n')}`)
@@ -57,7 +56,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   private constructor({ data, settings = {}, cores, nodeArgs = [], signal }: ServerOptions) {
-    const given = { ...WIDE, ...settings, DATA: resolve(data) }
+    const given = { ...DEFAULT_SETTINGS, ...settings, DATA: resolve(data) }
     const own = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
     const command = [process.execPath, '--import', WITH_PARENT, ...nodeArgs, SCRIPT]
     if (cores !== undefined) command.unshift('taskset', '-c', cores)
@@ -71,12 +70,12 @@ export class ServerProcess implements AsyncDisposable {
       },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
-    const gone = new AbortController()
-    this.gone = gone.signal
-    signal?.addEventListener('abort', () => void this.kill(), { signal: gone.signal })
-    this.ended = once(this.child, 'exit').finally(() => gone.abort(new Error('the server has ended')))
+    const exit = new AbortController()
+    this.exitSignal = exit.signal
+    signal?.addEventListener('abort', () => void this.kill(), { signal: exit.signal })
+    this.ended = once(this.child, 'exit').finally(() => exit.abort(new Error('the server has ended')))
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
-      createInterface({ input: stream }).on('line', (line) => this.#hear(line))
+      createInterface({ input: stream }).on('line', (line) => this.#readLine(line))
     }
   }
 
@@ -92,29 +91,29 @@ export class ServerProcess implements AsyncDisposable {
     return this.child.pid!
   }
 
-  /** The processes that a server with several workers started. */
+  /** Process ids of the workers. */
   get workers(): number[] {
     const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8')
     return children.split(' ').filter(Boolean).map(Number)
   }
 
-  /** The code of the newest letter to an address that was not asked for before. */
+  /** Waits for the next sign-in code mailed to an address; each code is returned once. */
   async mailedCode(email: string): Promise<string> {
     for (;;) {
       const code = this.#codes.get(email)
       this.#codes.delete(email)
       if (code !== undefined) return code
-      await once(this.#events, 'line', { signal: this.gone })
+      await once(this.#events, 'line', { signal: this.exitSignal })
     }
   }
 
-  /** Ends every process at once, as `kill -9` does. */
+  /** Sends SIGKILL to the server and its workers. */
   async kill(): Promise<void> {
     for (const pid of [this.pid, ...this.#livingWorkers()]) signal(pid, 'SIGKILL')
     await this.ended
   }
 
-  /** Ends it in order and answers the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   async stop(): Promise<number | null> {
     this.child.kill('SIGTERM')
     await this.ended
@@ -133,9 +132,9 @@ export class ServerProcess implements AsyncDisposable {
     }
   }
 
-  #hear(line: string): void {
+  #readLine(line: string): void {
     this.output.push(line)
-    if (this.output.length > LINES_KEPT) this.output.shift()
+    if (this.output.length > MAX_OUTPUT_LINES) this.output.shift()
     this.#baseUrl ||= /runs at (http:\S+)/.exec(line)?.[1] ?? ''
     const letter = /"message written to a file","to":"([^"]+)","code":"([^"]+)"/.exec(line)
     if (letter) this.#codes.set(letter[1]!, letter[2]!)
@@ -143,7 +142,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 }
 
-/** A free port that the system does not give to outgoing connections, so that it is free the next time too. */
+/** A free port outside the ephemeral range, which stays free between restarts. */
 export async function lastingPort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -160,7 +159,7 @@ export async function lastingPort(): Promise<number> {
   }
 }
 
-/** Sends a signal to a process that may be gone already. */
+/** Sends a signal; ignores a process that has exited. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
 import type { Random } from '../support/random.ts'
 
-/** A file of which everything can be told from its seed, so that a ledger holds whole sites in a few bytes. */
+/** A file that its seed and size reproduce, so that a log stores whole sites in few bytes. */
 export interface MadeFile {
   seed: string
   size: number
@@ -10,7 +10,7 @@ export interface MadeFile {
   hash: string
 }
 
-/** A version of a site, by path. Every one has INDEX and SIBLING, whose seeds name the version. */
+/** The files of a version by path. Every version has INDEX and SIBLING, whose seeds name the version. */
 export type MadeSite = Record<string, MadeFile>
 
 export const INDEX = 'index.html'
@@ -33,25 +33,25 @@ const TYPES: Record<string, string> = {
   bin: 'application/octet-stream',
 }
 
-/** The bytes of a file: a line that says what it is, then what nobody could guess. */
+/** The bytes of a file: a line with its seed, then pseudo-random text. */
 export function generateBytes({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): Buffer {
   const noise = createHash('shake256', { outputLength: Math.ceil(size * 0.75) })
   return Buffer.from(`slipway ${seed}\n${noise.update(seed).digest('base64')}`).subarray(0, size)
 }
 
-/** The version that a file's bytes say they belong to, for INDEX and SIBLING. */
-export function versionIn(bytes: Buffer): string | undefined {
+/** The version in the first line of INDEX or SIBLING. */
+export function parseVersion(bytes: Buffer): string | undefined {
   return /^slipway (\S+?)\/(?:index|sibling)\n/.exec(bytes.toString('latin1', 0, 200))?.[1]
 }
 
-/** The first version of a site. `name` is its own: no other version has it. */
+/** The first version of a site; `name` must be unique among all versions. */
 export function firstSite(name: string, random: Random): MadeSite {
   const site: MadeSite = marked(name)
   for (let count = random.between(1, 30); count > 0; count--) addFile(site, name, random)
   return site
 }
 
-/** The version after another: some files stay, some change, some go, some come. */
+/** A following version: keeps, changes, removes and adds files. */
 export function nextSite(site: MadeSite, name: string, random: Random): MadeSite {
   const next: MadeSite = marked(name)
   for (const [path, file] of Object.entries(site)) {
@@ -62,7 +62,7 @@ export function nextSite(site: MadeSite, name: string, random: Random): MadeSite
   return next
 }
 
-/** The files as the SDK takes them; some come without a hash, which makes the server work it out. */
+/** The files for the SDK; sometimes without hashes, which the server then computes. */
 export function publishFiles(site: MadeSite, random: Random): PublishFile[] {
   const declared = random.chance(0.8)
   return Object.entries(site).map(([path, file]) => ({
@@ -86,7 +86,7 @@ function marked(name: string): MadeSite {
   return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: made(`${name}/sibling`, 3000) }
 }
 
-/** Now and then the same bytes under another path, which are one blob. */
+/** Sometimes adds existing content under another path, which shares a blob. */
 function addFile(site: MadeSite, name: string, random: Random): void {
   const path = `${random.pick(NAMES)} ${random.below(100)}.${random.pick(['html', 'txt', 'js', 'bin'])}`
   if (path in site) return
@@ -95,8 +95,8 @@ function addFile(site: MadeSite, name: string, random: Random): void {
 }
 
 /**
- * Mostly small; some too large for the server to gather in memory, of a type that it does not compress: a minute of
- * processor time would go into that.
+ * Mostly small; some exceed the server's memory buffer. Those have a type that is not compressed, which would take a
+ * minute of CPU time.
  */
 function sizeFor(path: string, random: Random): number {
   if (path.endsWith('.bin') && random.chance(0.12)) return random.between(300_000, 1_500_000)

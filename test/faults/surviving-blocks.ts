@@ -1,9 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { Random } from '../support/random.ts'
 
-// For power-cut: `node surviving-blocks.ts DISK PERCENT SEED < CACHE` puts some of the blocks that were on their way
-// to a disk onto it, as many as PERCENT says, by chance. CACHE has the newest bytes of each block at its place on the
-// disk, and zeros for those that were never written.
+// For power-cut: `node surviving-blocks.ts DISK PERCENT SEED < CACHE` writes a random PERCENT of the unflushed blocks to
+// the disk. CACHE has the newest bytes of each block at its offset on the disk, and zeros for blocks never written.
 
 const BLOCK = 4096
 const BLOCKS_AT_ONCE = 1024
@@ -37,7 +36,7 @@ function keepByChance(block: number, at: number): void {
   writeSync(target, bytes, 0, bytes.length, at + block)
 }
 
-/** Compared as a whole: nearly all of a disk is zeros. */
+/** Compares whole ranges: nearly all of a disk is zeros. */
 function hasOnlyZeros(buffer: Buffer, from: number, length: number): boolean {
   return buffer.compare(zeros, 0, length, from, from + length) === 0
 }

@@ -3,31 +3,31 @@ import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { Random } from '../support/random.ts'
-import { AckLog } from './ledger.ts'
-import { findOrphans } from './remains.ts'
+import { AckLog } from './ack-log.ts'
+import { verifyDataFolder } from './data-folder.ts'
 import { ServerProcess } from './server-process.ts'
-import { StateVerifier } from './truth.ts'
+import { StateVerifier } from './state-verifier.ts'
 import { SiteVisitor } from './visitor.ts'
 
-// For power-cut: `node verifier.ts DIR ACKS` starts the real service on what the power cut left in DIR and compares
-// it with ACKS. Exits with 0 when all that was acknowledged is there and whole, else says what is not and exits with 1.
+// For power-cut: `node verifier.ts DIR ACKS` starts the real server on DIR after a power cut and compares it with ACKS.
+// Exits with 0 when all acknowledged data is complete; else prints the differences and exits with 1.
 
 const [folder, acks] = process.argv.slice(2) as [string, string]
 const data = join(folder, 'data')
-const ledger = AckLog.read(readFileSync(acks, 'utf8'))
-const { sites, accounts, acknowledged, waiting } = ledger
-const told = `${acknowledged} acknowledged facts about ${sites.size} sites, ${accounts.size} accounts and ${waiting.length} waiting versions`
+const ackLog = AckLog.read(readFileSync(acks, 'utf8'))
+const { sites, accounts, acknowledged, unfinalized } = ackLog
+const summary = `${acknowledged} acknowledged facts about ${sites.size} sites, ${accounts.size} accounts and ${unfinalized.length} unfinalized versions`
 
 const faults = [
-  ...ledger.surprises.filter(({ status }) => status < 500).map(({ sentence }) => `refused: ${sentence}`),
+  ...ackLog.refusals.filter(({ status }) => status < 500).map(({ sentence }) => `refused: ${sentence}`),
 ]
 try {
-  faults.push(...(await faultsOfService()), ...(await findOrphans(data, ledger)))
+  faults.push(...(await faultsOfService()), ...(await verifyDataFolder(data, ackLog)))
 } catch (error) {
-  faults.push(`it could not be verified: ${(error as Error).stack}`)
+  faults.push(`the verification failed: ${(error as Error).stack}`)
 }
 for (const fault of faults.slice(0, 20)) console.log(fault)
-console.log(faults.length === 0 ? told : `${faults.length} faults in ${told}`)
+console.log(faults.length === 0 ? summary : `${faults.length} faults in ${summary}`)
 process.exit(faults.length === 0 ? 0 : 1)
 
 async function faultsOfService(): Promise<string[]> {
@@ -35,10 +35,10 @@ async function faultsOfService(): Promise<string[]> {
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
   using visitor = new SiteVisitor(server.port)
-  const truth = new StateVerifier({ ledger, client, visitor })
-  const found = await truth.aboutTouched(new Random(1))
+  const verifier = new StateVerifier({ ackLog, client, visitor })
+  const faults = await verifier.verifyTouched(new Random(1))
   transport.close()
-  if (found.length > 0) found.push(`the service said:\n${server.output.slice(-20).join('\n')}`)
+  if (faults.length > 0) faults.push(`server output:\n${server.output.slice(-20).join('\n')}`)
   const code = await server.stop()
-  return code === 0 ? found : [...found, `the service stopped with ${code}`]
+  return code === 0 ? faults : [...faults, `the service stopped with ${code}`]
 }

@@ -1,4 +1,4 @@
-import { mutateSource } from './careless.ts'
+import { mutateSource } from './source-mutation.ts'
 
-// A control: this service acknowledges blobs that it never flushed.
+// Control: the server acknowledges blobs that it did not flush.
 mutateSource('/server/blobs/disk.ts', /\bhandle\.sync\(\)/g, 'Promise.resolve()')

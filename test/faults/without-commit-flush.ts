@@ -1,4 +1,4 @@
-import { mutateSource } from './careless.ts'
+import { mutateSource } from './source-mutation.ts'
 
-// A control: this service acknowledges transactions that SQLite has not flushed.
+// Control: the server acknowledges transactions that SQLite did not flush.
 mutateSource('/server/store/sqlite.ts', /\bFULL\b/g, 'NORMAL')

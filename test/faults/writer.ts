@@ -4,12 +4,12 @@ import { parseArgs } from 'node:util'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { Random } from '../support/random.ts'
-import { AckLog } from './ledger.ts'
+import { AckLog } from './ack-log.ts'
 import { Publisher } from './publisher.ts'
 import { ServerProcess } from './server-process.ts'
 
-// For power-cut: `node writer.ts [--workers N] [--import FILE] DIR ACKS` runs the real service with its data in DIR
-// and keeps publishers busy until the power is cut. Every fact goes to ACKS, in the order in which it was learnt.
+// For power-cut: `node writer.ts [--workers N] [--import FILE] DIR ACKS` runs the real server with its data in DIR and
+// publishes until the power cut. Appends every fact to ACKS in the order of the responses.
 
 const PUBLISHERS = 6
 
@@ -25,13 +25,13 @@ const server = await ServerProcess.start({
   ...(values.import === undefined ? {} : { nodeArgs: ['--import', values.import] }),
 })
 const { send } = nodeTransport()
-const ledger = new AckLog((line) => appendFileSync(acks, line))
+const ackLog = new AckLog((line) => appendFileSync(acks, line))
 const client = new Slipway({ baseUrl: server.baseUrl, send })
 const random = new Random(process.pid)
 const publishers = Array.from({ length: PUBLISHERS }, () => {
   const mailedCode = (email: string) => server.mailedCode(email)
-  return new Publisher({ client, ledger, random: random.fork(), mailedCode, recovery: async () => undefined })
+  return new Publisher({ client, ackLog, random: random.fork(), mailedCode, recovery: async () => undefined })
 })
 await Promise.race([server.ended, ...publishers.map((publisher) => publisher.work(() => false))])
-console.error(`the service ended by itself:\n${server.output.join('\n')}`)
+console.error(`the server ended unexpectedly:\n${server.output.join('\n')}`)
 process.exit(1)

@@ -32,7 +32,7 @@ for (const engine of ENGINE_NAMES)
       await fixture?.[Symbol.asyncDispose]()
     })
 
-    test('a page that cancels its downloads gets everything else that it asks for', inBrowser, async () => {
+    test('a page that cancels its downloads gets all its other responses', inBrowser, async () => {
       await browser.page.goto(site)
       const results = await browser.page.evaluate(async () => {
         const failed: string[] = []
@@ -45,9 +45,10 @@ for (const engine of ENGINE_NAMES)
           })
           const wanted = Array.from({ length: 3 }, async (_, index) => {
             const response = await fetch(`/small.bin?${round}-${index}`)
-            if ((await response.arrayBuffer()).byteLength !== 40_000) throw new Error('it is cut off')
+            if ((await response.arrayBuffer()).byteLength !== 40_000)
+              throw new Error('the response is truncated')
           })
-          // Some responses have begun, and some have not.
+          // At this point some responses have begun, and some have not.
           await Promise.any([...wanted, ...downloads])
           cancel.abort()
           for (const { status } of await Promise.allSettled(downloads)) if (status === 'rejected') cancelled++

@@ -3,7 +3,15 @@ import { after, before, describe, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise } from '../edge-fixture.ts'
 import { Http2Fixture } from './http2-fixture.ts'
-import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
+import {
+  CLIENT_PREFACE,
+  frame,
+  getFields,
+  getFrame,
+  headerBlock,
+  type RawClient,
+  uint32,
+} from './raw-client.ts'
 
 let fixture: Http2Fixture
 let host: string
@@ -13,55 +21,55 @@ before(async () => {
   host = fixture.edge.host(slug)
   for (const path of ['/', '/big.bin']) await fixture.edge.get(slug, path)
   fixture.server.removeAllListeners('request')
-  // What is relayed is never answered.
+  // Relayed requests never get a response.
   fixture.server.on('request', (request) => request.on('error', () => undefined))
 })
 after(() => fixture[Symbol.asyncDispose]())
 
-async function greeted(...frames: Buffer[]): Promise<RawClient> {
+async function openClient(...frames: Buffer[]): Promise<RawClient> {
   const client = await fixture.raw()
-  client.send(HELLO, ...frames)
+  client.send(CLIENT_PREFACE, ...frames)
   return client
 }
 
-const cancel = (stream: number) => frame(TYPE.reset, 0, stream, four(CODE.cancel))
+const cancel = (stream: number) => frame(TYPE.reset, 0, stream, uint32(CODE.cancel))
 
-/** A request that is cancelled before anything could be done for it. */
+/** A request with its immediate cancellation. */
 const rapidReset = (stream: number) =>
-  Buffer.concat([frame(TYPE.headers, 5, stream, block(get('api.test'))), cancel(stream)])
+  Buffer.concat([frame(TYPE.headers, 5, stream, headerBlock(getFields('api.test'))), cancel(stream)])
 
 const rapidResets = (count: number, first: number) =>
   Array.from({ length: count }, (_, index) => rapidReset(first + 2 * index))
 
-/** The head of a POST whose body is still to come. */
+/** HEADERS of a POST without END_STREAM. */
 const post = (stream: number, more: Record<string, string> = {}) =>
-  frame(TYPE.headers, 4, stream, block({ ...get(host), ':method': 'POST', ...more }))
+  frame(TYPE.headers, 4, stream, headerBlock({ ...getFields(host), ':method': 'POST', ...more }))
 
 const HEADERS = TYPE.headers
 const ALL = 5
 
-/** A header block that adds 3,900 fields to the table: each drops the oldest one. */
+/** A header block that adds 3,900 fields to the dynamic table: each evicts the oldest one. */
 const CHURN = Buffer.from('\x40\x01a\x00'.repeat(3900), 'latin1')
 
-const goAways = (client: RawClient) => client.came.filter(({ type }) => type === TYPE.goAway)
+const goAways = (client: RawClient) => client.received.filter(({ type }) => type === TYPE.goAway)
 
-test('a client may cancel any number of downloads that have begun', async () => {
-  const client = await greeted(settingsFrame([[4, 1000]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
+test('a client may cancel any number of started downloads', async () => {
+  const client = await openClient(settingsFrame([[4, 1000]]), frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)))
   for (let round = 0; round < 50; round++) {
     const streams = Array.from({ length: 25 }, (_, index) => 1 + 2 * (25 * round + index))
     client.send(...streams.map((stream) => getFrame(stream, host, '/big.bin')))
     await Promise.all(streams.map((stream) => client.status(stream)))
     client.send(...streams.map(cancel))
-    await client.answered(`round ${round}`.padEnd(8))
+    await client.roundTrip(`round ${round}`.padEnd(8))
   }
   client.send(getFrame(9001, host))
   assert.equal(await client.status(9001), 200)
   assert.deepEqual(goAways(client), [])
 })
 
-describe('a client that cancels its requests before they are answered', () => {
-  test('may do so a thousand times, is refused new ones for some seconds then, and keeps its connection', async () => {
-    const client = await greeted(...rapidResets(1001, 1), getFrame(3001, host))
+describe('a client that cancels its requests before their responses', () => {
+  test('may do so a thousand times; then new requests are refused for some seconds, and the connection stays open', async () => {
+    const client = await openClient(...rapidResets(1001, 1), getFrame(3001, host))
     assert.equal(await client.reset(3001), CODE.refused)
     fixture.edge.clock.now += 1000
     client.send(getFrame(3003, host))
@@ -72,62 +80,62 @@ describe('a client that cancels its requests before they are answered', () => {
     assert.deepEqual(goAways(client), [])
   })
 
-  test('loses its connection when it goes on, and gets the responses in progress to their ends', async () => {
-    const client = await greeted(settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
+  test('loses its connection when it continues, after the responses in progress', async () => {
+    const client = await openClient(settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
     await client.status(1)
     client.send(...rapidResets(1600, 3))
     assert.equal(await client.goAway(), CODE.enhanceYourCalm)
     const [{ payload } = assert.fail()] = goAways(client)
     const last = payload.readUInt32BE(0)
     assert.ok(last > 2000 && last < 3 + 2 * 1002, `the last stream is ${last}`)
-    client.send(getFrame(5001, host), frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)))
+    client.send(getFrame(5001, host), frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 20)))
     await client.ended(1)
     assert.equal(client.bodies.get(1), 400_000)
     assert.equal(await client.reset(5001), CODE.refused)
     await client.closed
   })
 
-  test('is cut off when it does not stop after that', async () => {
-    const client = await greeted(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
+  test('is disconnected at once when it continues after GOAWAY', async () => {
+    const client = await openClient(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
     client.send(...rapidResets(3000, 3))
     await client.closed
-    assert.ok(!client.came.some(({ type, flags }) => type === TYPE.data && (flags & 1) === 1))
+    assert.ok(!client.received.some(({ type, flags }) => type === TYPE.data && (flags & 1) === 1))
   })
 })
 
-describe('a connection ends, because of the flood, when its client sends', () => {
+describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
   const cases: [string, () => Buffer[]][] = [
-    ['pings without end', () => [many(2000, frame(TYPE.ping, 0, 0, '12345678'))]],
-    ['settings without end', () => [many(2000, settingsFrame([[4, 65_535]]))]],
-    ['priorities without end', () => [many(2000, frame(TYPE.priority, 0, 3, '\0\0\0\x01a'))]],
-    ['unknown frames without end', () => [many(2000, frame(77, 0, 0, 'what'))]],
-    ['windows of one byte without end', () => [many(2000, frame(TYPE.windowUpdate, 0, 0, four(1)))]],
-    ['empty data without end', () => [post(1), many(2000, frame(TYPE.data, 0, 1))]],
-    ['data of a byte in each frame without end', () => [post(1), many(2000, frame(TYPE.data, 0, 1, 'a'))]],
+    ['unlimited pings', () => [many(2000, frame(TYPE.ping, 0, 0, '12345678'))]],
+    ['unlimited settings', () => [many(2000, settingsFrame([[4, 65_535]]))]],
+    ['unlimited priorities', () => [many(2000, frame(TYPE.priority, 0, 3, '\0\0\0\x01a'))]],
+    ['unlimited unknown frames', () => [many(2000, frame(77, 0, 0, 'what'))]],
+    ['unlimited window updates of one byte', () => [many(2000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))]],
+    ['unlimited empty data frames', () => [post(1), many(2000, frame(TYPE.data, 0, 1))]],
+    ['unlimited data frames of one byte', () => [post(1), many(2000, frame(TYPE.data, 0, 1, 'a'))]],
     [
-      'header lists that are too long without end',
+      'unlimited header lists that are too long',
       () => Array.from({ length: 110 }, (_, index) => frame(HEADERS, ALL, 2 * index + 1, CHURN)),
     ],
     [
-      'trailers of a stream that was ended without end',
-      () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, block({ a: 'b' })))],
+      'unlimited trailers of a closed stream',
+      () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, headerBlock({ a: 'b' })))],
     ],
     [
-      'requests that are taken back at once',
+      'requests with immediate cancellation',
       () =>
         Array.from({ length: 2000 }, (_, index) =>
-          Buffer.concat([post(2 * index + 1), frame(TYPE.reset, 0, 2 * index + 1, four(8))]),
+          Buffer.concat([post(2 * index + 1), frame(TYPE.reset, 0, 2 * index + 1, uint32(8))]),
         ),
     ],
     [
-      'requests that this end has to reset',
+      'malformed requests that the server resets',
       () => Array.from({ length: 3000 }, (_, index) => post(2 * index + 1, { te: 'gzip' })),
     ],
   ]
   for (const [what, frames] of cases) {
     test(what, async () => {
-      const client = await greeted(...frames())
+      const client = await openClient(...frames())
       assert.equal(await client.goAway(), CODE.enhanceYourCalm)
       await client.closed
     })

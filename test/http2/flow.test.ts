@@ -5,19 +5,27 @@ import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise, sha256 } from '../edge-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { ask, ENGINE_NAMES, Http2Fixture } from './http2-fixture.ts'
-import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
+import { ENGINE_NAMES, Http2Fixture, sendRequest } from './http2-fixture.ts'
+import {
+  CLIENT_PREFACE,
+  frame,
+  getFields,
+  getFrame,
+  headerBlock,
+  type RawClient,
+  uint32,
+} from './raw-client.ts'
 
 const BIG = noise(2_000_000)
 
 for (const engine of ENGINE_NAMES)
   describe(`with the engine ${engine}`, () => {
-    /** Tests promises that only the own engine makes: see docs/security.md. */
+    /** Tests promises that only our engine makes: see docs/security.md. */
     const testOwn = (title: string, work: () => Promise<void>) => engine === 'own' && test(title, work)
 
     let fixture: Http2Fixture
     let host: string
-    /** What the API would do. */
+    /** Stands in for the API. */
     let serve: (request: IncomingMessage, response: ServerResponse) => void
     before(async () => {
       mock.timers.enable({ apis: ['setInterval'] })
@@ -42,20 +50,25 @@ for (const engine of ENGINE_NAMES)
 
     const API = { ':authority': 'api.test', ':path': '/anything' }
 
-    async function greeted(...frames: Buffer[]): Promise<RawClient> {
+    async function openClient(...frames: Buffer[]): Promise<RawClient> {
       const client = await fixture.raw()
-      client.send(HELLO, ...frames)
-      await client.answered('greeted!')
+      client.send(CLIENT_PREFACE, ...frames)
+      await client.roundTrip('all sent')
       return client
     }
 
     const upload = (stream: number, more: Record<string, string> = {}) =>
-      frame(TYPE.headers, 4, stream, block({ ...get('api.test', '/up'), ':method': 'PUT', ...more }))
+      frame(
+        TYPE.headers,
+        4,
+        stream,
+        headerBlock({ ...getFields('api.test', '/up'), ':method': 'PUT', ...more }),
+      )
 
     /** Sends more of a body than Node's parser takes in before it is read. */
     async function fill(client: RawClient, stream: number): Promise<void> {
       const hasWindow = (id: number, bytes: number) =>
-        client.came
+        client.received
           .filter((one) => one.type === TYPE.windowUpdate && one.stream === id)
           .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535) >= bytes
       for (let sent = 0; sent < 160_000; ) {
@@ -63,21 +76,21 @@ for (const engine of ENGINE_NAMES)
         await client.frame(() => hasWindow(0, sent) && hasWindow(stream, sent))
         client.send(frame(TYPE.data, 0, stream, Buffer.alloc(10_000)))
       }
-      await client.answered('all sent')
+      await client.roundTrip('all sent')
     }
 
-    testOwn('streams with large bodies take turns, a frame each', async () => {
+    testOwn('streams with large bodies alternate frame by frame', async () => {
       const slug = await fixture.edge.publish({ 'one.bin': noise(250_000), 'two.bin': noise(250_000) })
       const authority = fixture.edge.host(slug)
       for (const path of ['/one.bin', '/two.bin']) await fixture.edge.get(slug, path)
-      const client = await greeted(settingsFrame([[4, 2 ** 30]]), getFrame(1, authority, '/one.bin'))
+      const client = await openClient(settingsFrame([[4, 2 ** 30]]), getFrame(1, authority, '/one.bin'))
       await waitFor(() => client.bodies.get(1) === 65_535)
       client.send(getFrame(3, authority, '/two.bin'))
       await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
-      const before = client.came.length
-      client.send(frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)))
+      const before = client.received.length
+      client.send(frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 20)))
       await Promise.all([client.ended(1), client.ended(3)])
-      const order = client.came.slice(before, before + 20).map(({ stream }) => stream)
+      const order = client.received.slice(before, before + 20).map(({ stream }) => stream)
       assert.deepEqual(
         order,
         order.map((_, index) => (index % 2 === 0 ? order[0] : 4 - order[0]!)),
@@ -85,21 +98,21 @@ for (const engine of ENGINE_NAMES)
       assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [250_000, 250_000])
     })
 
-    test('what is asked at once is answered in full, whatever else has to be said in between', async () => {
+    test('concurrent requests get complete responses, interleaved with ping acknowledgements', async () => {
       const bytes = noise(7777)
       const slug = await fixture.edge.publish({ 'a.bin': bytes })
       const authority = fixture.edge.host(slug)
       await fixture.edge.get(slug, '/a.bin')
-      const client = await greeted(frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)))
-      const asked: Buffer[] = []
+      const client = await openClient(frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 24)))
+      const requests: Buffer[] = []
       for (let count = 0; count < 100; count++) {
-        asked.push(getFrame(2 * count + 1, authority, '/a.bin'))
-        asked.push(frame(TYPE.ping, 0, 0, `${count}`.padEnd(8)))
+        requests.push(getFrame(2 * count + 1, authority, '/a.bin'))
+        requests.push(frame(TYPE.ping, 0, 0, `${count}`.padEnd(8)))
       }
-      client.send(...asked)
+      client.send(...requests)
       await client.ended(199)
-      await client.answered('all told')
-      const pings = client.came.filter(
+      await client.roundTrip('all sent')
+      const pings = client.received.filter(
         ({ type, payload }) => type === TYPE.ping && /^\d+ +$/.test(`${payload}`),
       )
       assert.deepEqual(
@@ -107,25 +120,25 @@ for (const engine of ENGINE_NAMES)
         Array.from({ length: 100 }, (_, count) => count),
       )
       for (let count = 0; count < 100; count++) {
-        const pieces = client.came.filter(
+        const pieces = client.received.filter(
           ({ type, stream }) => type === TYPE.data && stream === 2 * count + 1,
         )
-        assert.ok(Buffer.concat(pieces.map(({ payload }) => payload)).equals(bytes), `answer ${count}`)
+        assert.ok(Buffer.concat(pieces.map(({ payload }) => payload)).equals(bytes), `response ${count}`)
       }
     })
 
-    test('a body goes out byte by byte to a client that wants it so', async () => {
-      const client = await greeted(settingsFrame([[4, 1]]), getFrame(1, host))
+    test('a window of one byte gets a body byte by byte', async () => {
+      const client = await openClient(settingsFrame([[4, 1]]), getFrame(1, host))
       for (let sent = 1; sent <= 4; sent++) {
         await waitFor(() => client.bodies.get(1) === sent)
-        if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, four(1)))
+        if (sent < 4) client.send(frame(TYPE.windowUpdate, 0, 1, uint32(1)))
       }
       await client.ended(1)
     })
 
-    test('a small answer is not held up by large ones whose clients do not take them', async () => {
-      const client = await greeted(
-        frame(TYPE.windowUpdate, 0, 0, four(2 ** 20)),
+    test('a small response is not delayed by large ones without a window', async () => {
+      const client = await openClient(
+        frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 20)),
         ...[1, 3, 5, 7].map((stream) => getFrame(stream, host, '/big.bin')),
       )
       await waitFor(() => [1, 3, 5, 7].every((stream) => client.bodies.get(stream) === 65_535))
@@ -133,18 +146,18 @@ for (const engine of ENGINE_NAMES)
       await client.ended(9)
     })
 
-    test('an answer waits until its connection has a window again', async () => {
-      const client = await greeted(getFrame(1, host, '/big.bin'))
+    test('a response waits for the window of its connection', async () => {
+      const client = await openClient(getFrame(1, host, '/big.bin'))
       await waitFor(() => client.bodies.get(1) === 65_535)
       client.send(getFrame(3, host))
       await client.frame(({ type, stream }) => type === TYPE.headers && stream === 3)
       assert.equal(client.bodies.get(3), undefined)
-      client.send(frame(TYPE.windowUpdate, 0, 0, four(4)))
+      client.send(frame(TYPE.windowUpdate, 0, 0, uint32(4)))
       await client.ended(3)
       assert.equal(client.bodies.get(1), 65_535)
     })
 
-    test('a body that nobody takes in does not gather in memory', async () => {
+    test('a request body without a reader is not buffered without limit', async () => {
       const held = Promise.withResolvers<IncomingMessage>()
       serve = (request) => held.resolve(request)
       const session = fixture.client()
@@ -160,31 +173,32 @@ for (const engine of ENGINE_NAMES)
       stream.close()
     })
 
-    testOwn('a client may send a window and no more before its body is wanted', async () => {
+    testOwn('a client may send one window of a body before it is read', async () => {
       const held = Promise.withResolvers<IncomingMessage>()
       serve = (request) => held.resolve(request)
-      const client = await greeted(upload(1))
+      const client = await openClient(upload(1))
       const request = await held.promise
       let allowed = 65_535
-      for (const { type, stream, payload } of client.came) {
+      for (const { type, stream, payload } of client.received) {
         if (type === TYPE.windowUpdate && stream === 1) allowed += payload.readUInt32BE(0)
       }
       const piece = Buffer.alloc(16_384)
       for (let sent = 0; sent + piece.length <= allowed; sent += piece.length)
         client.send(frame(0, 0, 1, piece))
-      await client.answered('all sent')
-      const more = client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
+      await client.roundTrip('all sent')
+      const more = client.received.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
       const given = more.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535)
       assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
-      const told = more.length
+      const updates = more.length
       request.resume()
       await waitFor(
         () =>
-          client.came.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length > told,
+          client.received.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length >
+          updates,
       )
     })
 
-    test('an answer that nobody reads does not gather in memory', async () => {
+    test('a response without a reader is not buffered without limit', async () => {
       let written = 0
       const piece = Buffer.alloc(100_000)
       serve = (_request, response) => {
@@ -197,43 +211,46 @@ for (const engine of ENGINE_NAMES)
         }
         more()
       }
-      const client = await greeted(settingsFrame([[4, 0]]), frame(TYPE.headers, 5, 1, block(get('api.test'))))
+      const client = await openClient(
+        settingsFrame([[4, 0]]),
+        frame(TYPE.headers, 5, 1, headerBlock(getFields('api.test'))),
+      )
       await client.frame(({ type, stream }) => type === TYPE.headers && stream === 1)
       for (let round = 0; round < 300; round++) await new Promise(setImmediate)
-      assert.ok(written < 2_000_000, `${written} bytes were made`)
-      client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
+      assert.ok(written < 2_000_000, `${written} bytes were written`)
+      client.send(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)))
       await client.ended(1)
       assert.equal(client.bodies.get(1), 20_000_000)
     })
 
-    test('who takes a request back ends it behind the lane too', async () => {
+    test('cancelling a stream cancels the relayed request', async () => {
       const gone = Promise.withResolvers<void>()
-      const came = Promise.withResolvers<void>()
+      const received = Promise.withResolvers<void>()
       serve = (request) => {
-        came.resolve()
+        received.resolve()
         request.on('close', () => gone.resolve())
         request.on('error', () => undefined)
       }
-      const client = await greeted(upload(1))
-      await came.promise
-      client.send(frame(TYPE.reset, 0, 1, four(CODE.cancel)))
+      const client = await openClient(upload(1))
+      await received.promise
+      client.send(frame(TYPE.reset, 0, 1, uint32(CODE.cancel)))
       await gone.promise
     })
 
-    test('a failure behind the lane ends the stream and not the connection', async () => {
+    test('a failure of a relayed request ends its stream, not the connection', async () => {
       serve = (request) => void request.socket.destroy()
-      const client = await greeted(frame(TYPE.headers, 5, 1, block(get('api.test'))))
+      const client = await openClient(frame(TYPE.headers, 5, 1, headerBlock(getFields('api.test'))))
       assert.equal(await client.reset(1), CODE.internal)
       serve = (_request, response) => {
         response.writeHead(200, { 'Content-Length': 100 })
         response.write('half')
         setImmediate(() => response.destroy())
       }
-      client.send(frame(TYPE.headers, 5, 3, block(get('api.test'))))
+      client.send(frame(TYPE.headers, 5, 3, headerBlock(getFields('api.test'))))
       assert.equal(await client.reset(3), CODE.internal)
     })
 
-    test('a client that asks whether its body is wanted is told', async () => {
+    test('Expect: 100-continue gets 100 Continue', async () => {
       const chunks: Buffer[] = []
       serve = (request, response) => {
         request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -253,40 +270,46 @@ for (const engine of ENGINE_NAMES)
       assert.equal(Buffer.concat(chunks).toString(), 'the body')
     })
 
-    test('a client that announces trailers is answered as over HTTP/1.1', async () => {
+    test('a request with trailers gets the same response as over HTTP/1.1', async () => {
       const bodies: string[] = []
       serve = async (request, response) => {
         const chunks = await request.toArray()
         bodies.push(Buffer.concat(chunks).toString())
         response.end('served')
       }
-      const client = await greeted(
-        frame(TYPE.headers, 5, 1, block(get('api.test', '/health', { trailer: 'x-sum' }))),
+      const client = await openClient(
+        frame(TYPE.headers, 5, 1, headerBlock(getFields('api.test', '/health', { trailer: 'x-sum' }))),
         upload(3, { trailer: 'x-sum' }),
         frame(TYPE.data, 0, 3, 'the body'),
-        frame(TYPE.headers, 5, 3, block({ 'x-sum': '1' })),
+        frame(TYPE.headers, 5, 3, headerBlock({ 'x-sum': '1' })),
       )
       assert.equal(await client.status(1), 200)
       assert.equal(await client.status(3), 200)
       assert.deepEqual(bodies.toSorted(), ['', 'the body'])
     })
 
-    test('what stands behind the lane hears of the caller as of any other', async () => {
-      const seen = Promise.withResolvers<unknown[]>()
+    test('a relayed request has the address, host and cookies of its client', async () => {
+      const received = Promise.withResolvers<unknown[]>()
       serve = (request, response) => {
         const { remoteAddress, encrypted } = request.socket as unknown as Record<string, unknown>
-        seen.resolve([remoteAddress, encrypted, request.headers.host, request.url, request.headers.cookie])
+        received.resolve([
+          remoteAddress,
+          encrypted,
+          request.headers.host,
+          request.url,
+          request.headers.cookie,
+        ])
         response.setHeader('Trailer', 'x-sum')
         response.write('served')
         response.addTrailers({ 'x-sum': 'none' })
         response.end()
       }
-      const { body, headers } = await ask(fixture.client(), {
+      const { body, headers } = await sendRequest(fixture.client(), {
         ...API,
         ':path': '/a?b=c',
         cookie: ['a=1', 'b=2'],
       })
-      assert.deepEqual(await seen.promise, ['127.0.0.1', true, 'api.test', '/a?b=c', 'a=1; b=2'])
+      assert.deepEqual(await received.promise, ['127.0.0.1', true, 'api.test', '/a?b=c', 'a=1; b=2'])
       assert.equal(body.toString(), 'served')
       assert.ok(!('connection' in headers) && !('transfer-encoding' in headers) && !('keep-alive' in headers))
     })
@@ -294,24 +317,24 @@ for (const engine of ENGINE_NAMES)
     test('a response to a request that was reset with NO_ERROR before its body was read is dropped', async () => {
       const begun = Promise.withResolvers<ServerResponse>()
       serve = (_request, response) => begun.resolve(response)
-      const client = await greeted(upload(1))
+      const client = await openClient(upload(1))
       const response = await begun.promise
       await fill(client, 1)
-      client.send(frame(TYPE.reset, 0, 1, four(CODE.noError)))
-      await client.answered('is reset')
+      client.send(frame(TYPE.reset, 0, 1, uint32(CODE.noError)))
+      await client.roundTrip('is reset')
       response.writeContinue()
       response.end('late')
       await waitFor(() => response.destroyed)
       client.send(getFrame(3, host))
       await client.ended(3)
-      assert.ok(!client.came.some(({ type, stream }) => type === TYPE.headers && stream === 1))
+      assert.ok(!client.received.some(({ type, stream }) => type === TYPE.headers && stream === 1))
     })
 
     if (engine === 'node')
       test('an internal error is not answered with an invitation to try again', async () => {
         const { edge } = fixture.edge
         const { mock: opening } = mock.method(edge, 'openBody', () => Promise.reject(new Error('a fault')))
-        const client = await greeted(getFrame(1, host, '/big.bin'))
+        const client = await openClient(getFrame(1, host, '/big.bin'))
         assert.equal(await client.reset(1), CODE.internal)
         opening.restore()
         assert.equal(fixture.logged.filter((line) => line.includes('a fault')).length, 1)
@@ -320,12 +343,12 @@ for (const engine of ENGINE_NAMES)
         await client.ended(3)
       })
 
-    describe('a connection on which nothing moves', () => {
-      const isOver = (client: RawClient) => client.socket.destroyed
+    describe('an idle connection', () => {
+      const isClosed = (client: RawClient) => client.socket.destroyed
 
-      test('ends after 20 seconds when its client does not say hello', async () => {
+      test('ends after 20 seconds without a client preface', async () => {
         const client = await fixture.raw()
-        client.send(HELLO.subarray(0, 10))
+        client.send(CLIENT_PREFACE.subarray(0, 10))
         await client.frame(({ type }) => type === TYPE.settings)
         mock.timers.tick(10_000)
         assert.ok(!fixture.sockets.at(-1)!.destroyed)
@@ -334,12 +357,12 @@ for (const engine of ENGINE_NAMES)
         await client.closed
       })
 
-      test('ends after a minute, with a farewell, whatever pings come', async () => {
-        const client = await greeted(getFrame(1, host))
+      test('ends after a minute with GOAWAY, despite pings', async () => {
+        const client = await openClient(getFrame(1, host))
         await client.ended(1)
         for (let seconds = 0; seconds < 60; seconds += 5) {
-          assert.ok(!isOver(client))
-          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          assert.ok(!isClosed(client))
+          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
           mock.timers.tick(5000)
         }
         mock.timers.tick(10_000)
@@ -348,7 +371,7 @@ for (const engine of ENGINE_NAMES)
       })
 
       test('ends although its client reads nothing more and keeps its side open', async () => {
-        const client = await greeted(getFrame(1, host))
+        const client = await openClient(getFrame(1, host))
         const ours = fixture.sockets.at(-1)!
         await client.ended(1)
         client.socket.pause()
@@ -361,46 +384,43 @@ for (const engine of ENGINE_NAMES)
       test('ends after a request that was answered, and reset with NO_ERROR before its body was read', async () => {
         const begun = Promise.withResolvers<ServerResponse>()
         serve = (_request, response) => begun.resolve(response)
-        const client = await greeted(upload(1))
+        const client = await openClient(upload(1))
         const ours = fixture.sockets.at(-1)!
         const response = await begun.promise
         await fill(client, 1)
         response.end('served')
         await client.ended(1)
-        client.send(frame(TYPE.reset, 0, 1, four(CODE.noError)))
-        await client.answered('is reset')
+        client.send(frame(TYPE.reset, 0, 1, uint32(CODE.noError)))
+        await client.roundTrip('is reset')
         mock.timers.tick(5000)
-        await client.answered('a pause.')
+        await client.roundTrip('a pause.')
         mock.timers.tick(75_000)
         mock.timers.tick(15_000)
         assert.ok(ours.destroyed)
       })
 
-      testOwn(
-        'ends requests whose bodies come a byte at a time, whatever share of the body is there',
-        async () => {
-          serve = () => undefined
-          const client = await greeted(upload(1, { 'content-length': '200' }), upload(3))
-          for (let seconds = 0; seconds < 75; seconds += 5) {
-            client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
-            await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
-            mock.timers.tick(5000)
-          }
-          assert.equal(await client.reset(1), CODE.cancel)
-          assert.equal(await client.reset(3), CODE.cancel)
-        },
-      )
+      testOwn('resets requests whose bodies arrive a byte at a time', async () => {
+        serve = () => undefined
+        const client = await openClient(upload(1, { 'content-length': '200' }), upload(3))
+        for (let seconds = 0; seconds < 75; seconds += 5) {
+          client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
+          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          mock.timers.tick(5000)
+        }
+        assert.equal(await client.reset(1), CODE.cancel)
+        assert.equal(await client.reset(3), CODE.cancel)
+      })
 
-      test('goes on for an upload that keeps up a rate of a few KiB per second', async () => {
+      test('stays open for an upload of a few KiB per second', async () => {
         const done = Promise.withResolvers<void>()
         serve = (request, response) => {
           request.resume()
           request.on('end', () => response.end(() => done.resolve()))
         }
-        const client = await greeted(upload(1))
+        const client = await openClient(upload(1))
         for (let seconds = 0; seconds < 150; seconds += 5) {
           client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000)))
-          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
           mock.timers.tick(5000)
         }
         client.send(frame(TYPE.data, 1, 1))
@@ -408,40 +428,40 @@ for (const engine of ENGINE_NAMES)
         await client.ended(1)
       })
 
-      testOwn('ends when its client makes room for a byte now and then', async () => {
-        const client = await greeted(
+      testOwn('ends when its client opens the window by a byte now and then', async () => {
+        const client = await openClient(
           settingsFrame([[4, 2 ** 20]]),
           getFrame(1, host, '/big.bin'),
           getFrame(3, host, '/other.bin'),
         )
-        const ours = fixture.sockets.at(-1)!
+        const serverSocket = fixture.sockets.at(-1)!
         await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
-        for (let seconds = 0; seconds < 150 && !ours.destroyed; seconds += 5) {
-          client.send(frame(TYPE.windowUpdate, 0, 0, four(1)))
-          await client.answered(`ping ${seconds}`.padEnd(8).slice(0, 8))
+        for (let seconds = 0; seconds < 150 && !serverSocket.destroyed; seconds += 5) {
+          client.send(frame(TYPE.windowUpdate, 0, 0, uint32(1)))
+          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
           mock.timers.tick(5000)
         }
-        assert.ok(ours.destroyed)
+        assert.ok(serverSocket.destroyed)
       })
 
-      testOwn('ends streams that wait for their clients, while others go on', async () => {
+      testOwn('resets streams that wait for their client, while others continue', async () => {
         serve = () => undefined
-        const client = await greeted(getFrame(1, host, '/big.bin'), upload(3))
+        const client = await openClient(getFrame(1, host, '/big.bin'), upload(3))
         await waitFor(() => client.bodies.get(1) === 65_535)
         for (let seconds = 0; seconds < 75; seconds += 5) {
-          client.send(frame(TYPE.windowUpdate, 0, 0, four(100)), getFrame(11 + 2 * seconds, host))
+          client.send(frame(TYPE.windowUpdate, 0, 0, uint32(100)), getFrame(11 + 2 * seconds, host))
           await client.ended(11 + 2 * seconds)
           mock.timers.tick(5000)
         }
         assert.equal(await client.reset(1), CODE.cancel)
         assert.equal(await client.reset(3), CODE.cancel)
-        assert.ok(!isOver(client))
+        assert.ok(!isClosed(client))
       })
     })
 
-    test('nothing of all this is a failure of the service, and nothing is left of it', async () => {
+    test('none of this is logged as a failure or leaves a relayed request', async () => {
       for (const socket of fixture.sockets) socket.destroy()
-      if (engine === 'own') await waitFor(() => fixture.lane.relayed === 0)
+      if (engine === 'own') await waitFor(() => fixture.http2Server.relayed === 0)
       assert.deepEqual(fixture.logged, [])
     })
   })

@@ -5,9 +5,9 @@ import { PREFACE } from '../../server/net/http2/frame-reader.ts'
 import { numbers } from '../support/random.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Http2Fixture } from './http2-fixture.ts'
-import { block, four, frame, get, getFrame, HELLO } from './raw-client.ts'
+import { CLIENT_PREFACE, frame, getFields, getFrame, headerBlock, uint32 } from './raw-client.ts'
 
-/** `SESSIONS=100000 SEED=…` makes it longer, or the same as another time. */
+/** `SESSIONS=100000` runs longer, `SEED=…` repeats a run. */
 const SESSIONS = Number(process.env.SESSIONS ?? 400)
 
 let fixture: Http2Fixture
@@ -21,17 +21,20 @@ after(() => fixture[Symbol.asyncDispose]())
 
 type Pick = (bound: number) => number
 
-/** A frame as a client might send it that has begun so many streams. */
-function likely(pick: Pick, begun: number): { bytes: Buffer; begins: boolean } {
+/** A mostly valid frame of a client that has opened `begun` streams. */
+function likelyFrame(pick: Pick, begun: number): { bytes: Buffer; begins: boolean } {
   const next = pick(60) === 0 ? 1 + 2 * pick(8) : 1 + 2 * begun
   const path = ['/', '/big.bin', '/none', '/%', '/a#b'][pick(5)]!
-  const put = { ...get(pick(2) === 0 ? host : 'api.test', path), ':method': ['PUT', 'POST', 'GET'][pick(3)]! }
+  const put = {
+    ...getFields(pick(2) === 0 ? host : 'api.test', path),
+    ':method': ['PUT', 'POST', 'GET'][pick(3)]!,
+  }
   const starts = [
     () => getFrame(next, host, path),
-    () => frame(TYPE.headers, 4, next, block(put)),
+    () => frame(TYPE.headers, 4, next, headerBlock(put)),
     () =>
       Buffer.concat([
-        frame(TYPE.headers, 1, next, block(get(host, path))),
+        frame(TYPE.headers, 1, next, headerBlock(getFields(host, path))),
         frame(TYPE.continuation, 4, next),
       ]),
   ]
@@ -39,71 +42,71 @@ function likely(pick: Pick, begun: number): { bytes: Buffer; begins: boolean } {
   const older = 1 + 2 * pick(begun)
   const others = [
     () => frame(TYPE.data, pick(2), older, Buffer.alloc(pick(3) === 0 ? 16_384 : pick(100))),
-    () => frame(TYPE.reset, 0, older, four(8)),
-    () => frame(TYPE.windowUpdate, 0, pick(2) * older, four(1 + pick(100_000))),
+    () => frame(TYPE.reset, 0, older, uint32(8)),
+    () => frame(TYPE.windowUpdate, 0, pick(2) * older, uint32(1 + pick(100_000))),
     () => settingsFrame([[4, [0, 1, 65_535, 2 ** 30][pick(4)]!]]),
     () => settingsFrame([[1, pick(2) * 4096]]),
-    () => frame(TYPE.headers, 5, older, block({ late: 'trailers' })),
+    () => frame(TYPE.headers, 5, older, headerBlock({ late: 'trailers' })),
     () => frame(TYPE.ping, pick(2), 0, '12345678'),
   ]
   return { bytes: others[pick(pick(3) === 0 ? 7 : 5)]!(), begins: false }
 }
 
-function anything(pick: Pick): Buffer {
+function randomFrame(pick: Pick): Buffer {
   const payload = Buffer.from(Array.from({ length: pick(40) }, () => pick(256)))
   return frame(pick(11), pick(256), pick(2) === 0 ? 0 : pick(20), payload)
 }
 
-/** What one client says from beginning to end. */
-function session(pick: Pick): Buffer {
+/** All bytes of one connection. */
+function randomSession(pick: Pick): Buffer {
   let begun = 0
   const frames = Array.from({ length: 1 + pick(40) }, () => {
-    if (pick(60) === 0) return anything(pick)
-    const { bytes, begins } = likely(pick, begun)
+    if (pick(60) === 0) return randomFrame(pick)
+    const { bytes, begins } = likelyFrame(pick, begun)
     if (begins) begun++
     return bytes
   })
-  const bytes = Buffer.concat([HELLO, ...frames])
-  const wrong = pick(3) === 0 ? 1 + pick(4) : 0
-  for (let count = 0; count < wrong; count++)
-    bytes[HELLO.length + pick(bytes.length - HELLO.length)] = pick(256)
+  const bytes = Buffer.concat([CLIENT_PREFACE, ...frames])
+  const mutations = pick(3) === 0 ? 1 + pick(4) : 0
+  for (let count = 0; count < mutations; count++)
+    bytes[CLIENT_PREFACE.length + pick(bytes.length - CLIENT_PREFACE.length)] = pick(256)
   return bytes
 }
 
-test('whatever a client sends, the service goes on and forgets it', async (t) => {
+test('random frames never break the server, and their connections are released', async (t) => {
   const pick = numbers(t)
-  let answers = 0
-  let farewells = 0
+  let responses = 0
+  let goAways = 0
   for (let count = 0; count < SESSIONS; count++) {
     const client = await fixture.raw()
-    const bytes = session(pick)
+    const bytes = randomSession(pick)
     for (let at = 0; at < bytes.length; ) {
       const end = at + 1 + pick(pick(4) === 0 ? 10 : 30_000)
       client.send(bytes.subarray(at, end))
       if (pick(3) === 0) await new Promise(setImmediate)
       at = end
     }
-    const ours = fixture.sockets.at(-1)!
-    // Something else is answered, or the connection is ended with a reason.
+    const serverSocket = fixture.sockets.at(-1)!
+    // The server acknowledges a ping, or has closed the connection with GOAWAY.
     if (pick(4) > 0 && isWhole(bytes)) {
       client.send(frame(TYPE.ping, 0, 0, 'the end!'))
       await client.frame(({ type, payload }) => type === TYPE.goAway || payload.toString() === 'the end!')
     }
-    answers += client.came.filter(({ type }) => type === TYPE.headers).length
-    farewells += client.came.filter(({ type }) => type === TYPE.goAway).length
+    responses += client.received.filter(({ type }) => type === TYPE.headers).length
+    goAways += client.received.filter(({ type }) => type === TYPE.goAway).length
     client.socket.destroy()
-    await waitFor(() => ours.destroyed)
+    await waitFor(() => serverSocket.destroyed)
   }
-  t.diagnostic(`${answers} answers, ${farewells} farewells`)
-  assert.ok(answers > SESSIONS && farewells > SESSIONS / 10)
+  t.diagnostic(`${responses} responses, ${goAways} goAways`)
+  assert.ok(responses > SESSIONS && goAways > SESSIONS / 10)
   assert.deepEqual(fixture.logged, [])
   const client = await fixture.raw()
-  client.send(HELLO, getFrame(1, host))
+  client.send(CLIENT_PREFACE, getFrame(1, host))
   assert.equal(await client.status(1), 200)
   fixture.server.closeAllConnections()
 })
 
-/** Whether the last frame is whole: else what follows is its payload. */
+/** Whether the last frame is complete: otherwise further bytes would be its payload. */
 function isWhole(bytes: Buffer): boolean {
   let at = PREFACE.length
   while (at + FRAME_HEADER_BYTES <= bytes.length) at += FRAME_HEADER_BYTES + bytes.readUIntBE(at, 3)

@@ -3,7 +3,15 @@ import { after, before, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Http2Fixture } from './http2-fixture.ts'
-import { block, four, frame, get, getFrame, HELLO, type RawClient } from './raw-client.ts'
+import {
+  CLIENT_PREFACE,
+  frame,
+  getFields,
+  getFrame,
+  headerBlock,
+  type RawClient,
+  uint32,
+} from './raw-client.ts'
 
 let fixture: Http2Fixture
 let host: string
@@ -19,42 +27,42 @@ const HEADERS = TYPE.headers
 const ALL = 5
 const OPEN = 4
 
-/** The head of a POST whose body is still to come. */
+/** HEADERS of a POST without END_STREAM. */
 const post = (stream: number, more: Record<string, string> = {}, flags = OPEN) =>
-  frame(HEADERS, flags, stream, block({ ...get(host), ':method': 'POST', ...more }))
+  frame(HEADERS, flags, stream, headerBlock({ ...getFields(host), ':method': 'POST', ...more }))
 
-async function greeted(...frames: Buffer[]): Promise<RawClient> {
+async function openClient(...frames: Buffer[]): Promise<RawClient> {
   const client = await fixture.raw()
-  client.send(HELLO, ...frames)
+  client.send(CLIENT_PREFACE, ...frames)
   return client
 }
 
-describe('a connection ends, with the reason, when its client sends', () => {
+describe('a connection ends with the right error code when its client sends', () => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
   const cases: [string, () => Buffer[], number][] = [
     ['a ping of seven bytes', () => [frame(TYPE.ping, 0, 0, '1234567')], CODE.frameSize],
     ['a ping on a stream', () => [frame(TYPE.ping, 0, 1, '12345678')], CODE.protocol],
     ['settings on a stream', () => [frame(TYPE.settings, 0, 1)], CODE.protocol],
-    ['half a setting', () => [frame(TYPE.settings, 0, 0, '123')], CODE.frameSize],
-    ['an acknowledgement that says something', () => [frame(TYPE.settings, 1, 0, '123456')], CODE.frameSize],
+    ['a truncated setting', () => [frame(TYPE.settings, 0, 0, '123')], CODE.frameSize],
+    [
+      'a settings acknowledgement with a payload',
+      () => [frame(TYPE.settings, 1, 0, '123456')],
+      CODE.frameSize,
+    ],
     ['a push setting of two', () => [settingsFrame([[2, 2]])], CODE.protocol],
-    ['a first window over the most', () => [settingsFrame([[4, 2 ** 31]])], CODE.flowControl],
-    ['a frame size below the least', () => [settingsFrame([[5, 16_383]])], CODE.protocol],
-    ['a frame size over the most', () => [settingsFrame([[5, 2 ** 24]])], CODE.protocol],
+    ['an initial window above the maximum', () => [settingsFrame([[4, 2 ** 31]])], CODE.flowControl],
+    ['a frame size below the minimum', () => [settingsFrame([[5, 16_383]])], CODE.protocol],
+    ['a frame size above the maximum', () => [settingsFrame([[5, 2 ** 24]])], CODE.protocol],
     ['a frame that is too large', () => [frame(TYPE.ping, 0, 0, Buffer.alloc(16_385))], CODE.frameSize],
-    ['a promise of a push', () => [frame(TYPE.pushPromise, 4, 1, four(2))], CODE.protocol],
-    ['headers on stream 0', () => [frame(HEADERS, ALL, 0, block(get(host)))], CODE.protocol],
+    ['a push promise', () => [frame(TYPE.pushPromise, 4, 1, uint32(2))], CODE.protocol],
+    ['headers on stream 0', () => [frame(HEADERS, ALL, 0, headerBlock(getFields(host)))], CODE.protocol],
     ['headers on an even stream', () => [getFrame(2, host)], CODE.protocol],
     ['headers on an older stream', () => [getFrame(5, host), getFrame(3, host)], CODE.streamClosed],
-    [
-      'headers again on a stream that is over',
-      () => [getFrame(1, host), getFrame(1, host)],
-      CODE.streamClosed,
-    ],
-    ['a header block that cannot be read', () => [frame(HEADERS, ALL, 1, '\x80')], CODE.compression],
-    ['headers that are all padding', () => [frame(HEADERS, ALL | 8, 1, '\x09abc')], CODE.protocol],
-    ['a priority in headers that is cut off', () => [frame(HEADERS, ALL | 0x20, 1, 'abc')], CODE.frameSize],
-    ['a continuation of nothing', () => [frame(TYPE.continuation, 4, 1, '\x82')], CODE.protocol],
+    ['headers again on a closed stream', () => [getFrame(1, host), getFrame(1, host)], CODE.streamClosed],
+    ['an invalid header block', () => [frame(HEADERS, ALL, 1, '\x80')], CODE.compression],
+    ['headers with too much padding', () => [frame(HEADERS, ALL | 8, 1, '\x09abc')], CODE.protocol],
+    ['a truncated priority in headers', () => [frame(HEADERS, ALL | 0x20, 1, 'abc')], CODE.frameSize],
+    ['a continuation without headers', () => [frame(TYPE.continuation, 4, 1, '\x82')], CODE.protocol],
     [
       'another frame within a header block',
       () => [frame(HEADERS, 1, 1, '\x82'), frame(TYPE.ping, 0, 0, '12345678')],
@@ -66,34 +74,34 @@ describe('a connection ends, with the reason, when its client sends', () => {
       CODE.protocol,
     ],
     [
-      'continuations without end',
+      'unlimited continuations',
       () => [frame(HEADERS, 1, 1, '\x82'), many(50, frame(TYPE.continuation, 0, 1))],
       CODE.enhanceYourCalm,
     ],
     [
-      'a header block without end',
+      'an unlimited header block',
       () => [frame(HEADERS, 1, 1), many(5, frame(TYPE.continuation, 0, 1, Buffer.alloc(16_384, 0x82)))],
       CODE.enhanceYourCalm,
     ],
     ['data on stream 0', () => [frame(TYPE.data, 0, 0, 'a')], CODE.protocol],
-    ['data on a stream that was never begun', () => [frame(TYPE.data, 0, 1, 'a')], CODE.protocol],
-    ['data that is all padding', () => [post(1), frame(TYPE.data, 8, 1, '\x05abc')], CODE.protocol],
-    ['a reset of a stream that was never begun', () => [frame(TYPE.reset, 0, 1, four(8))], CODE.protocol],
+    ['data on an idle stream', () => [frame(TYPE.data, 0, 1, 'a')], CODE.protocol],
+    ['data with too much padding', () => [post(1), frame(TYPE.data, 8, 1, '\x05abc')], CODE.protocol],
+    ['a reset of an idle stream', () => [frame(TYPE.reset, 0, 1, uint32(8))], CODE.protocol],
     ['a reset of three bytes', () => [post(1), frame(TYPE.reset, 0, 1, 'abc')], CODE.frameSize],
-    [
-      'a window of a stream that was never begun',
-      () => [frame(TYPE.windowUpdate, 0, 1, four(1))],
-      CODE.protocol,
-    ],
-    ['an increment of nothing', () => [frame(TYPE.windowUpdate, 0, 0, four(0))], CODE.protocol],
+    ['a window update of an idle stream', () => [frame(TYPE.windowUpdate, 0, 1, uint32(1))], CODE.protocol],
+    ['an increment of zero', () => [frame(TYPE.windowUpdate, 0, 0, uint32(0))], CODE.protocol],
     ['an increment of three bytes', () => [frame(TYPE.windowUpdate, 0, 0, 'abc')], CODE.frameSize],
-    ['a window over the most', () => [frame(TYPE.windowUpdate, 0, 0, four(2 ** 31 - 1))], CODE.flowControl],
     [
-      'a first window that makes another one too large',
+      'a window above the maximum',
+      () => [frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 31 - 1))],
+      CODE.flowControl,
+    ],
+    [
+      'an initial window that overflows a stream window',
       () => [
         settingsFrame([[4, 0]]),
         getFrame(1, host),
-        frame(TYPE.windowUpdate, 0, 1, four(2 ** 31 - 1)),
+        frame(TYPE.windowUpdate, 0, 1, uint32(2 ** 31 - 1)),
         settingsFrame([[4, 1]]),
       ],
       CODE.flowControl,
@@ -102,21 +110,21 @@ describe('a connection ends, with the reason, when its client sends', () => {
     ['a priority of four bytes', () => [frame(TYPE.priority, 0, 1, '1234')], CODE.frameSize],
     [
       'a stream that depends on itself',
-      () => [frame(TYPE.priority, 0, 1, `${four(1).toString('latin1')}a`)],
+      () => [frame(TYPE.priority, 0, 1, `${uint32(1).toString('latin1')}a`)],
       1,
     ],
-    ['a farewell on a stream', () => [frame(TYPE.goAway, 0, 1, '12345678')], CODE.protocol],
-    ['a farewell of seven bytes', () => [frame(TYPE.goAway, 0, 0, '1234567')], CODE.frameSize],
+    ['GOAWAY on a stream', () => [frame(TYPE.goAway, 0, 1, '12345678')], CODE.protocol],
+    ['GOAWAY of seven bytes', () => [frame(TYPE.goAway, 0, 0, '1234567')], CODE.frameSize],
   ]
   for (const [what, frames, code] of cases) {
     test(what, async () => {
-      const client = await greeted(...frames())
+      const client = await openClient(...frames())
       assert.equal(await client.goAway(), code)
       await client.closed
     })
   }
 
-  test('something else than the words that HTTP/2 begins with', async () => {
+  test('an invalid preface', async () => {
     const client = await fixture.raw()
     client.send(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`))
     assert.equal(await client.goAway(), CODE.protocol)
@@ -125,14 +133,14 @@ describe('a connection ends, with the reason, when its client sends', () => {
 
   test('another frame before its settings', async () => {
     const client = await fixture.raw()
-    client.send(HELLO.subarray(0, 24), frame(TYPE.ping, 0, 0, '12345678'))
+    client.send(CLIENT_PREFACE.subarray(0, 24), frame(TYPE.ping, 0, 0, '12345678'))
     assert.equal(await client.goAway(), CODE.protocol)
     await client.closed
   })
 })
 
-describe('a stream ends, with the reason, and the connection goes on, when its client sends', () => {
-  const fields = (...pairs: [string, string][]) => frame(HEADERS, ALL, 1, block(pairs))
+describe('a stream ends with the right error code, and its connection continues, when its client sends', () => {
+  const fields = (...pairs: [string, string][]) => frame(HEADERS, ALL, 1, headerBlock(pairs))
   const start: [string, string][] = [
     [':method', 'GET'],
     [':scheme', 'https'],
@@ -158,92 +166,95 @@ describe('a stream ends, with the reason, and the connection goes on, when its c
     ['an empty scheme', () => [fields(...without(':scheme'), [':scheme', ''])], CODE.protocol],
     ['no path', () => [fields(...without(':path'))], CODE.protocol],
     ['an empty path', () => [fields(...without(':path'), [':path', ''])], CODE.protocol],
-    [
-      'a path that is an address',
-      () => [fields(...without(':path'), [':path', 'https://a/'])],
-      CODE.protocol,
-    ],
+    ['a path that is a URL', () => [fields(...without(':path'), [':path', 'https://a/'])], CODE.protocol],
     ['two methods', () => [fields(...start, [':method', 'GET'])], CODE.protocol],
-    ['a pseudo-header of answers', () => [fields(...start, [':status', '200'])], CODE.protocol],
+    ['a pseudo-header of responses', () => [fields(...start, [':status', '200'])], CODE.protocol],
     [
       'a pseudo-header of another protocol',
       () => [fields(...start, [':protocol', 'websocket'])],
       CODE.protocol,
     ],
     [
-      'a pseudo-header behind a line',
+      'a pseudo-header after a regular header',
       () => [fields(...without(':path'), ['a', 'b'], [':path', '/'])],
       CODE.protocol,
     ],
     ['CONNECT with a path', () => [fields([':method', 'CONNECT'], ...start.slice(1))], CODE.protocol],
-    ['a method that is no word', () => [fields([':method', 'G T'], ...start.slice(1))], CODE.protocol],
+    ['a method with a space', () => [fields([':method', 'G T'], ...start.slice(1))], CODE.protocol],
     [
       'two lengths',
       () => [fields(...start, ['content-length', '0'], ['content-length', '0'])],
       CODE.protocol,
     ],
-    ['a length that is none', () => [fields(...start, ['content-length', '-1'])], CODE.protocol],
+    ['an invalid length', () => [fields(...start, ['content-length', '-1'])], CODE.protocol],
     ['a length without a body', () => [fields(...start, ['content-length', '1'])], CODE.protocol],
     [
-      'more than the length',
+      'more data than its length',
       () => [post(1, { 'content-length': '2' }), frame(0, 0, 1, 'abc')],
       CODE.protocol,
     ],
-    ['less than the length', () => [post(1, { 'content-length': '2' }), frame(0, 1, 1, 'a')], CODE.protocol],
     [
-      'trailers that do not end it',
-      () => [post(1), frame(HEADERS, OPEN, 1, block({ a: 'b' }))],
+      'less data than its length',
+      () => [post(1, { 'content-length': '2' }), frame(0, 1, 1, 'a')],
+      CODE.protocol,
+    ],
+    [
+      'trailers without END_STREAM',
+      () => [post(1), frame(HEADERS, OPEN, 1, headerBlock({ a: 'b' }))],
       CODE.protocol,
     ],
     [
       'pseudo-headers as trailers',
-      () => [post(1), frame(HEADERS, ALL, 1, block({ ':path': '/' }))],
+      () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ ':path': '/' }))],
       CODE.protocol,
     ],
     [
-      'a line of HTTP/1.1 as trailers',
-      () => [post(1), frame(HEADERS, ALL, 1, block({ 'transfer-encoding': 'chunked' }))],
+      'a connection-specific header as trailers',
+      () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ 'transfer-encoding': 'chunked' }))],
       CODE.protocol,
     ],
     [
       'a dependency on itself',
-      () => [frame(HEADERS, ALL | 0x20, 1, Buffer.concat([four(1), Buffer.from('a'), block(start)]))],
+      () => [frame(HEADERS, ALL | 0x20, 1, Buffer.concat([uint32(1), Buffer.from('a'), headerBlock(start)]))],
       CODE.protocol,
     ],
     ['data after its end', () => [getFrame(1, host), frame(TYPE.data, 0, 1, 'a')], CODE.streamClosed],
     [
-      'an increment of nothing',
-      () => [settingsFrame([[4, 0]]), getFrame(1, host), frame(TYPE.windowUpdate, 0, 1, four(0))],
+      'an increment of zero',
+      () => [settingsFrame([[4, 0]]), getFrame(1, host), frame(TYPE.windowUpdate, 0, 1, uint32(0))],
       CODE.protocol,
     ],
     [
-      'increments over the most',
+      'increments above the maximum',
       () => [
         settingsFrame([[4, 1]]),
         getFrame(1, host, '/big.bin'),
-        frame(TYPE.windowUpdate, 0, 1, four(2 ** 31 - 1)),
-        frame(TYPE.windowUpdate, 0, 1, four(2 ** 31 - 1)),
+        frame(TYPE.windowUpdate, 0, 1, uint32(2 ** 31 - 1)),
+        frame(TYPE.windowUpdate, 0, 1, uint32(2 ** 31 - 1)),
       ],
       CODE.flowControl,
     ],
   ]
   for (const [what, frames, code] of cases) {
     test(what, async () => {
-      const client = await greeted(...frames())
+      const client = await openClient(...frames())
       assert.equal(await client.reset(1), code)
       client.send(getFrame(101, host))
       assert.equal(await client.status(101), 200)
     })
   }
 
-  test('more data than it may', async () => {
-    // An answer that never comes: the body is not taken.
+  test('more data than its window', async () => {
+    // The handler neither reads the body nor responds.
     const { server } = fixture
     const [visit] = server.listeners('request') as [() => void]
     server.removeAllListeners('request')
     server.on('request', () => undefined)
     const piece = Buffer.alloc(16_384)
-    const client = await greeted(post(1), ...Array.from({ length: 60 }, () => frame(TYPE.data, 0, 1, piece)))
+    const client = await openClient(
+      post(1),
+      ...Array.from({ length: 60 }, () => frame(TYPE.data, 0, 1, piece)),
+    )
     assert.equal(await client.reset(1), CODE.flowControl)
     server.removeAllListeners('request')
     server.on('request', visit)
@@ -252,53 +263,59 @@ describe('a stream ends, with the reason, and the connection goes on, when its c
   })
 })
 
-describe('a request is refused that says', () => {
+describe('a request is refused with', () => {
   const cases: [string, Record<string, string>, number][] = [
     ['two hosts', { host: 'other.sites.test' }, 400],
     ['a host with a user', { ':authority': 'me@x.sites.test' }, 400],
     ['a host with a path', { ':authority': 'x.sites.test/a' }, 400],
     ['an empty host', { ':authority': '' }, 400],
     ['a path with a space', { ':path': '/a b' }, 400],
-    ['a method in small letters', { ':method': 'get' }, 400],
-    ['a scheme of something else', { ':scheme': 'ftp' }, 400],
+    ['a method in lower case', { ':method': 'get' }, 400],
+    ['an unsupported scheme', { ':scheme': 'ftp' }, 400],
   ]
   for (const [what, more, status] of cases) {
     test(what, async () => {
-      const client = await greeted(frame(HEADERS, ALL, 1, block({ ...get(host), ...more })))
+      const client = await openClient(frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), ...more })))
       assert.equal(await client.status(1), status)
       await client.ended(1)
     })
   }
 
   test('no host at all', async () => {
-    const { ':authority': _, ...rest } = get(host)
-    const client = await greeted(frame(HEADERS, ALL, 1, block(rest)))
+    const { ':authority': _, ...rest } = getFields(host)
+    const client = await openClient(frame(HEADERS, ALL, 1, headerBlock(rest)))
     assert.equal(await client.status(1), 400)
   })
 })
 
-test('the same host twice is one host', async () => {
-  const client = await greeted(frame(HEADERS, ALL, 1, block({ ...get(host), host: `${host}:443` })))
+test('Host equal to :authority is accepted', async () => {
+  const client = await openClient(
+    frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), host: `${host}:443` })),
+  )
   assert.equal(await client.status(1), 200)
 })
 
-test('a head that is too long is refused, and the connection goes on', async () => {
-  const long = block({ ...get(host), a: 'x'.repeat(4000) })
-  const again = Buffer.concat([long, block({ b: 'x'.repeat(4000) }), block({ c: 'x'.repeat(4000) })])
+test('a header list that is too long is refused, and the connection continues', async () => {
+  const long = headerBlock({ ...getFields(host), a: 'x'.repeat(4000) })
+  const again = Buffer.concat([
+    long,
+    headerBlock({ b: 'x'.repeat(4000) }),
+    headerBlock({ c: 'x'.repeat(4000) }),
+  ])
   const cookies = Buffer.concat([Buffer.from('\x40\x01d\x7f\x81\x1e', 'latin1'), Buffer.alloc(3968, 'y')])
-  const bomb = Buffer.concat([block(get(host)), cookies, Buffer.alloc(2000, 0xbe)])
+  const bomb = Buffer.concat([headerBlock(getFields(host)), cookies, Buffer.alloc(2000, 0xbe)])
   assert.ok(again.length < 16_384)
-  const client = await greeted(frame(HEADERS, ALL, 1, bomb), getFrame(3, host))
+  const client = await openClient(frame(HEADERS, ALL, 1, bomb), getFrame(3, host))
   await client.ended(1)
   const { payload } = await client.frame(({ type, stream }) => type === HEADERS && stream === 1)
   assert.ok(payload.includes('431'))
   assert.equal(await client.status(3), 200)
 })
 
-test('a head that is too long for one frame is refused, and the connection goes on', async () => {
-  const long = block({ ...get(host), cookie: 'c'.repeat(60_000) })
+test('a header block of several frames that is too long is refused, and the connection continues', async () => {
+  const long = headerBlock({ ...getFields(host), cookie: 'c'.repeat(60_000) })
   const parts = [0, 16_384, 32_768, 49_152].map((at) => long.subarray(at, at + 16_384))
-  const client = await greeted(
+  const client = await openClient(
     frame(HEADERS, 1, 1, parts[0]!),
     ...parts.slice(1).map((part, index) => frame(TYPE.continuation, index === 2 ? 4 : 0, 1, part)),
     getFrame(3, host),
@@ -309,8 +326,8 @@ test('a head that is too long for one frame is refused, and the connection goes 
   assert.equal(await client.status(3), 200)
 })
 
-test('streams beyond those that may be open are refused and can be asked for again', async () => {
-  const client = await greeted(settingsFrame([[4, 0]]))
+test('streams beyond the limit of open streams are refused and can be retried', async () => {
+  const client = await openClient(settingsFrame([[4, 0]]))
   client.send(...Array.from({ length: 105 }, (_, index) => getFrame(2 * index + 1, host)))
   for (let index = 100; index < 105; index++) assert.equal(await client.reset(2 * index + 1), CODE.refused)
   client.send(settingsFrame([[4, 10]]))
@@ -319,65 +336,71 @@ test('streams beyond those that may be open are refused and can be asked for aga
   assert.equal(await client.status(1001), 200)
 })
 
-test('data that was on its way when this end had enough is no fault', async () => {
+test('data in flight when the server reset its stream is not an error', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   await using other = await Http2Fixture.start()
   const client = await other.raw()
-  client.send(HELLO, post(1))
+  client.send(CLIENT_PREFACE, post(1))
   await client.ended(1)
   client.send(frame(TYPE.data, 0, 1, 'late'))
-  await client.answered('it is in')
+  await client.roundTrip('received')
   mock.timers.tick(15_000)
   mock.timers.reset()
   assert.equal(await client.reset(1), CODE.noError)
   client.send(
     frame(TYPE.data, 0, 1, 'late'),
-    frame(HEADERS, ALL, 1, block({ late: 'too' })),
+    frame(HEADERS, ALL, 1, headerBlock({ late: 'too' })),
     getFrame(3, host),
   )
   assert.equal(await client.status(3), 404)
   assert.deepEqual(
-    client.came.filter(({ type }) => type === TYPE.goAway),
+    client.received.filter(({ type }) => type === TYPE.goAway),
     [],
   )
 })
 
-test('a client that reads nothing is not answered without end', async () => {
-  const client = await greeted(settingsFrame([[4, 2 ** 30]]), frame(TYPE.windowUpdate, 0, 0, four(2 ** 30)))
-  await client.answered('greeted!')
+test('responses to a client that reads nothing are limited', async () => {
+  const client = await openClient(
+    settingsFrame([[4, 2 ** 30]]),
+    frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)),
+  )
+  await client.roundTrip('all sent')
   client.socket.pause()
-  const ours = fixture.sockets.at(-1)!
-  const before = fixture.lane.requests
-  const asked = Buffer.concat(
+  const serverSocket = fixture.sockets.at(-1)!
+  const before = fixture.http2Server.requests
+  const requests = Buffer.concat(
     Array.from({ length: 20_000 }, (_, index) => getFrame(2 * index + 1, host, '/none')),
   )
-  client.send(asked)
-  await waitFor(() => ours.isPaused() || fixture.lane.requests - before > 10_000)
-  assert.ok(ours.writableLength < 2 ** 21, `${ours.writableLength} bytes wait`)
-  assert.ok(fixture.lane.requests - before < 10_000, `${fixture.lane.requests - before} were answered`)
+  client.send(requests)
+  await waitFor(() => serverSocket.isPaused() || fixture.http2Server.requests - before > 10_000)
+  assert.ok(serverSocket.writableLength < 2 ** 21, `${serverSocket.writableLength} bytes are queued`)
+  assert.ok(
+    fixture.http2Server.requests - before < 10_000,
+    `${fixture.http2Server.requests - before} were answered`,
+  )
   client.socket.resume()
-  await waitFor(() => fixture.lane.requests - before === 20_000)
+  await waitFor(() => fixture.http2Server.requests - before === 20_000)
   await client.ended(39_999)
 })
 
-test('nothing of all this is a failure of the service', () => {
+test('none of this is logged as a failure', () => {
   assert.deepEqual([...fixture.logged, ...fixture.edge.logged.filter(({ level }) => level === 'error')], [])
 })
 
-describe('a client that goes without a word leaves nothing behind', () => {
+describe('a client that disconnects leaves no state behind', () => {
   const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
-    ['with its answer', () => [getFrame(1, host)], (client) => client.ended(1)],
-    ['in the middle of an answer', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
-    ['in the middle of a body', () => [post(1)], (client) => client.answered('12345678')],
+    ['after its response', () => [getFrame(1, host)], (client) => client.ended(1)],
+    ['during a response', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
+    ['during a request body', () => [post(1)], (client) => client.roundTrip('12345678')],
   ]
   for (const [when, frames, until] of cases) {
     test(when, async () => {
-      const client = await greeted(...frames())
+      const client = await openClient(...frames())
       const socket = fixture.sockets.at(-1)!
       await until(client)
       client.socket.end()
       await client.closed
-      await waitFor(() => socket.destroyed && fixture.lane.relayed === 0)
+      await waitFor(() => socket.destroyed && fixture.http2Server.relayed === 0)
     })
   }
 })

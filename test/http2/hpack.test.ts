@@ -41,10 +41,10 @@ const ANSWERS = [
     'set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
   ],
 ]
-/** The examples with answers have a table of 256 bytes. */
+/** The examples of responses use a table of 256 bytes. */
 const SMALL_TABLE = '3fe101'
 
-describe('a header block is read as in the examples of RFC 7541', () => {
+describe('a header block is decoded as in the examples of RFC 7541', () => {
   const examples: [string, string[], string[][]][] = [
     [
       'C.3, requests',
@@ -65,7 +65,7 @@ describe('a header block is read as in the examples of RFC 7541', () => {
       REQUESTS,
     ],
     [
-      'C.5, answers, with a table that is too small for all',
+      'C.5, responses, with evictions',
       [
         `${SMALL_TABLE} 4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133
          3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d`,
@@ -77,7 +77,7 @@ describe('a header block is read as in the examples of RFC 7541', () => {
       ANSWERS,
     ],
     [
-      'C.6, answers with Huffman code, with a table that is too small for all',
+      'C.6, responses with Huffman code, with evictions',
       [
         `${SMALL_TABLE} 4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d
          29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`,
@@ -99,19 +99,19 @@ describe('a header block is read as in the examples of RFC 7541', () => {
   }
 })
 
-describe('a header block that says nothing is refused', () => {
+describe('an invalid header block is refused', () => {
   for (const [what, hex] of [
-    ['an index of nothing', '80'],
+    ['index zero', '80'],
     ['an index beyond the tables', 'be'],
-    ['a number that does not end', 'ffffffffffff01'],
-    ['a number that is cut off', 'ff'],
-    ['a name that is cut off', '400a6375'],
-    ['a value that is missing', '0f'],
-    ['a text of another length than there is', '00056162'],
+    ['a number without an end', 'ffffffffffff01'],
+    ['a truncated number', 'ff'],
+    ['a truncated name', '400a6375'],
+    ['a missing value', '0f'],
+    ['a string with a wrong length', '00056162'],
     ['a table larger than allowed', '3fe21f'],
-    ['a table that changes behind a field', '8220'],
-    ['three changes of the table', '20203fe11f82'],
-    ['Huffman code with the code for the end', '0084ffffffff00'],
+    ['a table size update after a field', '8220'],
+    ['three table size updates', '20203fe11f82'],
+    ['Huffman code with EOS', '0084ffffffff00'],
     ['Huffman code that is padded with a whole byte', '008207ff00'],
     ['Huffman code that is padded with zeros', '00811800'],
   ] as const) {
@@ -119,7 +119,7 @@ describe('a header block that says nothing is refused', () => {
   }
 })
 
-test('a field that is larger than the table empties it, and nothing is remembered', () => {
+test('a field larger than the table empties it', () => {
   const decoder = new HpackDecoder()
   decoded(decoder, '400161 0162'.replaceAll(' ', ''))
   assert.deepEqual(decoded(decoder, 'be'), ['a: b'])
@@ -128,7 +128,7 @@ test('a field that is larger than the table empties it, and nothing is remembere
   assert.equal(decoded(decoder, 'be'), undefined)
 })
 
-test('a table that is filled and emptied keeps its newest fields, and is not moved each time', (t) => {
+test('a table keeps its newest fields through evictions, without moving them each time', (t) => {
   const pick = numbers(t)
   const decoder = new HpackDecoder()
   const { splice } = Array.prototype
@@ -160,7 +160,7 @@ test('a table that is filled and emptied keeps its newest fields, and is not mov
   assert.equal(moves, 0)
 })
 
-test('a short block that stands for much is read to its end and not gathered', () => {
+test('a short block that expands to many fields is decoded but not collected', () => {
   const decoder = new HpackDecoder()
   const big = Buffer.from(`\x40\x01a\x7f\x81\x1e${'x'.repeat(3968)}`, 'latin1')
   decoder.decode(big, 0, big.length)
@@ -170,7 +170,7 @@ test('a short block that stands for much is read to its end and not gathered', (
   assert.deepEqual(decoded(decoder, '82'), [':method: GET'])
 })
 
-test('a short block that names a long name again and again is not looked through each time', (t) => {
+test('a long name is validated once, however often a short block refers to it', (t) => {
   const decoder = new HpackDecoder()
   const name = Buffer.from(`\x40\x7f\x81\x1e${'x'.repeat(3968)}\x00`, 'latin1')
   decoder.decode(name, 0, name.length)
@@ -181,7 +181,7 @@ test('a short block that names a long name again and again is not looked through
   assert.ok(mock.callCount() < 20, `${mock.callCount()}`)
 })
 
-test('an answer says its status and its lines in a way that needs no memory', () => {
+test('a response header block does not depend on the dynamic table', () => {
   const lines = ['Content-Type', 'text/plain', 'Connection', 'close', 'X-Own', 'ä', 'Set-Cookie', 'a=b']
   for (const [status, date] of [
     [200, undefined],
@@ -197,10 +197,10 @@ test('an answer says its status and its lines in a way that needs no memory', ()
         'set-cookie: a=b',
       ])
     }
-    assert.ok(bytes.includes(Buffer.from('\x1f\x28\x03a=b', 'latin1')), 'nobody on the way may keep a cookie')
+    assert.ok(bytes.includes(Buffer.from('\x1f\x28\x03a=b', 'latin1')), 'cookies are never-indexed literals')
   }
 })
 
-test('Huffman code of nothing is nothing', () => {
+test('an empty Huffman string decodes to an empty string', () => {
   assert.equal(huffmanDecode(Buffer.alloc(0), 0, 0), '')
 })

@@ -32,7 +32,7 @@ export const ENGINE_NAMES: readonly EngineName[] = ['own', 'node']
 interface FixtureOptions {
   engine?: EngineName
   read?: typeof readIntoSharedBuffer
-  /** Who answers what the lane does not; else the edge does. */
+  /** Handles requests that the engine relays to HTTP/1; by default `server` does. */
   parse?: (socket: Duplex) => void
   clientMemory?: ClientMemory
   trustedProxies?: number
@@ -40,17 +40,17 @@ interface FixtureOptions {
 
 const certificate = await selfSigned('sites.test')
 
-/** An implementation of HTTP/2 behind TLS on a port of its own, over a real edge. */
+/** An HTTP/2 engine behind TLS on its own port, with a real edge. */
 export class Http2Fixture {
   readonly edge: EdgeFixture
   readonly engine: Http2Engine
   readonly budget = new MemoryBudget(2 ** 21)
   readonly clientMemory: ClientMemory
-  /** What the log says of connections that failed. */
+  /** Log lines of failed connections. */
   readonly logged: string[] = []
-  /** Node's parser, as far as this fixture brings it. */
+  /** Node's HTTP/1 server, which gets the relayed requests. */
   readonly server: Server
-  /** The server's ends of all connections. */
+  /** The server's sockets of all connections. */
   readonly sockets: TLSSocket[] = []
   port = 0
   readonly #tls = createTlsServer({ ...certificate, ALPNProtocols: ['h2'], allowHalfOpen: true })
@@ -58,7 +58,7 @@ export class Http2Fixture {
 
   private constructor(
     edge: EdgeFixture,
-    { engine = 'own', read, parse, clientMemory = roomyMemory(), trustedProxies = 0 }: FixtureOptions,
+    { engine = 'own', read, parse, clientMemory = createAmpleMemory(), trustedProxies = 0 }: FixtureOptions,
   ) {
     this.edge = edge
     this.clientMemory = clientMemory
@@ -76,8 +76,8 @@ export class Http2Fixture {
     })
   }
 
-  /** The own implementation, with its counters. */
-  get lane(): Http2Server {
+  /** Our engine, with its counters. */
+  get http2Server(): Http2Server {
     return this.engine as Http2Server
   }
 
@@ -108,7 +108,7 @@ export class Http2Fixture {
     await this.#stack.disposeAsync()
   }
 
-  /** A client that knows HTTP/2 well. */
+  /** Node's HTTP/2 client. */
   client(): ClientHttp2Session {
     const session = connect(`https://127.0.0.1:${this.port}`, { rejectUnauthorized: false })
     this.#stack.defer(() => void session.destroy())
@@ -116,7 +116,7 @@ export class Http2Fixture {
     return session
   }
 
-  /** A client that sends whatever frames it is told to. */
+  /** A client that sends arbitrary frames. */
   async raw(localAddress = '127.0.0.1'): Promise<RawClient> {
     const tcp = connectTcp({ host: '127.0.0.1', port: this.port, localAddress, noDelay: true })
     const socket = connectTls({ socket: tcp, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
@@ -126,12 +126,12 @@ export class Http2Fixture {
   }
 }
 
-function roomyMemory(): ClientMemory {
+function createAmpleMemory(): ClientMemory {
   return new ClientMemory({ totalBytes: 2 ** 26, perNetworkBytes: 2 ** 26 })
 }
 
-/** Asks for something and gives back all of the answer. */
-export async function ask(
+/** Sends a request and reads the complete response. */
+export async function sendRequest(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
   body?: string | Buffer,
@@ -140,11 +140,11 @@ export async function ask(
   if (body !== undefined) stream.end(body)
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const answered = Promise.withResolvers<Record<string, unknown>>()
-  stream.on('response', (found) => answered.resolve(found))
-  stream.on('close', () => answered.reject(new Error(`no answer, ended by code ${stream.rstCode}`)))
+  const responded = Promise.withResolvers<Record<string, unknown>>()
+  stream.on('response', (received) => responded.resolve(received))
+  stream.on('close', () => responded.reject(new Error(`no response, closed with code ${stream.rstCode}`)))
   const ended = new Promise<void>((resolve, reject) => stream.on('end', resolve).on('error', reject))
-  const [found] = await Promise.all([answered.promise, ended])
-  const { ':status': status, ...rest } = found
+  const [received] = await Promise.all([responded.promise, ended])
+  const { ':status': status, ...rest } = received
   return { status: Number(status), headers: rest, body: Buffer.concat(chunks) }
 }

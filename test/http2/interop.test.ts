@@ -13,7 +13,7 @@ import { noise, sha256 } from '../edge-fixture.ts'
 import { startTestService } from '../service.ts'
 import { numbers } from '../support/random.ts'
 import { requires } from '../tools/part.ts'
-import { ask, ENGINE_NAMES, type EngineName, Http2Fixture } from './http2-fixture.ts'
+import { ENGINE_NAMES, type EngineName, Http2Fixture, sendRequest } from './http2-fixture.ts'
 
 const run = promisify(execFile)
 
@@ -21,8 +21,8 @@ const BIG = noise(2_500_000)
 const MIDDLE = noise(200_000)
 const PASSWORD = 'a word that opens'
 
-/** Of the connection, of the moment, or of the one visit. */
-const UNLIKE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
+/** Headers that depend on the connection or the time. */
+const IGNORED_HEADERS = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
 
 const SITE = {
   'index.html': '<!doctype html><title>Home</title>',
@@ -104,47 +104,47 @@ for (const [title, options] of ROWS) {
     })
     after(() => fixture[Symbol.asyncDispose]())
 
-    /** What both lanes say to the same request. */
-    async function both(method: string, path: string, more: Record<string, string>, body?: string) {
+    /** Sends a request over HTTP/2 and HTTP/1.1; returns both responses. */
+    async function sendToBoth(method: string, path: string, more: Record<string, string>, body?: string) {
       const head = { ':method': method, ':path': path, ':authority': host, ...more }
-      const one = await ask(session, head, body)
-      const other = await fixture.edge.ask(host, path, { method, headers: more, ...(body && { body }) })
+      const one = await sendRequest(session, head, body)
+      const other = await fixture.edge.request(host, path, { method, headers: more, ...(body && { body }) })
       return [one, other].map(({ status, headers, body: bytes }) => {
-        const lines = Object.entries(headers).filter(([name]) => !UNLIKE.has(name))
+        const lines = Object.entries(headers).filter(([name]) => !IGNORED_HEADERS.has(name))
         return { status, lines: Object.fromEntries(lines), body: sha256(bytes) }
       })
     }
 
-    test('gives the answers of HTTP/1.1', async (t) => {
+    test('sends the same responses as HTTP/1.1', async (t) => {
       const pick = numbers(t)
       const statuses = new Set<number>()
       for (let count = 0; count < 500; count++) {
         const method = pick(5) === 0 ? ['HEAD', 'OPTIONS', 'DELETE'][pick(3)]! : 'GET'
         const path = PATHS[pick(PATHS.length)]!
         const more = { ...HEADERS[pick(HEADERS.length)], ...HEADERS[pick(HEADERS.length)] }
-        const [one, other] = await both(method, path, more)
+        const [one, other] = await sendToBoth(method, path, more)
         assert.deepEqual(one, other, `${method} ${path} ${JSON.stringify(more)}`)
         statuses.add(one!.status)
       }
       for (const status of [200, 204, 206, 301, 302, 304, 400, 404, 405, 412, 416]) {
-        assert.ok(statuses.has(status), `no answer was ${status}`)
+        assert.ok(statuses.has(status), `no response was ${status}`)
       }
     })
 
-    test('gives whole files, cold and warm, many at a time', async () => {
+    test('sends complete files, cold and warm, concurrently', async () => {
       fixture.edge.edge.invalidate([slug])
       const paths = Array.from({ length: 30 }, (_, index) => ['/big.bin', '/middle.bin', '/'][index % 3]!)
-      const answers = await Promise.all(
-        paths.map((path) => ask(session, { ':path': path, ':authority': host })),
+      const responses = await Promise.all(
+        paths.map((path) => sendRequest(session, { ':path': path, ':authority': host })),
       )
       const wanted = [BIG, MIDDLE, Buffer.from(SITE['index.html'])].map((bytes) => sha256(bytes))
       assert.deepEqual(
-        answers.map(({ body }) => sha256(body)),
+        responses.map(({ body }) => sha256(body)),
         paths.map((_, index) => wanted[index % 3]),
       )
     })
 
-    test('takes the password form', async () => {
+    test('accepts the password form', async () => {
       const closed = await fixture.edge.publish({ 'index.html': 'secret' })
       await fixture.edge.setPassword(closed, PASSWORD)
       const authority = fixture.edge.host(closed)
@@ -156,38 +156,38 @@ for (const [title, options] of ROWS) {
         ':method': 'POST',
         'content-type': type,
       }
-      assert.equal((await ask(session, { ':authority': authority })).status, 401)
-      const { status, headers } = await ask(session, there, form)
+      assert.equal((await sendRequest(session, { ':authority': authority })).status, 401)
+      const { status, headers } = await sendRequest(session, there, form)
       assert.equal(status, 303)
       const [cookie] = headers['set-cookie'] as string[]
-      // A browser may send each cookie in a line of its own (RFC 9113, 8.2.3).
+      // A browser may send each cookie in its own header field (RFC 9113, 8.2.3).
       const crumbs = ['a=b', cookie!.split(';')[0]!]
-      const opened = await ask(session, { ':authority': authority, cookie: crumbs })
+      const opened = await sendRequest(session, { ':authority': authority, cookie: crumbs })
       assert.equal(opened.body.toString(), 'secret')
     })
 
-    test('understands whatever an encoder makes of header lines', async (t) => {
+    test('decodes header fields as an encoder sends them', async (t) => {
       const pick = numbers(t)
-      const seen: unknown[] = []
-      const echo = (request: { headers: Record<string, unknown> }) => seen.push(request.headers['x-any'])
+      const received: unknown[] = []
+      const echo = (request: { headers: Record<string, unknown> }) => received.push(request.headers['x-any'])
       fixture.server.prependListener('request', echo)
       for (let count = 0; count < 60; count++) {
         const characters = Array.from({ length: pick(60) }, () => 33 + pick(222)).filter(
           (code) => code !== 127,
         )
         const value = String.fromCharCode(...characters)
-        await ask(session, { ':method': 'OPTIONS', ':authority': host, 'x-any': value })
-        assert.equal(seen.at(-1), value)
+        await sendRequest(session, { ':method': 'OPTIONS', ':authority': host, 'x-any': value })
+        assert.equal(received.at(-1), value)
       }
       fixture.server.off('request', echo)
     })
 
-    test('keeps what it remembers within the budget, and says the date of the answer', async () => {
+    test('keeps its cache within the memory budget, and sends the current Date', async () => {
       const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${index}`, noise(12_000)]))
       const many = fixture.edge.host(await fixture.edge.publish(files))
       for (const path of Object.keys(files)) {
         for (let time = 0; time < 3; time++) {
-          const { headers, body } = await ask(session, { ':path': `/${path}`, ':authority': many })
+          const { headers, body } = await sendRequest(session, { ':path': `/${path}`, ':authority': many })
           assert.ok(body.equals(files[path]!))
           assert.equal(headers.date, new Date(fixture.edge.clock.now).toUTCString())
           fixture.edge.clock.now += 1000
@@ -198,18 +198,18 @@ for (const [title, options] of ROWS) {
       else assert.ok(usedBytes > limit / 2 && usedBytes <= limit, `${usedBytes} of ${limit} bytes`)
     })
 
-    test('obeys a client that wants no table', async () => {
+    test('respects a header table size of zero', async () => {
       const plain = connectHttp2(`https://127.0.0.1:${fixture.port}`, {
         rejectUnauthorized: false,
         settings: { headerTableSize: 0 },
       })
       for (let time = 0; time < 3; time++) {
-        assert.equal((await ask(plain, { ':authority': host })).status, 200)
+        assert.equal((await sendRequest(plain, { ':authority': host })).status, 200)
       }
       plain.close()
     })
 
-    test('ends a stream whose file is damaged, and goes on', async () => {
+    test('resets a stream whose file is damaged, and continues', async () => {
       const bytes = noise(1_000_000)
       const broken = await fixture.edge.publish({ 'a.bin': bytes, 'b.txt': 'b' })
       const authority = fixture.edge.host(broken)
@@ -217,17 +217,20 @@ for (const [title, options] of ROWS) {
       const original = blobs.read
       blobs.read = async (...given) => {
         const stream = await original(...given)
-        stream?.once('data', () => stream.destroy(new Error('the disk is gone')))
+        stream?.once('data', () => stream.destroy(new Error('disk failure')))
         return stream
       }
-      await assert.rejects(ask(session, { ':path': '/a.bin', ':authority': authority }))
+      await assert.rejects(sendRequest(session, { ':path': '/a.bin', ':authority': authority }))
       blobs.read = original
-      assert.equal((await ask(session, { ':path': '/b.txt', ':authority': authority })).body.toString(), 'b')
+      assert.equal(
+        (await sendRequest(session, { ':path': '/b.txt', ':authority': authority })).body.toString(),
+        'b',
+      )
       assert.ok(fixture.edge.logged.some(({ message }) => message === 'cannot read a published file'))
       fixture.edge.logged.length = 0
     })
 
-    test('lets what is under way end when the service stops', async () => {
+    test('completes responses in progress when the service stops', async () => {
       const other = fixture.client()
       const idle = fixture.client()
       await Promise.all([once(other, 'remoteSettings'), once(idle, 'remoteSettings')])
@@ -241,7 +244,7 @@ for (const [title, options] of ROWS) {
       await Promise.all(closed)
     })
 
-    test('has nothing to complain about', () => {
+    test('logs no errors', () => {
       assert.deepEqual(fixture.logged, [])
     })
   })
@@ -249,7 +252,7 @@ for (const [title, options] of ROWS) {
 
 for (const engine of ENGINE_NAMES)
   describe(`common clients of HTTP/2 by the engine ${engine}`, () => {
-    test('curl uploads through the API and downloads what it gave', requires('curl'), async () => {
+    test('curl uploads through the API and reads the site', requires('curl'), async () => {
       await using service = await startTestService()
       await using fixture = await Http2Fixture.start({
         engine,
@@ -295,15 +298,15 @@ for (const engine of ENGINE_NAMES)
       assert.equal(JSON.parse(done).success, true)
       const back = join(folder, 'back')
       await curl('-o', back, '-H', `Host: ${created.slug}.localhost:${service.port}`, `${base}/big.bin`)
-      // The edge of this lane has no such site: the host is one of sites, and nothing goes to the service.
+      // The edge of this fixture does not have the site, and requests to hosts of sites are not relayed.
       assert.match((await readFile(back)).toString(), /no site/i)
-      // Short, so that the plain connection behind this lane is not reset with the answer still on its way.
+      // Short, so that the relayed connection is not reset before the response arrives.
       await writeFile(upload, bytes.subarray(0, 1000))
       const refused = await curl('-T', upload, '-w', '%{http_code}', to)
       assert.match(refused, /4\d\d$/)
     })
 
-    test('h2load gets nothing but answers', requires('h2load'), async () => {
+    test('h2load gets only successful responses', requires('h2load'), async () => {
       await using fixture = await Http2Fixture.start({ engine })
       const slug = await fixture.edge.publish({ 'a.bin': noise(4096), 'b.bin': noise(100_000) })
       const urls = ['a', 'b'].map((name) => `https://${fixture.edge.host(slug)}:${fixture.port}/${name}.bin`)

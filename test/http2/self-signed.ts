@@ -2,7 +2,7 @@ import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { X509CertificateGenerator } from '@peculiar/x509'
 
-/** A key and a certificate that nobody else vouches for, in PEM. */
+/** Creates a key and a self-signed certificate, in PEM. */
 export async function selfSigned(name: string): Promise<{ key: string; cert: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

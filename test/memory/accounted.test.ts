@@ -14,11 +14,11 @@ import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
-import { buildTable, toStoredFile } from '../edge-answers.ts'
 import { emptySite, emptyVersion } from '../edge-fixture.ts'
-import { heapBytesOf, heldBytes } from './heap-size.ts'
+import { buildTable, toStoredFile } from '../edge-responses.ts'
+import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
-/** How many times as much as it accounts for a cache entry may hold. */
+/** Maximum ratio of held bytes to accounted bytes. */
 const MAX_FACTOR = 1.5
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `:a${index}`).join('/')
@@ -66,10 +66,10 @@ describe('the table of a site holds no more memory than it accounts for', () => 
 
 function assertTable(paths: string[], texts: { headers?: string; redirects?: string }): void {
   const { rules } = parseRules({ headers: texts.headers, redirects: texts.redirects })
-  // As it comes from the store: every string is one of its own.
+  // Parsed as by the store, so that no strings are shared.
   const json = JSON.stringify({ files: paths.map(toStoredFile), rules: rules ?? undefined })
   const make = () => buildTable([], JSON.parse(json))
-  assertAccounted(make().bytes, heapBytesOf(make, paths.length > 100 || json.length > 20_000 ? 3 : 50))
+  assertAccounted(make().bytes, measureHeapBytes(make, paths.length > 100 || json.length > 20_000 ? 3 : 50))
 }
 
 const ENTRIES = 200
@@ -112,7 +112,7 @@ describe('a cache holds no more memory than it accounts for', () => {
   for (const [title, fill] of rows) {
     test(title, () => {
       const budgets: MemoryBudget[] = []
-      const heap = heapBytesOf((number) => {
+      const heap = measureHeapBytes((number) => {
         const budget = new MemoryBudget(2 ** 30)
         budgets.push(budget)
         return [budget, fill(budget, number)]
@@ -126,7 +126,7 @@ describe('a cache holds no more memory than it accounts for', () => {
       const budget = new MemoryBudget(2 ** 30)
       const blobs = { bytes: async () => Buffer.alloc(size) } as unknown as Blobs
       const bodies = new BodyCache({ blobs, budget })
-      const heap = await grownBy(async () => {
+      const heap = await measureGrowth(async () => {
         for (let index = 0; index < ENTRIES; index++) {
           const hash = `${index}`.padStart(64, '0')
           await bodies.open({ path: 'a', hash, size })
@@ -146,27 +146,27 @@ describe('a cache holds no more memory than it accounts for', () => {
         const published = { ...toStoredFile('index.html'), hash, size: page.length }
         return documents.get({ published, tags: { title: 'New', description: null, image: null } })
       }
-      // The parser and its compiled code are not counted.
+      // Warm-up: the parser and its compiled code do not count.
       for (let index = 0; index < ENTRIES; index++) await inject(`warm-up ${index}`)
       const before = budget.usedBytes
-      const heap = await grownBy(async () => {
+      const heap = await measureGrowth(async () => {
         for (let index = 0; index < ENTRIES; index++) await inject(`${index}`.padStart(64, '0'))
       })
       assertAccounted(budget.usedBytes - before, heap)
     })
   }
 
-  test('what is remembered of the store', async () => {
+  test('cached rows of the store', async () => {
     const budget = new MemoryBudget(2 ** 30)
-    const remembered = new LoadingCache<{ slug: string }>({
+    const cache = new LoadingCache<{ slug: string }>({
       load: async (key) => ({ slug: key }),
       bytes: () => 100,
       isNegative: () => false,
       budget,
       clock,
     })
-    const heap = await grownBy(async () => {
-      for (let index = 0; index < 10_000; index++) await remembered.get(`name-${index}.example`)
+    const heap = await measureGrowth(async () => {
+      for (let index = 0; index < 10_000; index++) await cache.get(`name-${index}.example`)
     })
     assertAccounted(budget.usedBytes, heap)
   })
@@ -205,13 +205,13 @@ describe('a resolver holds no more memory than it accounts for', () => {
       }
       await resolveAll(0, 100)
       const accounted = budget.usedBytes
-      const heap = await grownBy(() => resolveAll(100, 2100))
+      const heap = await measureGrowth(() => resolveAll(100, 2100))
       assertAccounted(budget.usedBytes - accounted, heap)
     })
   }
 })
 
-/** A store in which every site has a version, a domain with a certificate, and its `www`. */
+/** A fake store in which every site has a version, and a domain with a certificate and its `www`. */
 function sitesWithOnePage(id: string): unknown {
   const parse = (row: object) => JSON.parse(JSON.stringify(row))
   const files = ['index.html', 'app.js', 'app.css'].map(toStoredFile)
@@ -237,14 +237,14 @@ function sitesWithOnePage(id: string): unknown {
   }
 }
 
-async function grownBy(work: () => Promise<void>): Promise<number> {
-  const before = heldBytes()
+async function measureGrowth(work: () => Promise<void>): Promise<number> {
+  const before = measureHeldBytes()
   await work()
-  return heldBytes() - before
+  return measureHeldBytes() - before
 }
 
 function assertAccounted(accounted: number, heap: number): void {
   const factor = heap / accounted
-  const figures = `${Math.round(heap)} bytes are held and ${accounted} accounted for`
+  const figures = `${Math.round(heap)} bytes held, ${accounted} accounted for`
   assert.ok(factor <= MAX_FACTOR, `${figures}: ${factor.toFixed(2)} times as much`)
 }

@@ -4,19 +4,19 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes that a value holds in memory, on average of `count` of them. */
-export function heapBytesOf(make: (number: number) => unknown, count: number): number {
-  // What the first one makes for all others, such as compiled code, is not counted.
+/** The average bytes that a value holds in memory, over `count` values. */
+export function measureHeapBytes(make: (number: number) => unknown, count: number): number {
+  // Warm-up: shared data such as compiled code does not count.
   let kept: unknown[] = [make(-1)]
-  const before = heldBytes()
+  const before = measureHeldBytes()
   kept = Array.from({ length: count }, (_, number) => make(number))
-  const after = heldBytes()
+  const after = measureHeldBytes()
   if (kept.length !== count) throw new Error('it was collected')
   return (after - before) / count
 }
 
-/** Bytes that this process holds after a collection. */
-export function heldBytes(): number {
+/** Bytes that this process holds after garbage collection. */
+export function measureHeldBytes(): number {
   for (let round = 0; round < 2; round++) collect()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

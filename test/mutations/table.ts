@@ -87,7 +87,7 @@ const ROWS: readonly Row[] = [
   // Serving (contract, "Serving")
   ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !isRuleFile(file.path))', '', 'test/edge-resolve.test.ts'],
   ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'if (!fallback || hasExtension(spelling)) return', 'if (!fallback) return', 'test/edge-spa.test.ts'],
-  ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge-before.test.ts'],
+  ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge-previous-version.test.ts'],
   ['applies rules before files', 'server/edge/resolve/route.ts', 'return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, request, { spelling, now })', 'return resolveMiss(table, request, { spelling, now })', 'test/edge-redirects.test.ts', EDGE],
   ['answers If-None-Match with the whole file', 'server/edge/respond/conditional.ts', "matchesEtag(noneMatch, file.etag, 'weak') ? 304 : 200", '200', 'test/edge-conditional.test.ts'],
   ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge-encodings.test.ts', 'test/edge-conditional.test.ts'],
@@ -112,7 +112,7 @@ const ROWS: readonly Row[] = [
   ['keeps a stream of node:http2 that was reset with NO_ERROR', 'server/net/http2-node.ts', 'for (const stream of this.#openStreams) if (stream.closed) stream.destroy()', '', 'test/http2/flow.test.ts'],
   ['answers a stream of node:http2 that is closed', 'server/net/http2-node.ts', 'continue: () => stream.closed ||', 'continue: () => stream.destroyed ||', 'test/http2/flow.test.ts'],
   ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],
-  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD, 'test/edge-guesses.test.ts'],
+  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD, 'test/edge-password-limits.test.ts'],
   ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge-validation.test.ts'],
 
   // Rules of sites (contract, "Response headers of sites")
@@ -121,10 +121,10 @@ const ROWS: readonly Row[] = [
   ['lets a site set Alt-Svc', 'server/site-rules/parse/header-policy.ts', "if (lower === 'alt-svc')", "if (lower === '')", HEADERS],
 
   // Domains and certificates (spec 5.3)
-  ['activates a domain after one check', 'server/domains/transition.ts', 'if (began - since < MIN_CONFIRMATION_GAP_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/claims.test.ts'],
+  ['activates a domain after one check', 'server/domains/transition.ts', 'if (began - since < MIN_CONFIRMATION_GAP_MS)', 'if (false)', 'test/domains/lifecycle.test.ts', 'test/domains/claims.test.ts'],
   ['gives away a domain whose owner still proves it', 'server/domains/transition.ts', 'currentOwner && hasProof(result.texts, currentOwner.verificationToken)', 'false', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
-  ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/story.test.ts', 'test/domains/schedule.test.ts'],
+  ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/lifecycle.test.ts', 'test/domains/schedule.test.ts'],
   ['orders beyond the limits of the CA', 'server/certificates/ca-rate-limits.ts', '  if (time > now) return time\n', '', 'test/certificates/budget.test.ts'],
   ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (row?.order_url !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
 
@@ -133,7 +133,7 @@ const ROWS: readonly Row[] = [
   ['lets one network hold all memory', 'server/lib/client-memory.ts', '> this.#perNetworkBytes) return', '> Number.POSITIVE_INFINITY) return', 'test/client-memory.test.ts'],
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', 'test/stalls/stalls.test.ts', 'test/api/errors.test.ts'],
-  ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge-front.test.ts'],
+  ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge-injected-document.test.ts'],
   ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobReferences.addReferences(slug, [document.hash])', '', 'test/encodings-work.test.ts'],
   ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/encodings-work.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...(await read.encodings.ofSite(slug)), ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/encodings-work.test.ts'],

@@ -44,7 +44,7 @@ function pairs(lines: readonly string[]): string[] {
   return lines.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${lines[at + 1]}`] : []))
 }
 
-test('without rules every answer stays as it is', () => {
+test('without rules responses are unchanged', () => {
   const headers = new HeaderRules([])
   const lines = ['A', 'b']
   assert.equal(headers.apply('/a', 'site.example', lines, { kept: new Set() }), lines)
@@ -52,7 +52,7 @@ test('without rules every answer stays as it is', () => {
   assert.equal(headers.bytes, 0)
 })
 
-test('what the address puts into headers has no more room than they leave, and crowds none of the others out', () => {
+test('values from the URL use only the remaining header space, and displace no other header', () => {
   const text = `/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: ${'last '.repeat(100)}`
   const { rules, warnings } = parseHeaders(text)
   assert.deepEqual(warnings, [])
@@ -64,7 +64,7 @@ test('what the address puts into headers has no more room than they leave, and c
   }
 })
 
-test('what a version of an earlier policy says to proxies and of other sites’ cookies is dropped', () => {
+test('stored headers that are no longer allowed, for proxies or for cookies of other sites, are dropped', () => {
   const set: [string, string][] = [
     ['X-Accel-Redirect', '/secret'],
     ['Alt-Svc', 'h2="elsewhere.example:443"'],
@@ -77,7 +77,7 @@ test('what a version of an earlier policy says to proxies and of other sites’ 
   assert.deepEqual(lines, ['Clear-Site-Data', '"cache"', 'X-A', 'b'])
 })
 
-test('rules say about how much memory they hold', () => {
+test('rules report their approximate memory', () => {
   const bytesOf = (count: number) => new HeaderRules(parseHeaders('/a\n  X: y\n'.repeat(count)).rules).bytes
   assert.equal(bytesOf(100) - bytesOf(50), 50 * (bytesOf(2) - bytesOf(1)))
   assert.ok(bytesOf(1) > 100)

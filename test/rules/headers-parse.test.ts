@@ -21,7 +21,7 @@ interface CloudflareRule {
   unsetHeaders: string[]
 }
 
-/** Where this service decides otherwise than Cloudflare does: the lines that get a warning here, and why. */
+/** Deliberate differences from Cloudflare: the lines that get a warning, and why. */
 const OTHERWISE: Record<string, { lines: number[]; rules?: number; why: string }> = {
   'cf-headers-invalid-03': { lines: [10], why: 'the same, but the case does not name the line' },
   'cf-headers-invalid-04': { lines: [203], rules: 100, why: '100 paths are 100, not 101' },
@@ -38,10 +38,10 @@ const cloudflare = (
   }
 ).cases.filter(({ limits }) => limits === undefined)
 
-describe('a _headers file is read as Cloudflare reads it', () => {
+describe('a _headers file is parsed as by Cloudflare', () => {
   for (const { id, text, text_parts = [], expect } of cloudflare) {
     const otherwise = OTHERWISE[id]
-    test(otherwise ? `${id}, but for this: ${otherwise.why}` : id, () => {
+    test(otherwise ? `${id}, except: ${otherwise.why}` : id, () => {
       const { rules, warnings } = parseHeaders(text ?? text_parts.flatMap(linesOf).join('\n'))
       const lines = otherwise?.lines ?? expect.invalid.map(({ line_number }) => line_number)
       assert.deepEqual(
@@ -72,7 +72,7 @@ function plain({ path, headers, unsetHeaders }: CloudflareRule) {
   return { path, headers, unset: unsetHeaders.map((name) => name.toLowerCase()) }
 }
 
-describe('a path of _headers is one', () => {
+describe('a path of _headers is accepted', () => {
   const rows: [text: string, path: string, host?: string][] = [
     ['/', '/'],
     ['/*', '/*'],
@@ -104,7 +104,7 @@ describe('a path of _headers is one', () => {
 
 const placeholders = (count: number) => Array.from({ length: count }, (_, index) => `/:a${index}`).join('')
 
-describe('a path of _headers that cannot be kept is said to be wrong, and goes with its lines', () => {
+describe('an invalid path of _headers gets a warning, and is dropped with its lines', () => {
   const rows: [path: string, why: RegExp][] = [
     ['/a/*/b/*', /one '\*' only/],
     ['/**', /one '\*' only/],
@@ -190,14 +190,14 @@ describe('a line below a path is a header', () => {
       assert.deepEqual(rules[0]!.set, [[name, value]])
     })
   }
-  test('and with an exclamation mark takes one away', () => {
+  test('or with an exclamation mark the removal of one', () => {
     const { rules, warnings } = parseHeaders('/a\n  ! X-Frame-Options\n  !\tX-B\n')
     assert.deepEqual(warnings, [])
     assert.deepEqual(rules[0]!.remove, ['x-frame-options', 'x-b'])
   })
 })
 
-describe('a line below a path that cannot be kept is said to be wrong, and why', () => {
+describe('an invalid line below a path gets a warning with the reason', () => {
   const own = `Connection Keep-Alive Proxy-Authenticate Proxy-Connection TE Trailer Transfer-Encoding Upgrade
     Content-Length Content-Encoding Content-Range Accept-Ranges Date ETag Last-Modified Location HTTP2-Settings
     CONTENT-LENGTH transfer-encoding location`.split(/\s+/)
@@ -284,7 +284,7 @@ test('a path without headers and a header without a path are warnings', () => {
   assert.match(warnings[1]!.message, /no headers below it/)
 })
 
-test('line ends, a byte order mark and indents are as editors leave them', () => {
+test('line ends, a byte order mark and indents of all editors are accepted', () => {
   const { rules, warnings } = parseHeaders('\uFEFF/a\r\n\tX-A: b\r\n\r\n# X-B: c\r\nX-C: d\r\n')
   assert.deepEqual(warnings, [])
   assert.deepEqual(rules, [
@@ -300,7 +300,7 @@ test('line ends, a byte order mark and indents are as editors leave them', () =>
   ])
 })
 
-test('1,000 lines with a path are read, whether they become a rule or not', () => {
+test('1,000 lines with a path are parsed, whether they become a rule or not', () => {
   const kept = (count: number) => {
     const { rules } = parseHeaders(`/a\n X: 1\n${'/b\n'.repeat(count)}/c\n X: 2`)
     return rules.map(({ path }) => path)
@@ -309,7 +309,7 @@ test('1,000 lines with a path are read, whether they become a rule or not', () =
   assert.deepEqual(kept(999), ['/a'])
 })
 
-test('headers for 100 paths are kept, and one warning names the first that is left out', () => {
+test('headers for 100 paths are kept, and one warning names the first dropped one', () => {
   const text = Array.from({ length: 250 }, (_, index) => `/${index}\n X: y\n Connection: close`).join('\n')
   const { rules, warnings } = parseHeaders(text)
   assert.equal(rules.length, 100)
@@ -317,7 +317,7 @@ test('headers for 100 paths are kept, and one warning names the first that is le
   assert.equal(parseHeaders(text.replaceAll(' Connection: close', '')).warnings[0]!.line, 301)
 })
 
-describe('the headers of one answer come to at most 16 KiB', () => {
+describe('the headers of one response are limited to 16 KiB', () => {
   const big = (count: number) => ` X: ${'y'.repeat(1000 - 'X: \r\n'.length)}\n`.repeat(count)
   const kept = (text: string) => parseHeaders(text).rules.map(({ set }) => set.length)
   const rows: [title: string, text: string, kept: number[]][] = [
@@ -336,7 +336,7 @@ describe('the headers of one answer come to at most 16 KiB', () => {
     ['a host and all hosts', `https://a.b/*\n${big(10)}/*\n${big(10)}`, [10, 6]],
   ]
   for (const [title, text, counts] of rows) test(title, () => assert.deepEqual(kept(text), counts))
-  test('and what is over it is said', () => {
+  test('with a warning for those beyond', () => {
     const { warnings } = parseHeaders(`/a\n${big(17)} Y: z`)
     assert.equal(warnings[0]!.line, 18)
     assert.match(warnings[0]!.message, /more than 16384 bytes/)

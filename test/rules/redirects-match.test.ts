@@ -37,7 +37,7 @@ function answer(redirects: RedirectMatcher, host: string, target: string): strin
   return `${redirected.status} ${redirected.to}`
 }
 
-test('the rule that fits is given with what it says', () => {
+test('a match contains its rule', () => {
   const { rules } = parseRedirects('/a /b\n/c/* https://x.example/:splat 302!')
   const redirects = new RedirectMatcher(rules)
   assert.equal(redirects.match({ path: '/a', query: '', host: '' })!.rule, rules[0])
@@ -64,7 +64,7 @@ test('the order of the file decides among 2,100 rules', () => {
   }
 })
 
-test('a place that would be longer than 8,192 characters is none, so that an answer stays one', () => {
+test('a rule does not match when its target would be longer than 8,192 characters', () => {
   const { rules } = parseRedirects(`/* /x${'/:splat'.repeat(20)} 302`)
   const redirects = new RedirectMatcher(rules)
   const location = (length: number) => answer(redirects, '', `/${'a'.repeat(length)}`)
@@ -72,7 +72,7 @@ test('a place that would be longer than 8,192 characters is none, so that an ans
   assert.equal(location(410), null)
 })
 
-test('rules say about how much memory they hold', () => {
+test('rules report their approximate memory', () => {
   const bytesOf = (count: number) =>
     new RedirectMatcher(parseRedirects('/some/path/of/a/site /another/path\n'.repeat(count)).rules).bytes
   assert.equal(bytesOf(0), 0)

@@ -23,8 +23,8 @@ interface NetlifyCase {
   expect: { rules?: NetlifyRule[] }
 }
 
-/** Where this service decides otherwise than Netlify does, and why. */
-const OTHERWISE: Record<string, string> = {
+/** Deliberate differences from Netlify. */
+const DIFFERENCES: Record<string, string> = {
   conditions_country: 'no conditions',
   conditions_country_language: 'no conditions',
   conditions_role: 'no conditions',
@@ -44,12 +44,12 @@ const netlify = (
   }
 ).cases.filter(({ netlify_toml, config_list }) => netlify_toml === undefined && config_list === undefined)
 
-describe('a _redirects file is read as Netlify reads it', () => {
+describe('a _redirects file is parsed as by Netlify', () => {
   for (const { id, kind, files = [], expect } of netlify) {
     const texts = files.map(({ text }) => text).filter((text) => typeof text === 'string')
     if (files.length > 0 && texts.length === 0) continue
-    const reason = OTHERWISE[id.replace('nl-redirect-line-parser-', '')]
-    test(reason ? `${id}, but for this: ${reason}` : id, () => {
+    const reason = DIFFERENCES[id.replace('nl-redirect-line-parser-', '')]
+    test(reason ? `${id}, except: ${reason}` : id, () => {
       const { rules, warnings } = parseRedirects(texts.join(''))
       if (reason || kind === 'error') assert.ok(warnings.length > 0)
       else assert.deepEqual(warnings, [])
@@ -149,7 +149,7 @@ describe('a line of _redirects is a rule', () => {
   }
 })
 
-describe('a line of _redirects that cannot be kept is said to be wrong, and why', () => {
+describe('an invalid line of _redirects gets a warning with the reason', () => {
   const rows: [line: string, why: RegExp][] = [
     ['/a', /no target/],
     ['/a # /b', /no target/],
@@ -261,7 +261,7 @@ describe('a line of _redirects that cannot be kept is said to be wrong, and why'
   }
 })
 
-test('line ends, a byte order mark, blank lines and comments are as editors leave them', () => {
+test('line ends, a byte order mark, blank lines and comments of all editors are accepted', () => {
   const { rules, warnings } = parseRedirects(
     '\uFEFF/a /x\r\n\r\n \t \r\n# /b /x\r\n  # /c /x\r\n\t/d /x\t\r\n/e /x',
   )
@@ -272,13 +272,13 @@ test('line ends, a byte order mark, blank lines and comments are as editors leav
   )
 })
 
-test('nothing is a file without rules', () => {
+test('an empty file has no rules', () => {
   for (const text of ['', '\n', '\uFEFF', '# only words', '\r\n\r\n']) {
     assert.deepEqual(parseRedirects(text), { rules: [], warnings: [] })
   }
 })
 
-test('2,000 rules without and 100 with a placeholder are kept, and the first that is not is named', () => {
+test('2,000 rules without and 100 with a placeholder are kept, and a warning names the first dropped one', () => {
   const fixed = Array.from({ length: 2002 }, (_, index) => `/a/${index} /b`)
   const varying = Array.from({ length: 102 }, (_, index) => `/${index}/* /b`)
   const { rules, warnings } = parseRedirects([...fixed, ...varying, '/x/:y /z'].join('\n'))
@@ -295,13 +295,13 @@ test('2,000 rules without and 100 with a placeholder are kept, and the first tha
   assert.match(warnings[1]!.message, /100 redirect rules with/)
 })
 
-test('a rule that takes something from the query has a placeholder too', () => {
+test('a rule with a query parameter counts as one with a placeholder', () => {
   const { rules, warnings } = parseRedirects('/a id=:id /b/:id\n'.repeat(101))
   assert.equal(rules.length, 100)
   assert.match(warnings[0]!.message, /100 redirect rules with/)
 })
 
-test('at most 100 warnings are given, and how many more there are', () => {
+test('at most 100 warnings are listed, with the number of the others', () => {
   const wrong = (count: number) => parseRedirects('wrong\n'.repeat(count)).warnings
   assert.equal(wrong(100).length, 100)
   const many = wrong(9_000)
@@ -312,13 +312,13 @@ test('at most 100 warnings are given, and how many more there are', () => {
   })
 })
 
-test('a line of exactly 2,000 characters is read', () => {
+test('a line of exactly 2,000 characters is parsed', () => {
   const line = `/a /${'b'.repeat(1996)}`
   assert.equal(line.length, 2000)
   assert.equal(parseRedirects(`  ${line}  \r\n#${'x'.repeat(3000)}`).rules.length, 1)
 })
 
-test('10,000 lines are read, empty ones and comments included, and where they end is said', () => {
+test('10,000 lines are parsed, including empty ones and comments, and a warning names the first line beyond', () => {
   const { rules, warnings } = parseRedirects(`${'# x\n\n/a /b\n'.repeat(3400)}/c /d`)
   assert.equal(rules.length, 2000)
   assert.deepEqual(

@@ -11,7 +11,7 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))
 
 const HOST = 'site.example'
 
-/** What addresses are made of, and what has led one browser or another to a host of somebody else's. */
+/** Parts of URLs, including those that have led browsers to another host. */
 const PARTS =
   `/ // /// a b go .. . ... %2e %2E%2e %2F %2f%2F \\ \\\\ %5C %5c%5C %09 %0a %0D%0A %00 %20 @ : ; , ? & = # ~ + * % %zz %C3 %C3%A9
   é \u0001 \u0009 \u000a \u000d \u007f \u00a0 \u2028 \u202e \uFEFF \ud800 evil.example https: http: https://evil.example //evil.example javascript: data: :splat :a :b
@@ -36,7 +36,7 @@ const WORDS = [
 ]
 
 describe(`hostile rules and requests, seed ${SEED}`, () => {
-  test('no request leaves the site by a rule that does not say a full address', () => {
+  test('no request is redirected off the site by a rule without a full URL', () => {
     const below = randomBelow(SEED)
     let redirected = 0
     for (let round = 0; round < 6000; round++) {
@@ -47,10 +47,10 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
         if (checkPlace(redirects, asked, `${JSON.stringify({ text, asked })} with seed ${SEED}`)) redirected++
       }
     }
-    assert.ok(redirected > 1000, `only ${redirected} redirects were looked at`)
+    assert.ok(redirected > 1000, `only ${redirected} redirects were checked`)
   })
 
-  test('no rule and no request makes a header line that Node or a browser would read as another', () => {
+  test('no rule and no request injects a header line', () => {
     const below = randomBelow(SEED)
     let changed = 0
     for (let round = 0; round < 6000; round++) {
@@ -63,7 +63,7 @@ describe(`hostile rules and requests, seed ${SEED}`, () => {
         if (lines.length > 2) changed++
       }
     }
-    assert.ok(changed > 1000, `only ${changed} changed answers were looked at`)
+    assert.ok(changed > 1000, `only ${changed} changed responses were checked`)
   })
 })
 
@@ -136,8 +136,8 @@ function mixture(below: (n: number) => number, most: number): string {
   return Array.from({ length: 1 + below(most) }, () => PARTS[below(PARTS.length)]!).join('')
 }
 
-// Whatever took more than a pass over these would not come to an end.
-describe('the size of a request or of a file is all that it costs', () => {
+// Quadratic cost would not terminate on these sizes.
+describe('cost is linear in the size of a request or of a file', () => {
   const long = 2 ** 22
   const paths: [title: string, path: string][] = [
     ['letters', `/${'a'.repeat(long)}`],
@@ -196,14 +196,14 @@ describe('the size of a request or of a file is all that it costs', () => {
   }
 })
 
-test('2,000 rules for one path, and a request that fits none of them, cost a look at each', () => {
+test('2,000 rules for one path cost one check each when none matches', () => {
   const { rules } = parseRedirects(Array.from({ length: 2000 }, (_, index) => `/a id=${index} /b`).join('\n'))
   const redirects = new RedirectMatcher(rules)
   const query = `?${Array.from({ length: 1000 }, (_, index) => `x${index}=y`).join('&')}`
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
 
-test('2,000 rules that each ask for 80 parameters, and a query with many others, cost a look at each', () => {
+test('2,000 rules with 80 parameters each cost one check each for a query with many others', () => {
   const names = Array.from({ length: 80 }, (_, index) => `p${index}`)
   const lines = Array.from({ length: 2000 }, (_, index) => `/a ${names.join('=1 ')}=1 no${index}=1 /b`)
   const redirects = new RedirectMatcher(parseRedirects(lines.join('\n')).rules)
@@ -211,7 +211,7 @@ test('2,000 rules that each ask for 80 parameters, and a query with many others,
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
 
-test('rules that take the address up again and again cost no more than an answer may hold', () => {
+test('rules that repeat the URL cost no more than the header limit', () => {
   const targets = Array.from({ length: 20 }, (_, index) => `q${index}=:splat`).join('&')
   const redirects = new RedirectMatcher(parseRedirects(`/* /b?${targets}\n`.repeat(100)).rules)
   const headers = new HeaderRules(parseHeaders(`/*\n  X: ${':splat,'.repeat(20)}\n`.repeat(100)).rules)

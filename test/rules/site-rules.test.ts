@@ -10,13 +10,13 @@ import {
   tooLongWarning,
 } from '../../server/site-rules/site-rules.ts'
 
-test('a version without rules keeps none', () => {
+test('a version without rules stores none', () => {
   const nothing = { rules: null, warnings: [] }
   assert.deepEqual(parseRules({ redirects: undefined, headers: undefined }), nothing)
   assert.deepEqual(parseRules({ redirects: '', headers: '# nothing yet\n' }), nothing)
 })
 
-test('a version whose rules are all wrong keeps none, and is told of both files', () => {
+test('a version with only invalid rules stores none, with warnings for both files', () => {
   const { rules, warnings } = parseRules({ redirects: '\n/a', headers: 'X: y\n' })
   assert.equal(rules, null)
   assert.deepEqual(
@@ -28,7 +28,7 @@ test('a version whose rules are all wrong keeps none, and is told of both files'
   )
 })
 
-test('rules stay what they are when they are kept as JSON', () => {
+test('rules survive serialization to JSON', () => {
   const redirects = '/a/* /b/:splat\nhttps://x.example/c id=:id /d/:id 302!\n/* /index.html 200'
   const headers = '/*\n  X: :splat\n  ! Server\nhttps://:name.example/a\n  Y: :name'
   const { rules } = parseRules({ redirects, headers })
@@ -50,7 +50,7 @@ test('one of the two files is enough', () => {
   assert.equal(parseRules({ redirects: undefined, headers: '/a\n X: y' }).rules?.headers.length, 1)
 })
 
-test('a file that is too long is named with the limit', () => {
+test('a file that is too long gets a warning with the limit', () => {
   assert.equal(MAX_RULE_FILE_BYTES, 1024 * 1024)
   assert.deepEqual(tooLongWarning('_headers'), {
     file: '_headers',
@@ -58,7 +58,7 @@ test('a file that is too long is named with the limit', () => {
   })
 })
 
-test('the examples of docs/publish.md are rules', () => {
+test('the examples of docs/publish.md are valid rules', () => {
   const page = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Redirects and headers'))
   const [redirects, headers] = [...section.matchAll(/^```\n(.*?)^```/gms)].map(([, text]) => text)

@@ -8,8 +8,8 @@ import { requires } from '../tools/part.ts'
 import { BrowserUser } from '../visitor.ts'
 import { webm } from './webm.ts'
 
-// What browsers make of a site: they ask for parts of videos, keep applications for when there is no network, compile
-// programs while they come, and hold pages to what their headers say.
+// Browser features that depend on the server: range requests for videos, service workers, streaming compilation of
+// WebAssembly, and security headers.
 
 const inBrowser = requires('chromium')
 
@@ -27,8 +27,8 @@ after(async () => {
   await service?.[Symbol.asyncDispose]()
 })
 
-async function publish(contents: Contents, wishes: { spaMode?: boolean } = {}): Promise<string> {
-  const { siteUrl } = await service.client().publish({ files: toFiles(contents), ...wishes })
+async function publish(contents: Contents, options: { spaMode?: boolean } = {}): Promise<string> {
+  const { siteUrl } = await service.client().publish({ files: toFiles(contents), ...options })
   return siteUrl
 }
 
@@ -36,13 +36,13 @@ function html(body: string, head = ''): string {
   return `<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<link rel="icon" href="data:,">\n${head}\n${body}\n`
 }
 
-/** Each has a browser of their own, as far as they can tell. */
+/** Opens a page in a new browser context. */
 function visit(): Promise<BrowserUser> {
   return BrowserUser.open(browser.page.context().browser()!)
 }
 
 describe('a browser', inBrowser, () => {
-  test('plays a video, and jumps to a place in it by asking for that part alone', async () => {
+  test('plays a video, and seeks in it with range requests', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const video = webm(await pictures(page, 60), { width: 640, height: 360, perSecond: 1 })
@@ -51,7 +51,7 @@ describe('a browser', inBrowser, () => {
       'film.webm': video,
     })
     const parts: { range: string | undefined; status: number }[] = []
-    // Without a promise, which the end of the test would reject: what the event has says enough.
+    // The event has enough data; a promise such as response.body() would reject when the test ends.
     page.on('response', (response) => {
       if (!response.url().endsWith('film.webm')) return
       parts.push({ range: response.headers()['content-range'], status: response.status() })
@@ -78,7 +78,7 @@ describe('a browser', inBrowser, () => {
     assert.equal(played.duration, 60)
     for (const { time, shade } of played.seeks) {
       const picture = Math.floor(time)
-      assert.ok(Math.abs(shade - picture * 4) <= 3, `at ${time} s is the picture ${shade / 4}`)
+      assert.ok(Math.abs(shade - picture * 4) <= 3, `at ${time} s: picture ${shade / 4}`)
     }
     assert.deepEqual(
       played.seeks.map(({ time }) => time),
@@ -92,7 +92,7 @@ describe('a browser', inBrowser, () => {
     )
   })
 
-  test('installs an application that opens without a network', async () => {
+  test('installs an application that opens offline', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const siteUrl = await publish({
@@ -121,7 +121,7 @@ describe('a browser', inBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('runs modules, and compiles a program while it comes', async () => {
+  test('runs modules, and compiles WebAssembly while it downloads', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const siteUrl = await publish({
@@ -139,7 +139,7 @@ describe('a browser', inBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('opens a link deep into an application of one page, and again when it is reloaded', async () => {
+  test('opens a deep link into a single-page application, and reloads it', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const siteUrl = await publish(
@@ -171,7 +171,7 @@ describe('a browser', inBrowser, () => {
     assert.equal((await page.goto(`${siteUrl}missing.js`))?.status(), 404)
   })
 
-  test('follows the redirects of a site, with the query and the place in the page', async () => {
+  test('follows the redirects of a site and keeps query and fragment', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const siteUrl = await publish({
@@ -187,7 +187,7 @@ describe('a browser', inBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('holds a page to the headers of its site', async () => {
+  test('enforces the headers of a site', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const siteUrl = await publish({
@@ -204,7 +204,7 @@ describe('a browser', inBrowser, () => {
     assert.match(visitor.complaints[0]!, /Content Security Policy/)
   })
 
-  test('shows a site with a password to who knows it, at the place that was asked for', async () => {
+  test('opens the requested page of a password-protected site after the password is entered', async () => {
     await using visitor = await visit()
     const { page } = visitor
     const key = await service.signIn('closed@example.com')
@@ -226,10 +226,10 @@ describe('a browser', inBrowser, () => {
   })
 })
 
-/** So many pictures of noise, each with its number as a shade of grey in the corner. */
+/** Generates pictures of noise, each with its number as a shade of grey in the corner. */
 async function pictures(page: Page, count: number): Promise<Buffer[]> {
   await page.goto(service.baseUrl)
-  const found: Buffer[] = []
+  const generated: Buffer[] = []
   for (let number = 0; number < count; number++) {
     const picture = await page.evaluate(async (shade) => {
       const canvas = new OffscreenCanvas(640, 360)
@@ -244,12 +244,12 @@ async function pictures(page: Page, count: number): Promise<Buffer[]> {
       const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.9 })
       return (new Uint8Array(await blob.arrayBuffer()) as Uint8Array & { toBase64(): string }).toBase64()
     }, number * 4)
-    found.push(Buffer.from(picture, 'base64'))
+    generated.push(Buffer.from(picture, 'base64'))
   }
-  return found
+  return generated
 }
 
-/** A module with one function `add` of two numbers. */
+/** A WebAssembly module that exports `add`. */
 const ADDITION = Buffer.from(
   '0061736d0100000001070160027f7f017f030201000707010361646400000a09010700200020016a0b',
   'hex',

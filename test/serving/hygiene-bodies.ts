@@ -1,21 +1,21 @@
 import type { Case } from './hygiene-cases.ts'
 
-// Bodies whose length two readers could see differently, each with a request hidden where one of them would find it.
+// Bodies with ambiguous length, each with a request hidden where one interpretation would find it (request smuggling).
 
 type Row = readonly [what: string, lines: string]
 
-/** A site has no use for a body and says so, perhaps before it has read it; so do most paths of the API. */
+/** Sites and most API paths refuse a body, perhaps before reading it. */
 const UNWANTED = [400, 404, 405, 413, 415]
 const REFUSED = [400, 404, 405, 411, 413, 431, 501]
 
-/** A body that is empty for a reader of chunks, and hides a request from a reader of a length. */
+/** Empty when read as chunks; hides a request when read by Content-Length. */
 const HIDING = '0\r\n\r\n{hidden}'
 
 function post(lines: string, body: string, version = '1.1'): string {
   return `POST {path} HTTP/${version}\r\nHost: {host}\r\n${lines}\r\n\r\n${body}`
 }
 
-/** Neither length is to be trusted: nothing may be read after it. */
+/** The length is ambiguous: nothing after the head may be read. */
 const CODINGS: Row[] = [
   ['chunks and a length', 'Transfer-Encoding: chunked\r\nContent-Length: 4'],
   ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked'],
@@ -96,7 +96,7 @@ const CHUNKS: Row[] = [
   ['trailers without an end', `0\r\n${'X: y\r\n'.repeat(20_000)}`],
 ]
 
-/** Both sides know where these end. */
+/** Bodies with an unambiguous end. */
 const WHOLE: Row[] = [
   ['a length', post('Content-Length: {length}', '{hidden}')],
   ['a length with zeros before it', post('Content-Length: 000{length}', '{hidden}')],
@@ -114,7 +114,7 @@ const WHOLE: Row[] = [
     `DELETE {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
   ],
   ['chunks', post('Transfer-Encoding: chunked', '{size}\r\n{hidden}\r\n0\r\n\r\n')],
-  ['chunks in odd case', post('Transfer-Encoding: cHuNkEd', '{size}\r\n{hidden}\r\n0\r\n\r\n')],
+  ['chunks in mixed case', post('Transfer-Encoding: cHuNkEd', '{size}\r\n{hidden}\r\n0\r\n\r\n')],
   ['a size with zeros before it', post('Transfer-Encoding: chunked', '0000{size}\r\n{hidden}\r\n0\r\n\r\n')],
   ['an extension', post('Transfer-Encoding: chunked', '{size};a=b;c="d e"\r\n{hidden}\r\n0;last\r\n\r\n')],
   ['trailers', post('Transfer-Encoding: chunked', '{size}\r\n{hidden}\r\n0\r\nX: y\r\nHost: other\r\n\r\n')],
@@ -139,7 +139,7 @@ export function bodyCases(): Case[] {
         what: `${kind}: ${what}`,
         bytes: bytes(text),
         statuses: REFUSED,
-        connection: 'ends',
+        connection: 'closes',
       }),
     )
   return [
@@ -154,7 +154,7 @@ export function bodyCases(): Case[] {
         what: `a body: ${what}`,
         bytes,
         statuses: [200, 204, 417, 501, ...UNWANTED],
-        connection: 'ends or goes on',
+        connection: 'either',
       }),
     ),
   ]

@@ -1,15 +1,15 @@
 import { bodyCases } from './hygiene-bodies.ts'
 
-/** Bytes that a client, or somebody through one, sends at the beginning of a connection. */
+/** Bytes that a client sends at the beginning of a connection. */
 export interface Case {
   /** Completes the sentence "a client that sends …". */
   what: string
-  /** `{host}` and `{path}` stand for a host and a path that is there; `{hidden}` for a request that must not be seen. */
+  /** `{host}` and `{path}` stand for an existing host and path; `{hidden}` for a request that must not be processed. */
   bytes: string
-  /** What may be answered. */
+  /** Allowed response statuses. */
   statuses: readonly number[]
-  /** Whether what follows on the connection may be read, must be, or could be misread. */
-  connection: 'ends' | 'goes on' | 'ends or goes on'
+  /** Whether the connection must close, must stay open for the next request, or may do either. */
+  connection: 'closes' | 'stays open' | 'either'
 }
 
 type Row = readonly [what: string, bytes: string]
@@ -18,7 +18,7 @@ const BAD = [400]
 const LONG = [400, 414, 431]
 const NOT_HERE = [400, 404]
 
-/** A whole GET with these header lines beside its Host. */
+/** A GET with these header lines beside Host. */
 function get(lines: string): string {
   return `GET {path} HTTP/1.1\r\nHost: {host}\r\n${lines}\r\n\r\n`
 }
@@ -43,7 +43,7 @@ const HOSTS: Row[] = [
   ['no Host but another header', 'GET {path} HTTP/1.1\r\nX-Host: {host}\r\n\r\n'],
   ['one Host twice', get('Host: {host}')],
   ['two Hosts', get('Host: other.example')],
-  ['two Hosts in odd case', get('hOsT: other.example')],
+  ['two Hosts in mixed case', get('hOsT: other.example')],
   ['two Hosts far apart', get(`${'X: y\r\n'.repeat(40)}Host: other.example`)],
   ['three Hosts', get('Host: {host}\r\nHost: other.example')],
   ['an empty Host beside one', get('Host:')],
@@ -63,8 +63,8 @@ const WRONG_HOSTS = [
   'a#b',
 ]
 
-/** Hosts that nobody has: a site's are not found, and the API may be behind any name. */
-const ODD_HOSTS = ['{host}:99999', '%7b', '', 'unknown.example', '[::1]', '{host}.']
+/** Unknown hosts: not found as sites, accepted by the API. */
+const UNKNOWN_HOSTS = ['{host}:99999', '%7b', '', 'unknown.example', '[::1]', '{host}.']
 
 function hosts(values: readonly string[]): Row[] {
   return values.map((host) => [`Host: ${host}`, `GET {path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`])
@@ -169,8 +169,8 @@ const HEADERS: Row[] = [
   ['a line of blanks', get('  ')],
   ['a first header line that is folded', 'GET {path} HTTP/1.1\r\n Host: {host}\r\n\r\n'],
   ['a first header line that begins with a tab', 'GET {path} HTTP/1.1\r\n\tX: y\r\nHost: {host}\r\n\r\n'],
-  ['a Host that is folded', 'GET {path} HTTP/1.1\r\nHost:\r\n {host}\r\n\r\n'],
-  ['a Host that goes on in the next line', get(' .other.example')],
+  ['a folded Host', 'GET {path} HTTP/1.1\r\nHost:\r\n {host}\r\n\r\n'],
+  ['a Host continued in the next line', get(' .other.example')],
   ...['\0', '\x01', '\x0b', '\x1f', '\x7f'].map((control): Row => {
     const name = `0x${control.charCodeAt(0).toString(16).padStart(2, '0')}`
     return [`${name} in a value`, get(`X: a${control}b`)]
@@ -199,11 +199,11 @@ const NO_HTTP: Row[] = [
   ['a banner of SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
   ['a line of the PROXY protocol', 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n'],
   ['zeros', '\0'.repeat(64)],
-  ['an answer in place of a request', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+  ['a response instead of a request', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
   ['greetings of mail', 'EHLO mail.example\r\n'],
 ]
 
-/** Nothing is wrong with these. */
+/** Valid requests. */
 const FINE: Row[] = [
   ['an ordinary request', get('X: y')],
   ['an absolute target of its own host', line('GET http://{host}{path} HTTP/1.1')],
@@ -218,7 +218,7 @@ const FINE: Row[] = [
   ['Connection with names of its headers', get('Connection: host, x, keep-alive\r\nX: y')],
 ]
 
-/** The client itself wants no more on this connection. */
+/** Requests after which the client expects the connection to close. */
 const LAST: Row[] = [
   ['Connection: close', get('Connection: close')],
   ['Connection: Close', get('Connection: Close')],
@@ -227,7 +227,7 @@ const LAST: Row[] = [
   ['a request of HTTP/1.0', 'GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n'],
 ]
 
-/** What the RFC leaves to a server. */
+/** Requests whose handling the RFC leaves to the server. */
 const LEFT_OPEN: { row: Row; statuses: readonly number[] }[] = [
   { row: ['a value that is folded', get('X: y\r\n z')], statuses: [200, 400] },
   { row: ['a value that is folded by a tab', get('X: y\r\n\tz')], statuses: [200, 400] },
@@ -283,18 +283,18 @@ function cases(rows: Row[], statuses: readonly number[], connection: Case['conne
 }
 
 export const CASES: readonly Case[] = [
-  ...cases(HOSTS, [400, 431], 'ends or goes on'),
-  ...cases(hosts(WRONG_HOSTS), [...NOT_HERE, 421], 'ends or goes on'),
-  ...cases(hosts(ODD_HOSTS), [200, ...NOT_HERE, 421], 'ends or goes on'),
-  ...cases(OTHER_PLACES, BAD, 'ends or goes on'),
-  ...cases(LINES, BAD, 'ends'),
-  ...cases([...VERSIONS, ...NO_VERSION], [400, 505], 'ends'),
-  ...cases(METHODS, [...LONG, 405, 501, 505], 'ends'),
-  ...cases(HEADERS, BAD, 'ends'),
-  ...cases(TOO_LONG, LONG, 'ends'),
-  ...cases(NO_HTTP, BAD, 'ends'),
-  ...cases(FINE, [200], 'goes on'),
-  ...cases(LAST, [200], 'ends'),
-  ...LEFT_OPEN.flatMap(({ row, statuses }) => cases([row], statuses, 'ends or goes on')),
+  ...cases(HOSTS, [400, 431], 'either'),
+  ...cases(hosts(WRONG_HOSTS), [...NOT_HERE, 421], 'either'),
+  ...cases(hosts(UNKNOWN_HOSTS), [200, ...NOT_HERE, 421], 'either'),
+  ...cases(OTHER_PLACES, BAD, 'either'),
+  ...cases(LINES, BAD, 'closes'),
+  ...cases([...VERSIONS, ...NO_VERSION], [400, 505], 'closes'),
+  ...cases(METHODS, [...LONG, 405, 501, 505], 'closes'),
+  ...cases(HEADERS, BAD, 'closes'),
+  ...cases(TOO_LONG, LONG, 'closes'),
+  ...cases(NO_HTTP, BAD, 'closes'),
+  ...cases(FINE, [200], 'stays open'),
+  ...cases(LAST, [200], 'closes'),
+  ...LEFT_OPEN.flatMap(({ row, statuses }) => cases([row], statuses, 'either')),
   ...bodyCases(),
 ]

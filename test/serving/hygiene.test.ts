@@ -6,13 +6,13 @@ import { toFiles } from '../api/content.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { numbers } from '../support/random.ts'
 import { CASES, type Case } from './hygiene-cases.ts'
-import { findHeader, talk, type WireResponse } from './wire.ts'
+import { findHeader, type RawResponse, sendRaw } from './raw-http.ts'
 
-// What a client may not send, or not so (RFC 9112): it is refused before anything could be misread, at the hosts of sites
-// and of the API alike, in one piece and byte by byte.
+// Malformed and ambiguous requests (RFC 9112) are refused before they can be misread, at the hosts of sites and of the
+// API, sent in one piece and byte by byte.
 
-/** Bytes that are sent one by one; longer ones only in one piece. */
-const MAX_BYTES = 3000
+/** Longer cases are sent in one piece only. */
+const MAX_BYTEWISE_BYTES = 3000
 
 let service: RunningService
 let to: NetConnectOpts
@@ -27,51 +27,52 @@ before(async () => {
 })
 after(() => service[Symbol.asyncDispose]())
 
-const DOORS = {
+const HANDLERS = {
   'a site': () => ({ host: site, path: '/page.txt' }),
   'the API': () => ({ host: `localhost:${service.port}`, path: '/health' }),
 }
 
-for (const [door, place] of Object.entries(DOORS)) {
-  describe(`at ${door}, a client that sends`, () => {
+for (const [handler, address] of Object.entries(HANDLERS)) {
+  describe(`at ${handler}, a client that sends`, () => {
     for (const one of CASES) {
       test(`${one.what}, ${one.statuses.join(' or ')}: the connection ${one.connection}`, async () => {
-        const bytes = bytesOf(one, place())
-        await holds(one, [bytes])
-        if (bytes.length < MAX_BYTES) await holds(one, split(bytes, 1))
+        const bytes = fillBytes(one, address())
+        await assertOutcome(one, [bytes])
+        if (bytes.length < MAX_BYTEWISE_BYTES) await assertOutcome(one, split(bytes, 1))
       })
     }
   })
 }
 
-/** Sends the case and an ordinary request after it. */
-async function holds(one: Case, pieces: Buffer[]): Promise<void> {
+/** Sends the case followed by an ordinary request. */
+async function assertOutcome(one: Case, pieces: Buffer[]): Promise<void> {
   const after = Buffer.from(`GET /after.txt HTTP/1.1\r\nHost: ${site}\r\nConnection: close\r\n\r\n`)
   const methods = [one.bytes.startsWith('HEAD') ? 'HEAD' : 'GET', 'GET']
   const last = pieces.at(-1)!
   const all = pieces.length === 1 ? [Buffer.concat([last, after])] : [...pieces, after]
-  const { answers, closed } = await talk(to, all, { methods })
-  const bodies = answers.map(({ body }) => body.toString())
-  assert.ok(closed, `it goes on waiting after ${answers.map(({ status }) => status)}`)
+  const { responses, closed } = await sendRaw(to, all, { methods })
+  const bodies = responses.map(({ body }) => body.toString())
+  assert.ok(closed, `the connection stays open after ${responses.map(({ status }) => status)}`)
   assert.ok(!bodies.some((body) => body.includes('HIDDEN')), 'the hidden request was answered')
-  const [first, second, ...more] = answers
-  assert.ok(first, 'it ends without an answer')
+  const [first, second, ...more] = responses
+  assert.ok(first, 'the connection closed without a response')
   assert.ok(one.statuses.includes(first.status), `${first.status}`)
   assert.deepEqual(more, [])
-  if (one.connection === 'ends') assert.equal(second, undefined, `it went on with ${second?.status}`)
-  if (one.connection === 'goes on') assert.ok(second, 'it ended')
+  if (one.connection === 'closes')
+    assert.equal(second, undefined, `the connection continued with ${second?.status}`)
+  if (one.connection === 'stays open') assert.ok(second, 'the connection closed')
   if (second) assert.equal(bodies[1], 'AFTER')
-  else assertSaysSo(one, first)
+  else assertAnnouncesClose(one, first)
 }
 
-/** A client has to be told that the connection ends (RFC 9112, 9.6), unless what came later was the reason. */
-function assertSaysSo(one: Case, answer: WireResponse): void {
+/** A response must announce that the connection closes (RFC 9112, 9.6), unless later bytes are the reason. */
+function assertAnnouncesClose(one: Case, response: RawResponse): void {
   if (/^\w+ \S+ HTTP\/1\.0/.test(one.bytes)) return
-  const isEarly = [404, 405, 413, 415].includes(answer.status)
-  if (!isEarly) assert.equal(findHeader(answer, 'connection')?.toLowerCase(), 'close')
+  const isEarly = [404, 405, 413, 415].includes(response.status)
+  if (!isEarly) assert.equal(findHeader(response, 'connection')?.toLowerCase(), 'close')
 }
 
-function bytesOf({ bytes }: Case, { host, path }: { host: string; path: string }): Buffer {
+function fillBytes({ bytes }: Case, { host, path }: { host: string; path: string }): Buffer {
   const hidden = `GET /hidden.txt HTTP/1.1\r\nHost: ${site}\r\n\r\n`
   const text = bytes
     .replaceAll('{host}', host)
@@ -82,7 +83,7 @@ function bytesOf({ bytes }: Case, { host, path }: { host: string; path: string }
   return Buffer.from(text, 'latin1')
 }
 
-/** Pieces of so many bytes. */
+/** Splits into pieces of `size` bytes. */
 function split(bytes: Buffer, size: number): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
@@ -91,25 +92,25 @@ function split(bytes: Buffer, size: number): Buffer[] {
 
 describe('a hundred requests on one connection', () => {
   for (const size of [1, 2, 3, 7, 61, 1009, 100_000]) {
-    test(`are answered in their order when they come in pieces of ${size} bytes`, async () => {
-      const { bytes, methods, expected } = hundred()
-      const { answers, closed } = await talk(to, split(bytes, size), { methods })
-      assert.deepEqual(answers.map(told), expected)
+    test(`are answered in order when sent in pieces of ${size} bytes`, async () => {
+      const { bytes, methods, expected } = hundredRequests()
+      const { responses, closed } = await sendRaw(to, split(bytes, size), { methods })
+      assert.deepEqual(responses.map(summarize), expected)
       assert.ok(closed)
     })
   }
 
-  test('are answered in their order when they come in pieces of any size', async (t) => {
+  test('are answered in order when sent in pieces of random size', async (t) => {
     const pick = numbers(t)
-    const { bytes, methods, expected } = hundred()
+    const { bytes, methods, expected } = hundredRequests()
     const pieces: Buffer[] = []
     for (let at = 0; at < bytes.length; ) {
       const end = at + 1 + pick(pick(4) === 0 ? 400 : 12)
       pieces.push(bytes.subarray(at, end))
       at = end
     }
-    const { answers } = await talk(to, pieces, { methods })
-    assert.deepEqual(answers.map(told), expected)
+    const { responses } = await sendRaw(to, pieces, { methods })
+    assert.deepEqual(responses.map(summarize), expected)
   })
 })
 
@@ -117,52 +118,52 @@ for (const bytes of [
   'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example\r\n\r\n',
   'nonsense\r\n\r\n',
 ]) {
-  test(`nothing is kept of a connection that ended with ${bytes.slice(0, 8)}, though its client goes on`, async (t) => {
+  test(`a connection refused after ${bytes.slice(0, 8)} is reset when its client continues to send`, async (t) => {
     const client = connect({ ...to, allowHalfOpen: true })
     t.after(() => client.destroy())
     client.write(bytes)
     client.resume()
     await once(client, 'end')
-    const gone = Promise.withResolvers<void>()
-    client.on('error', () => gone.resolve())
+    const reset = Promise.withResolvers<void>()
+    client.on('error', () => reset.resolve())
     const write = () => client.write('more', () => !client.destroyed && setImmediate(write))
     write()
-    await gone.promise
+    await reset.promise
   })
 }
 
-test('an interim answer is never within another, whatever comes before it', async () => {
+test('an interim response is never sent inside another response', async () => {
   const ask = (path: string, lines = '') => `GET ${path} HTTP/1.1\r\nHost: ${site}\r\n${lines}\r\n`
   const expecting = `${ask('/page.txt', 'Expect: 100-continue\r\nContent-Length: 4\r\n')}HEAD`
   for (const before of ['/after.txt', '/nowhere', '/%zz']) {
     const requests = [ask(before), expecting, ask('/after.txt', 'Connection: close\r\n')]
-    const { answers, closed } = await talk(to, [Buffer.from(requests.join(''))], { methods: [] })
-    const [first, second, third] = answers
+    const { responses, closed } = await sendRaw(to, [Buffer.from(requests.join(''))], { methods: [] })
+    const [first, second, third] = responses
     assert.ok(closed)
-    assert.deepEqual([first?.interim, told(second!)], [[], '200 PAGE'])
-    // Whoever was not told to go on may not do so: then the connection ends.
-    if (third) assert.equal(told(third), '200 AFTER')
+    assert.deepEqual([first?.interim, summarize(second!)], [[], '200 PAGE'])
+    // Without 100 Continue the client may not send the body, and the connection closes.
+    if (third) assert.equal(summarize(third), '200 AFTER')
     else assert.equal(findHeader(second!, 'connection'), 'close')
   }
 })
 
-function told({ status, body }: WireResponse): string {
+function summarize({ status, body }: RawResponse): string {
   return `${status} ${status === 404 ? '' : body}`
 }
 
-/** Requests to the site and to the API, with bodies and without, of which the last one ends the connection. */
-function hundred(): { bytes: Buffer; methods: string[]; expected: string[] } {
+/** Requests to the site and to the API, with and without bodies; the last closes the connection. */
+function hundredRequests(): { bytes: Buffer; methods: string[]; expected: string[] } {
   const kinds = [
-    { text: `GET /page.txt HTTP/1.1\r\nHost: ${site}\r\n`, told: '200 PAGE' },
-    { text: `HEAD /after.txt HTTP/1.1\r\nHost: ${site}\r\n`, told: '200 ' },
-    { text: `GET /nowhere HTTP/1.1\r\nHost: ${site}\r\n`, told: '404 ' },
+    { text: `GET /page.txt HTTP/1.1\r\nHost: ${site}\r\n`, summary: '200 PAGE' },
+    { text: `HEAD /after.txt HTTP/1.1\r\nHost: ${site}\r\n`, summary: '200 ' },
+    { text: `GET /nowhere HTTP/1.1\r\nHost: ${site}\r\n`, summary: '404 ' },
     {
       text: `GET /page.txt HTTP/1.1\r\nHost: ${site}\r\nContent-Length: 4\r\n`,
       body: 'GET ',
-      told: '200 PAGE',
+      summary: '200 PAGE',
     },
-    { text: `GET /nowhere HTTP/1.1\r\nHost: localhost:${service.port}\r\n`, told: '404 ' },
-    { text: `GET /after.txt HTTP/1.1\r\nHost: ${site}\r\n`, told: '200 AFTER' },
+    { text: `GET /nowhere HTTP/1.1\r\nHost: localhost:${service.port}\r\n`, summary: '404 ' },
+    { text: `GET /after.txt HTTP/1.1\r\nHost: ${site}\r\n`, summary: '200 AFTER' },
   ]
   const chosen = Array.from({ length: 100 }, (_, index) => kinds[(index * 7 + (index >> 3)) % kinds.length]!)
   const texts = chosen.map(({ text, body = '' }, index) => {
@@ -171,6 +172,6 @@ function hundred(): { bytes: Buffer; methods: string[]; expected: string[] } {
   return {
     bytes: Buffer.from(texts.join('')),
     methods: chosen.map(({ text }) => text.split(' ')[0]!),
-    expected: chosen.map(({ told }) => told),
+    expected: chosen.map(({ summary }) => summary),
   }
 }

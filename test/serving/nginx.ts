@@ -8,12 +8,12 @@ import { gzipSync } from 'node:zlib'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { program } from '../../scripts/program.mjs'
 
-/** A real nginx over a folder of its own. It listens on a socket in that folder, so that no port has to be free. */
+/** A real nginx on its own folder. It listens on a Unix socket there, so that it needs no free port. */
 export interface Nginx extends AsyncDisposable {
   path: string
 }
 
-/** Starts nginx as most people set it up for a static site: an index, a page for 404, gzip prepared ahead. */
+/** Starts nginx with a common configuration for static sites: index, 404 page, gzip_static. */
 export async function startNginx(site: Record<string, string | Buffer>): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-nginx-'))
   for (const [path, content] of Object.entries(site)) write(join(folder, 'site', path), content)
@@ -23,7 +23,7 @@ export async function startNginx(site: Record<string, string | Buffer>): Promise
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exit = once(nginx, 'exit')
-  await untilItListens(nginx.stderr)
+  await waitUntilListening(nginx.stderr)
   return {
     path: join(folder, 'socket'),
     async [Symbol.asyncDispose]() {
@@ -39,14 +39,14 @@ function write(file: string, content: string | Buffer): void {
   writeFileSync(file, content)
 }
 
-/** It says so once its sockets are open. */
-async function untilItListens(output: NodeJS.ReadableStream): Promise<void> {
-  const said: string[] = []
+/** nginx logs "event method" once its sockets are open. */
+async function waitUntilListening(output: NodeJS.ReadableStream): Promise<void> {
+  const lines: string[] = []
   for await (const line of createInterface(output)) {
-    said.push(line)
+    lines.push(line)
     if (line.includes('event method')) break
   }
-  if (!said.at(-1)?.includes('event method')) throw new Error(`nginx did not start: ${said.join('\n')}`)
+  if (!lines.at(-1)?.includes('event method')) throw new Error(`nginx did not start: ${lines.join('\n')}`)
   output.resume()
 }
 

@@ -1,15 +1,15 @@
-/** A request as a client without fault sends it. */
+/** A valid request. */
 export interface Plain {
   method: string
   target: string
-  /** In a value `{etag}`, `{modified}`, `{earlier}` and `{later}` stand for what the server said of that target. */
+  /** The placeholders `{etag}`, `{modified}`, `{earlier}` and `{later}` stand for values from the server's response. */
   headers: Record<string, string>
-  /** `{host}` is the server's own. */
+  /** `{host}` stands for the host of the server's site. */
   host: string
   version: '1.1' | '1.0'
 }
 
-/** How a request is called in the table of differences. */
+/** The name of a request in the table of differences. */
 export function describeRequest({ method, target, headers, host, version }: Plain): string {
   const more = Object.entries(headers).map(([name, value]) => ` ${name}: ${value}`)
   const where = host === '{host}' ? '' : ` at ${JSON.stringify(host)}`
@@ -135,7 +135,7 @@ const CONDITIONS: Plain[] = [
   plain('/docs/', { headers: { 'If-None-Match': '{etag}' } }),
 ]
 
-/** nginx has gzip alone, so nothing else is asked for that could be had. */
+/** nginx supports only gzip, so no request accepts another encoding that Slipway has. */
 const ENCODINGS = [
   'gzip',
   'gzip;q=0',
@@ -186,7 +186,7 @@ function words(text: string): string[] {
 const TARGETS = [FILES, MISSING, FOLDERS, QUERIES, PERCENT, SEGMENTS].flatMap(words)
 const RANGE_VALUES = RANGES.trim().split(/[|\n]/)
 
-/** Each is sent on a connection of its own. */
+/** Each is sent on its own connection. */
 export const REQUESTS: readonly Plain[] = [
   ...[...new Set(TARGETS)].map((target) => plain(target)),
   ...METHODS,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
-// A folder as people have it, for nginx and for Slipway alike: contents by path.
+// A typical site for nginx and for Slipway: contents by path.
 
-/** Bytes that do not repeat and are the same each time. */
+/** Deterministic pseudo-random bytes. */
 export function seeded(size: number, seed: string): Buffer {
   const blocks: Buffer[] = []
   for (let count = 0; count * 64 < size; count++)

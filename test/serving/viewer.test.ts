@@ -7,19 +7,19 @@ import { type RunningService, startTestService } from '../service.ts'
 import { requires } from '../tools/part.ts'
 import { PHONE } from '../visitor.ts'
 
-// What people see of a site without a page of its own (contract, "Serving", 5).
+// Sites without index.html get a generated page (contract, "Serving", 5).
 
 const inBrowser = requires('chromium')
 
-interface Lone {
+interface PagelessSite {
   contents: Contents
   title?: string
   description?: string
-  /** Sees to it that the visitor has what was published. */
-  look(page: Page): Promise<void>
+  /** Asserts that the page shows or offers the published files. */
+  check(page: Page): Promise<void>
 }
 
-/** A second of silence, 8,000 samples of a byte. */
+/** A second of silence, 8,000 one-byte samples. */
 const SILENCE = Buffer.concat([
   Buffer.from(
     'RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x40\x1f\0\0',
@@ -31,12 +31,12 @@ const SILENCE = Buffer.concat([
 const PICTURE =
   '<svg xmlns="http://www.w3.org/2000/svg" width="320" height="200"><rect width="320" height="200"/></svg>'
 
-const SITES: Record<string, Lone> = {
+const SITES: Record<string, PagelessSite> = {
   'a picture': {
     contents: { 'at the sea.svg': PICTURE },
     title: 'At the sea',
     description: 'On the last evening',
-    async look(page) {
+    async check(page) {
       const width = await page.locator('img').evaluate(async (image: HTMLImageElement) => {
         await image.decode()
         return image.naturalWidth
@@ -47,7 +47,7 @@ const SITES: Record<string, Lone> = {
   },
   'a sound': {
     contents: { 'silence.wav': SILENCE },
-    async look(page) {
+    async check(page) {
       const audio = page.locator('audio')
       await page.waitForFunction(() => document.querySelector('audio')!.readyState > 0)
       assert.equal(await audio.evaluate((element: HTMLAudioElement) => element.duration), 1)
@@ -55,7 +55,7 @@ const SITES: Record<string, Lone> = {
   },
   'a text': {
     contents: { 'notes.txt': 'What we spoke of\n<b>in so many words</b>\n' },
-    async look(page) {
+    async check(page) {
       const frame = (await (await page
         .locator('iframe, object, embed')
         .elementHandle())!.contentFrame()) as Frame
@@ -64,7 +64,7 @@ const SITES: Record<string, Lone> = {
   },
   'anything else': {
     contents: { 'last week.zip': Buffer.alloc(5000, 7) },
-    async look(page) {
+    async check(page) {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('link', { name: 'Download' }).last().click(),
@@ -75,7 +75,7 @@ const SITES: Record<string, Lone> = {
   'several files': {
     contents: { 'a.txt': 'one', 'more/größe & <b>.txt': 'two', 'more/z.bin': Buffer.alloc(1_500_000) },
     title: 'Shared <i>files</i>',
-    async look(page) {
+    async check(page) {
       await page.getByText('1.5 MB', { exact: true }).waitFor()
       await page.getByRole('link', { name: 'größe & <b>.txt' }).click()
       await page.getByText('two').waitFor()
@@ -97,7 +97,7 @@ after(async () => {
   await service?.[Symbol.asyncDispose]()
 })
 
-for (const [kind, { contents, look, ...metadata }] of Object.entries(SITES)) {
+for (const [kind, { contents, check, ...metadata }] of Object.entries(SITES)) {
   test(`a site of ${kind} can be read and used`, inBrowser, async () => {
     const { siteUrl } = await service.client().publish({ files: toFiles(contents), ...metadata })
     await using visitor = await contexts.visitor({ viewport: PHONE })
@@ -107,8 +107,8 @@ for (const [kind, { contents, look, ...metadata }] of Object.entries(SITES)) {
     await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
     assert.ok((await page.title()).includes(title))
     await visitor.assertReadableInAllViewports()
-    await look(page)
-    // Browsers ask for an icon that was not published.
+    await check(page)
+    // Browsers request an icon that was not published.
     const complaints = visitor.complaints.filter((text) => !text.includes('404'))
     assert.deepEqual(complaints, [])
   })

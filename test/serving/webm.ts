@@ -1,6 +1,6 @@
-// A video that is written here, frame by frame, because what MediaRecorder makes has no index to seek by.
+// Writes a video frame by frame, because the output of MediaRecorder has no index for seeking.
 
-/** Pictures in the WebP format as a video of so many a second, each of which can be sought by the index (RFC 8794, 9559). */
+/** Encodes WebP pictures as a video, `perSecond` pictures a second, with an index entry for each (RFC 8794, 9559). */
 export function webm(pictures: readonly Buffer[], { width, height, perSecond }: WebmOptions): Buffer {
   const frames = pictures.map(extractFrame)
   const every = 1000 / perSecond
@@ -20,7 +20,7 @@ export function webm(pictures: readonly Buffer[], { width, height, perSecond }: 
   const video = element(0xe0, [number(0xb0, width), number(0xba, height)])
   const tracks = element(0x1654ae6b, [element(0xae, [...track, video])])
   const before = info.length + tracks.length
-  // Positions count from here, so that the index has to know its own length: its numbers have one length each.
+  // Positions include the length of the index itself; its numbers have a fixed length.
   const { length } = cues(clusters, every, 0)
   const index = cues(clusters, every, before + length)
   return Buffer.concat([HEAD, element(0x18538067, [info, tracks, index, ...clusters])])
@@ -38,7 +38,7 @@ const HEAD = element(0x1a45dfa3, [
   ...[text(0x4282, 'webm'), number(0x4287, 2), number(0x4285, 2)],
 ])
 
-/** Where each cluster is, in bytes from the segment's first. */
+/** Byte positions of the clusters, relative to the segment. */
 function cues(clusters: readonly Buffer[], every: number, first: number): Buffer {
   let at = first
   const points = clusters.map(({ length }, index) => {

@@ -1,4 +1,4 @@
-/** A request that costs more than it should when something reads it more than once. */
+/** A request that is expensive for parsers of quadratic cost. */
 export interface HostileRequest {
   title: string
   method?: string
@@ -12,7 +12,7 @@ export interface HostileRequest {
 const MAX_HEAD = 15_000
 const BODY_BYTES = 2_000_000
 
-/** As many repetitions as fit. */
+/** Repeats `piece` up to `length` bytes. */
 function fill(piece: string, length: number): string {
   return piece.repeat(Math.floor(length / Buffer.byteLength(piece)))
 }
@@ -60,7 +60,7 @@ const BODIES: [title: string, body: string][] = [
   ['objects in one another', fill('{"a":', BODY_BYTES)],
   ['whole objects in one another', `${fill('{"a":', BODY_BYTES / 2)}1${fill('}', BODY_BYTES / 6)}`],
   ['keys', `{${Array.from({ length: 150_000 }, (_, index) => `"k${index}":1`).join()}}`],
-  ['wrong files', `{"files":[${fill('1,', BODY_BYTES)}1]}`],
+  ['files that are numbers', `{"files":[${fill('1,', BODY_BYTES)}1]}`],
   ['empty files', `{"files":[${fill('{},', BODY_BYTES)}{}]}`],
   ['files with other keys', `{"files":[${fill('{"a":1,"b":2,"c":3},', BODY_BYTES)}{}]}`],
   ['files with wrong values', `{"files":[${fill('{"path":1,"size":"x","contentType":2},', BODY_BYTES)}{}]}`],

@@ -1,18 +1,18 @@
 import { paxPart, TAR_END } from '../archive/tar-file.ts'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
 
-/** A site, as an archive, whose publishing and serving cost more than they should when something is read more than once. */
+/** A site, as an archive, that is expensive to publish or serve for parsers of quadratic cost. */
 export interface HostileSite {
   title: string
   archive(): Buffer
-  /** What visitors ask for. */
+  /** Paths to request. */
   paths?: string[]
 }
 
 const RULES_BYTES = 2 ** 20
 const HEAD_BYTES = 256 * 1024
 
-/** As many lines as fit into a file of rules. */
+/** Repeats lines up to the limit of a rules file. */
 function lines(line: (number: number) => string, start = ''): string {
   const all: string[] = []
   let length = Buffer.byteLength(start)
@@ -100,7 +100,7 @@ const VISITED = [
   `/a/${'%CC%81'.repeat(1200)}/b`,
 ]
 
-/** A document, `_headers` and `_redirects` share a site: every one of them is read once, in fewer publications. */
+/** Combines a document, `_headers` and `_redirects` in one site, for fewer publications. */
 const DOCUMENT_SITES: HostileSite[] = DOCUMENTS.map(([document, html], index) => {
   const parts: Record<string, string> = { 'index.html': html }
   const titles = [`a document: ${document}`]

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * Measures how long single turns of this thread's event loop take, in milliseconds of its CPU time: what other processes
- * do at the same time makes no difference.
+ * Measures turns of this thread's event loop in milliseconds of its CPU time, which is independent of the load of other
+ * processes.
  */
 export class StallMeter {
   #longest = 0
   #last = cpuMs()
   #timer: NodeJS.Immediate | undefined
 
-  /** The longest turn while `work` was done. */
+  /** The longest turn during `work`. */
   async measure(work: () => Promise<unknown>): Promise<number> {
     this.#last = cpuMs()
     this.#timer = setImmediate(this.#turn)

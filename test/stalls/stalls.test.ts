@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { zip } from '../archive/zip-file.ts'
-import { ask, buildTable } from '../edge-answers.ts'
+import { buildTable, getResponse } from '../edge-responses.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { HOSTILE_REQUESTS } from './hostile-requests.ts'
 import { HOSTILE_SITES } from './hostile-sites.ts'
 import { calibrate, StallMeter } from './stall-meter.ts'
 
-/** How long one turn of the event loop may take, where the calibration takes a quarter of it. */
+/** Limit for one turn of the event loop, on machines where the calibration takes at most a quarter of it. */
 const MAX_STALL_MS = 50
 
-/** Code that runs for the first time is slow once: what stalls the service stalls it every time. */
+/** The first run includes compilation; a real stall occurs in every run. */
 const MAX_TRIES = 5
 
 interface Request {
@@ -68,7 +68,7 @@ describe('no site holds the event loop for more than 50 ms', () => {
   }
 })
 
-describe('to prepare 1,000 names of 500 characters for serving holds the event loop for no more than 50 ms', () => {
+describe('building the route table of 1,000 names of 500 characters holds the event loop for no more than 50 ms', () => {
   for (const [title, name] of [
     ['in folders', 'a/'.repeat(245)],
     ['with marks', 'e\u0301\u0323'.repeat(160)],
@@ -76,12 +76,12 @@ describe('to prepare 1,000 names of 500 characters for serving holds the event l
   ] as const) {
     test(title, async () => {
       const paths = Array.from({ length: 1000 }, (_, index) => `${name}${index}.html`)
-      await assertNoStall(async () => void ask(buildTable(paths), '/'))
+      await assertNoStall(async () => void getResponse(buildTable(paths), '/'))
     })
   }
 })
 
-/** Does the work, and the work that it answers, until one of the tries holds the loop for no longer than it may. */
+/** Runs the work, and the work that it returns, until one of the tries stays within the limit. */
 async function assertNoStall(work: () => Promise<unknown>): Promise<void> {
   const meter = new StallMeter()
   let limit = MAX_STALL_MS
@@ -96,10 +96,10 @@ async function assertNoStall(work: () => Promise<unknown>): Promise<void> {
     if (stall <= limit) return
     limit = Math.max(MAX_STALL_MS, 4 * calibrate())
   }
-  assert.fail(`it held the event loop for ${Math.round(stall)} ms; the limit here is ${Math.round(limit)}`)
+  assert.fail(`it held the event loop for ${Math.round(stall)} ms, limit ${Math.round(limit)} ms`)
 }
 
-/** Publishes an archive as a new site and answers its slug; undefined when it was refused. */
+/** Publishes an archive as a new site; returns its slug, or undefined when it was refused. */
 async function publish(body: Buffer, type = 'application/zip'): Promise<string | undefined> {
   const headers = { 'content-type': type, ...bearer() }
   const answer = await exchange(serialized({ method: 'POST', path: '/api/v1/publish', headers, body }))
@@ -140,7 +140,7 @@ function serialized({
   ])
 }
 
-/** Sends a request on a connection of its own and answers the beginning of what comes back. */
+/** Sends a request on its own connection; returns the beginning of the response. */
 async function exchange(bytes: Uint8Array): Promise<string> {
   const socket = connect(running.port, '127.0.0.1')
   const received: Buffer[] = []

@@ -16,9 +16,9 @@ const fileOf = (path: string) => ({ path, size: 1, contentType: 'text/html', has
 
 const names = (rows: readonly Session[]) => rows.map((row) => row.tokenHash)
 
-/** What a store promises of browsers that are signed in, and of accounts that are deleted. */
+/** Promises about sessions and about the deletion of accounts. */
 export function storeAccounts(promises: Promises): void {
-  promises('the sessions of an account come newest first, without those that are over', async (open) => {
+  promises('the sessions of an account are listed newest first, without expired ones', async (open) => {
     const { read, write } = await open()
     const rows = [
       sessionRow('old', { createdAt: 1, browser: 'Firefox' }),
@@ -34,7 +34,7 @@ export function storeAccounts(promises: Promises): void {
     assert.deepEqual(await read.signIns.listSessions('nobody', 0), [])
   })
 
-  promises('of an account’s sessions so many of the newest are kept', async (open) => {
+  promises('an account keeps a limited number of its newest sessions', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const createdAt of [3, 1, 4, 2])
@@ -48,21 +48,24 @@ export function storeAccounts(promises: Promises): void {
     assert.equal((await read.signIns.listSessions('bob', 0)).length, 1)
   })
 
-  promises('ending an account’s sessions tells how many were valid, and can leave one', async (open) => {
-    const { read, write } = await open()
-    const told = await write('durable', async (tx) => {
-      for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
-      await tx.signIns.addSession(sessionRow('over', { expiresAt: 500 }))
-      await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
-      return tx.signIns.deleteSessions('ann', { now: 500, besides: 'two' })
-    })
-    assert.equal(told, 2)
-    assert.deepEqual(names(await read.signIns.listSessions('ann', 0)), ['two'])
-    assert.equal(await write('durable', (tx) => tx.signIns.deleteSessions('ann')), 1)
-    assert.deepEqual(names(await read.signIns.listSessions('bob', 0)), ['of another'])
-  })
+  promises(
+    'deleting the sessions of an account returns the number of valid ones, and can keep one',
+    async (open) => {
+      const { read, write } = await open()
+      const values = await write('durable', async (tx) => {
+        for (const name of ['one', 'two', 'three']) await tx.signIns.addSession(sessionRow(name))
+        await tx.signIns.addSession(sessionRow('over', { expiresAt: 500 }))
+        await tx.signIns.addSession(sessionRow('of another', { accountId: 'bob' }))
+        return tx.signIns.deleteSessions('ann', { now: 500, besides: 'two' })
+      })
+      assert.equal(values, 2)
+      assert.deepEqual(names(await read.signIns.listSessions('ann', 0)), ['two'])
+      assert.equal(await write('durable', (tx) => tx.signIns.deleteSessions('ann')), 1)
+      assert.deepEqual(names(await read.signIns.listSessions('bob', 0)), ['of another'])
+    },
+  )
 
-  promises('an account that leaves has no key, keeps the time when it began and is found', async (open) => {
+  promises('an account being deleted has no key, keeps the start time and is listed', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const name of ['ann', 'bob', 'eve']) await tx.accounts.insert(accountRow(name, { keyHash: name }))
@@ -86,33 +89,30 @@ export function storeAccounts(promises: Promises): void {
     )
   })
 
-  promises(
-    'an account’s kept domains and counted requests are let go of, and nobody else’s',
-    async (open) => {
-      const { read, write } = await open()
-      await write('durable', async (tx) => {
-        for (const accountId of ['ann', 'bob']) {
-          await tx.domains.reserve({
-            domain: `${accountId}.test`,
-            accountId,
-            verificationToken: 'p',
-            until: 100,
-          })
-          for (const window of [0, 3600]) await tx.counters.add(accountId, window)
-        }
-        await tx.domains.releaseReservations('ann')
-        await tx.counters.delete('ann')
-      })
-      assert.deepEqual(
-        [await read.domains.countReservations('ann', 0), await read.domains.countReservations('bob', 0)],
-        [0, 1],
-      )
-      const counted = ['ann', 'bob'].map((name) => read.counters.value(name, 3600))
-      assert.deepEqual(await Promise.all(counted), [0, 1])
-    },
-  )
+  promises('reserved domains and counters of an account are released, and no others', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const accountId of ['ann', 'bob']) {
+        await tx.domains.reserve({
+          domain: `${accountId}.test`,
+          accountId,
+          verificationToken: 'p',
+          until: 100,
+        })
+        for (const window of [0, 3600]) await tx.counters.add(accountId, window)
+      }
+      await tx.domains.releaseReservations('ann')
+      await tx.counters.delete('ann')
+    })
+    assert.deepEqual(
+      [await read.domains.countReservations('ann', 0), await read.domains.countReservations('bob', 0)],
+      [0, 1],
+    )
+    const counted = ['ann', 'bob'].map((name) => read.counters.value(name, 3600))
+    assert.deepEqual(await Promise.all(counted), [0, 1])
+  })
 
-  promises('of the versions made before one the newest that is finalized is found', async (open) => {
+  promises('the newest finalized version before another is found', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       await tx.sites.insert(siteRow('one'))

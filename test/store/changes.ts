@@ -4,28 +4,28 @@ import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
-/** What `Store.onChange` and `pollChanges` promise. */
+/** Promises of `Store.onChange` and `pollChanges`. */
 export function storeChanges(promises: Promises): void {
   promises(
-    'its own changes are heard before a write answers, which waits for what the listener does',
+    'a write notifies listeners of its own store before it resolves, and waits for them',
     async (open) => {
       const store = await open()
-      const told: string[] = []
+      const values: string[] = []
       store.onChange(async (slugs, own) => {
         await turn()
-        told.push(`${slugs?.toSorted().join(' ')} ${own ? 'own' : 'others'}`)
+        values.push(`${slugs?.toSorted().join(' ')} ${own ? 'own' : 'others'}`)
       })
       await store.write('durable', async (tx) => {
         await tx.notifyChanged('one')
         await tx.notifyChanged('two')
         await tx.notifyChanged('one')
-        assert.deepEqual(told, [], 'nothing is told before the commit')
+        assert.deepEqual(values, [], 'no notification before the commit')
       })
-      assert.deepEqual(told, ['one two own'])
+      assert.deepEqual(values, ['one two own'])
     },
   )
 
-  promises('whoever hears of a change already reads it', async (open) => {
+  promises('a listener reads the change that it is notified of', async (open) => {
     const [one, other] = [await open(), await open()]
     const read = Promise.withResolvers<unknown>()
     other.onChange(async () => read.resolve((await other.read.sites.bySlug('a-site'))?.title))
@@ -40,28 +40,28 @@ export function storeChanges(promises: Promises): void {
     assert.deepEqual([own, await read.promise], [['new'], 'new'])
   })
 
-  promises('others hear of a change by themselves', async (open) => {
+  promises('other stores are notified of a change', async (open) => {
     const [one, other] = [await open(), await open()]
-    const heard = hearing(other)
+    const changes = recordChanges(other)
     for (const slug of ['first', 'second', 'third'])
       await one.write('relaxed', (tx) => tx.notifyChanged(slug))
-    await heard.until((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
-    assert.deepEqual(heard.own, [], 'changes of others are not taken for its own')
+    await changes.waitFor((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
+    assert.deepEqual(changes.own, [], 'changes of other stores are not marked as own')
   })
 
-  promises('what a store catches up with is heard when that is answered', async (open) => {
+  promises('pollChanges notifies of earlier changes before it resolves', async (open) => {
     const [one, other] = [await open(), await open()]
-    const heard = hearing(other)
+    const changes = recordChanges(other)
     for (let number = 0; number < 20; number++) {
       await one.write('relaxed', (tx) => tx.notifyChanged(`site-${number}`))
       await other.pollChanges()
-      assert.ok(heard.slugs.has(`site-${number}`))
+      assert.ok(changes.slugs.has(`site-${number}`))
     }
   })
 
-  promises('a write that fails, or changes nothing that is remembered, is not heard', async (open) => {
+  promises('a failed write, or one without notifyChanged, notifies no listener', async (open) => {
     const [one, other] = [await open(), await open()]
-    const [own, others] = [hearing(one), hearing(other)]
+    const [own, others] = [recordChanges(one), recordChanges(other)]
     const failing = one.write('durable', async (tx) => {
       await tx.notifyChanged('undone')
       throw new Error('undone')
@@ -72,19 +72,19 @@ export function storeChanges(promises: Promises): void {
     assert.deepEqual([[...own.slugs], [...others.slugs]], [[], []])
   })
 
-  promises('a store that opens later hears only of what comes then', async (open) => {
+  promises('a store is notified only of changes after it was opened', async (open) => {
     const one = await open()
     await one.write('durable', (tx) => tx.notifyChanged('before'))
     const other = await open()
-    const heard = hearing(other)
+    const changes = recordChanges(other)
     await one.write('durable', (tx) => tx.notifyChanged('after'))
     await other.pollChanges()
-    assert.deepEqual([...heard.slugs], ['after'])
+    assert.deepEqual([...changes.slugs], ['after'])
   })
 
-  promises('everybody who listens hears everything', async (open) => {
+  promises('every listener is notified of every change', async (open) => {
     const store = await open()
-    const listeners = [hearing(store), hearing(store)]
+    const listeners = [recordChanges(store), recordChanges(store)]
     await store.write('relaxed', (tx) => tx.notifyChanged('a-site'))
     assert.deepEqual(
       listeners.map(({ own }) => own),
@@ -93,8 +93,8 @@ export function storeChanges(promises: Promises): void {
   })
 }
 
-/** Gathers what a store tells; everything at once counts as having heard of any slug. */
-function hearing(store: Store) {
+/** Records the notifications of a store. */
+function recordChanges(store: Store) {
   const slugs = new Set<string>()
   const own: string[] = []
   let more = Promise.withResolvers<void>()
@@ -109,8 +109,8 @@ function hearing(store: Store) {
   return {
     slugs,
     own,
-    async until(enough: (slugs: Set<string>) => boolean) {
-      while (!enough(slugs)) await more.promise
+    async waitFor(isDone: (slugs: Set<string>) => boolean) {
+      while (!isDone(slugs)) await more.promise
     },
   }
 }

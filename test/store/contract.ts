@@ -3,33 +3,36 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeAccounts } from './accounts.ts'
-import { storeAnswers } from './answers.ts'
 import { storeChanges } from './changes.ts'
 import { storeDomains } from './domains.ts'
-import { inOtherProcesses } from './others.ts'
-import { openStore, type Place } from './places.ts'
+import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { runInProcesses } from './run-in-processes.ts'
 import { storeSignIns } from './sign-ins.ts'
+import { openStore, type TestDatabase } from './test-database.ts'
 import { storeVisits } from './visits.ts'
 
-/** Opens one more store on the data of a test, as one more process would; all are closed when the test ends. */
+/** Opens another store on the data of a test, as another process does; all are closed when the test ends. */
 export type Open = () => Promise<Store>
 
-/** Says what a store promises and runs `check` on data of its own. */
-export type Promises = (sentence: string, check: (open: Open, place: Place) => Promise<void>) => void
+/** Registers a test of one promise, with its own data. */
+export type Promises = (
+  sentence: string,
+  check: (open: Open, database: TestDatabase) => Promise<void>,
+) => void
 
 /** What server/store/store.ts promises; every engine passes all of it. `fresh` makes a place without data. */
-export function storeContract(engine: string, fresh: () => Promise<Place>): void {
+export function storeContract(engine: string, fresh: () => Promise<TestDatabase>): void {
   const promises: Promises = (sentence, check) =>
     test(`${engine}: ${sentence}`, async () => {
       await using stack = new AsyncDisposableStack()
-      const place = stack.use(await fresh())
-      await check(async () => stack.use(await openStore(place.address)), place)
+      const database = stack.use(await fresh())
+      await check(async () => stack.use(await openStore(database.address)), database)
     })
   storeWrites(promises)
   storeProcesses(promises)
   storeChanges(promises)
-  storeAnswers(promises)
+  storeQueries(promises)
   storeAccounts(promises)
   storeSignIns(promises)
   storeVisits(promises)
@@ -37,9 +40,9 @@ export function storeContract(engine: string, fresh: () => Promise<Place>): void
 }
 
 function storeWrites(promises: Promises): void {
-  promises('a write is seen by everybody once it is answered, and by nobody before', async (open) => {
+  promises('a write is visible to all readers once it resolves, and to none before', async (open) => {
     const [one, other] = [await open(), await open()]
-    const seen = async () => [
+    const readAll = async () => [
       await one.read.sites.bySlug('a-site'),
       await one.read.versions.byId('v1'),
       await other.read.sites.bySlug('a-site'),
@@ -47,18 +50,18 @@ function storeWrites(promises: Promises): void {
     ]
     const answer = await one.write('durable', async (tx) => {
       await tx.sites.insert(siteRow('a-site'))
-      assert.deepEqual(await seen(), [undefined, undefined, undefined, undefined])
+      assert.deepEqual(await readAll(), [undefined, undefined, undefined, undefined])
       assert.equal((await tx.sites.bySlug('a-site'))?.slug, 'a-site', 'a write sees what it wrote')
       await tx.versions.insert(versionRow('v1', 'a-site'))
-      assert.deepEqual(await seen(), [undefined, undefined, undefined, undefined])
+      assert.deepEqual(await readAll(), [undefined, undefined, undefined, undefined])
       return 'an answer'
     })
     assert.equal(answer, 'an answer')
     const [site, version] = [siteRow('a-site'), versionRow('v1', 'a-site')]
-    assert.deepEqual(plain(await seen()), [site, version, site, version])
+    assert.deepEqual(plain(await readAll()), [site, version, site, version])
   })
 
-  promises('whatever is thrown in a write undoes all of it and is thrown on as it is', async (open) => {
+  promises('an error thrown in a write rolls it back and is rethrown unchanged', async (open) => {
     const store = await open()
     await store.write('durable', (tx) => tx.sites.insert(siteRow('before', { title: 'as it was' })))
     const thrown = [new Error('an error'), new TypeError('another'), 'no error at all', undefined]
@@ -82,7 +85,7 @@ function storeWrites(promises: Promises): void {
     assert.deepEqual(await store.read.blobReferences.listHashes('during'), [])
   })
 
-  promises('one write that fails takes none of those around it along', async (open) => {
+  promises('a failed write does not affect concurrent writes', async (open) => {
     const store = await open()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, number) =>
@@ -100,7 +103,7 @@ function storeWrites(promises: Promises): void {
   })
 
   promises(
-    'writes follow one another over two stores: what one has read still holds when it commits',
+    'writes of two stores are serialized: values read in a write are still current when it commits',
     async (open) => {
       const stores = [await open(), await open()]
       await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
@@ -116,7 +119,7 @@ function storeWrites(promises: Promises): void {
     },
   )
 
-  promises('a read waits for no write', async (open) => {
+  promises('a read does not wait for a write', async (open) => {
     const [one, other] = [await open(), await open()]
     const held = Promise.withResolvers<void>()
     const writing = one.write('durable', async (tx) => {
@@ -130,20 +133,17 @@ function storeWrites(promises: Promises): void {
     await writing
   })
 
-  promises(
-    'a write that waits for another store leaves its own process free to do other things',
-    async (open) => {
-      const [one, other] = [await open(), await open()]
-      const held = Promise.withResolvers<void>()
-      const first = one.write('relaxed', () => held.promise)
-      const second = other.write('relaxed', (tx) => tx.sites.insert(siteRow('a-site')))
-      for (let turns = 0; turns < 50; turns++) await turn()
-      assert.equal(await other.read.sites.bySlug('a-site'), undefined)
-      held.resolve()
-      await Promise.all([first, second])
-      assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
-    },
-  )
+  promises('a write that waits for another store does not block its process', async (open) => {
+    const [one, other] = [await open(), await open()]
+    const held = Promise.withResolvers<void>()
+    const first = one.write('relaxed', () => held.promise)
+    const second = other.write('relaxed', (tx) => tx.sites.insert(siteRow('a-site')))
+    for (let turns = 0; turns < 50; turns++) await turn()
+    assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+    held.resolve()
+    await Promise.all([first, second])
+    assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
+  })
 
   for (const [rule, write] of Object.entries(breakingUniqueRules)) {
     promises(`unique: ${rule}`, async (open) => {
@@ -159,7 +159,7 @@ function storeWrites(promises: Promises): void {
     })
   }
 
-  promises('a store that closes finishes the writes it was asked for', async (open) => {
+  promises('a store completes its pending writes when it closes', async (open) => {
     const closing = await open()
     const writes = Array.from({ length: 5 }, (_, number) =>
       closing.write('durable', async (tx) => {
@@ -177,7 +177,7 @@ function storeWrites(promises: Promises): void {
 const failed = { status: 'rejected', kept: false }
 const done = { status: 'fulfilled', kept: true }
 
-/** Each may be done once; `time` tells what may differ from what must not repeat. */
+/** Each may run once; only columns that may differ depend on `time`. */
 const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) => Promise<void>> = {
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
   'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { keyHash: 'a hash' })),
@@ -189,29 +189,29 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
 }
 
 function storeProcesses(promises: Promises): void {
-  promises('processes that start at once without data all find it ready', async (_, { address }) => {
+  promises('processes that start concurrently on an empty database all open it', async (_, { address }) => {
     const fresh = Array.from({ length: 40 }, (_, number) => `${address}-${number}`)
-    await inOtherProcesses(fresh, { processes: 4, task: 'open' })
+    await runInProcesses(fresh, { processes: 4, task: 'open' })
   })
 
-  promises('a counter is exact over processes: each number is told once', async (open, { address }) => {
-    const told = await inOtherProcesses<number[]>([address], { processes: 4, task: 'count', times: 150 })
-    assert.deepEqual(sorted(told.flat(2)), upTo(600))
+  promises('a counter is exact across processes: each value is returned once', async (open, { address }) => {
+    const values = await runInProcesses<number[]>([address], { processes: 4, task: 'count', times: 150 })
+    assert.deepEqual(sorted(values.flat(2)), upTo(600))
     assert.equal(await (await open()).read.counters.value('everybody', 0), 600)
   })
 
-  promises('processes lose none of each other’s updates', async (open, { address }) => {
+  promises('concurrent processes lose no updates', async (open, { address }) => {
     const store = await open()
     await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
-    await inOtherProcesses([address], { processes: 3, task: 'increment', times: 50 })
+    await runInProcesses([address], { processes: 3, task: 'increment', times: 50 })
     assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
   })
 
   promises(
-    'every holder of a lease gets a fencing number of its own, over processes',
+    'every holder of a lease gets a unique fencing number, across processes',
     async (_, { address }) => {
       const work = { processes: 3, task: 'lease', times: 30 }
-      const [fences = []] = await inOtherProcesses<number[]>([address], work)
+      const [fences = []] = await runInProcesses<number[]>([address], work)
       assert.deepEqual(sorted(fences.flat()), upTo(90))
       for (const mine of fences) assert.deepEqual(mine, sorted(mine))
     },

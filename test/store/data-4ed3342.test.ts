@@ -36,7 +36,7 @@ before(async () => {
     DATA: folder.path,
     SITE_DOMAIN: 'pages.slipway.test',
     HTTPS_PORT: '0',
-    // No CA answers there.
+    // No CA listens there.
     ACME_URL: 'https://127.0.0.1:1/directory',
   }
   service = stack.use(await startTestService(settings, MADE_AT + 60_000))
@@ -76,7 +76,7 @@ test('the site is served with its title, rules and stored encodings, and its pre
   assert.deepEqual((await get(DOMAIN)).status, 308)
 })
 
-test('the domain is active, and its stored certificate answers handshakes', async () => {
+test('the domain is active, and handshakes use its stored certificate', async () => {
   const [record] = (await owner.domains()).domains
   assert.deepEqual(
     { domain: record?.domain, siteSlug: record?.siteSlug, status: record?.status },

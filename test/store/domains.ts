@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { Promises } from './contract.ts'
 import { domainRow, plain } from './rows.ts'
 
-/** What server/store/queries promises of domains and of names that are kept for an account. */
+/** Promises about domains and reservations. */
 export function storeDomains(promises: Promises): void {
-  promises('a domain is pending for many and active for one', async (open) => {
+  promises('a domain can be pending for many accounts and active for one', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const accountId of ['ann', 'bob']) await tx.domains.insert(domainRow('a.test', { accountId }))
@@ -19,7 +19,7 @@ export function storeDomains(promises: Promises): void {
     assert.deepEqual([await read.domains.count('ann'), await read.domains.count('bob')], [0, 1])
   })
 
-  promises('domains are due by time, counted by pair and changed one at a time', async (open) => {
+  promises('domains are due by time, counted by pair and updated individually', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const [domain, nextCheckAt] of Object.entries({
@@ -55,7 +55,7 @@ export function storeDomains(promises: Promises): void {
     )
   })
 
-  promises('a domain is held for one account at a time, and until a time', async (open) => {
+  promises('a domain is reserved for one account at a time, until a time', async (open) => {
     const { read, write } = await open()
     const held = { domain: 'a.test', accountId: 'ann', verificationToken: 'one', until: 100 }
     await write('durable', (tx) => tx.domains.reserve(held))

@@ -5,7 +5,7 @@ import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import type { CertificateRow } from '../../server/store/schema.ts'
 
-// Rows as the service writes them; a test names only the columns that it is about.
+// Rows with default values; tests override the columns that matter to them.
 
 export function siteRow(slug: string, change: Partial<Site> = {}): Site {
   return {
@@ -86,7 +86,7 @@ export function domainRow(domain: string, change: Partial<Domain> = {}): Domain 
   }
 }
 
-/** Of a name that was never looked after. */
+/** A certificate row without an order. */
 export function certificateRow(name: string, change: Partial<CertificateRow> = {}): CertificateRow {
   return {
     name,
@@ -110,12 +110,12 @@ export function certificateRow(name: string, change: Partial<CertificateRow> = {
   }
 }
 
-/** The hash of a blob; the same for the same name. */
+/** A blob hash, derived from the name. */
 export function blob(name: string | number): string {
   return hash('sha256', String(name))
 }
 
-/** Rows without the prototype that an engine gave them. */
+/** Copies rows without the prototype of the engine. */
 export function plain<Rows>(rows: Rows): Rows {
   return structuredClone(rows)
 }

@@ -5,7 +5,7 @@ import { accountRow, plain } from './rows.ts'
 
 const DAY = 86_400_000
 
-/** What a store promises of codes, sessions and the sources that sign in. */
+/** Promises about codes, sessions and sign-in sources. */
 export function storeSignIns(promises: Promises): void {
   const code = {
     attemptHash: 'one',
@@ -21,7 +21,7 @@ export function storeSignIns(promises: Promises): void {
       .map((row) => [row.attemptHash, row.attemptTries, row.openTries].join(' '))
       .sort()
 
-  promises('an address has several codes, each with its own wrong tries', async (open) => {
+  promises('an address has several codes, each with its own count of wrong attempts', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.signIns.addCode(code)
@@ -38,32 +38,29 @@ export function storeSignIns(promises: Promises): void {
     assert.equal((await store.read.signIns.codes('b@b.test')).length, 1)
   })
 
-  promises(
-    'wrong tries in a row are counted for each source until one is right or a lock begins',
-    async (open) => {
-      const { read, write } = await open()
-      const count = (source: string) =>
-        write('relaxed', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
-      assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
-      await write('relaxed', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
-      assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
-        {
-          email: 'a@b.test',
-          source: 'x',
-          signedInAt: null,
-          wrongTries: 0,
-          lockedUntil: 5000,
-          changedAt: 100,
-        },
-      ])
-      await write('relaxed', (tx) => tx.signIns.clearFailures('a@b.test', ''))
-      assert.deepEqual([await count('x'), await count('')], [1, 1])
-      await write('relaxed', (tx) => tx.signIns.dropSources('a@b.test'))
-      assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
-    },
-  )
+  promises('consecutive wrong attempts are counted per source, until a right one or a lock', async (open) => {
+    const { read, write } = await open()
+    const count = (source: string) =>
+      write('relaxed', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
+    assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
+    await write('relaxed', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
+    assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
+      {
+        email: 'a@b.test',
+        source: 'x',
+        signedInAt: null,
+        wrongTries: 0,
+        lockedUntil: 5000,
+        changedAt: 100,
+      },
+    ])
+    await write('relaxed', (tx) => tx.signIns.clearFailures('a@b.test', ''))
+    assert.deepEqual([await count('x'), await count('')], [1, 1])
+    await write('relaxed', (tx) => tx.signIns.dropSources('a@b.test'))
+    assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
+  })
 
-  promises('sources that signed in are known, the newest of them only, and locks stay', async (open) => {
+  promises('the newest sources that signed in are kept, and so are locks', async (open) => {
     const { read, write } = await open()
     const all = ['a', 'b', 'c', 'failing']
     await write('relaxed', async (tx) => {
@@ -81,7 +78,7 @@ export function storeSignIns(promises: Promises): void {
     ])
   })
 
-  promises('what is taken back from a counter does not count', async (open) => {
+  promises('a decrement of a counter undoes an increment', async (open) => {
     const { read, write } = await open()
     const add = (caller: string) => write('relaxed', (tx) => tx.counters.add(caller, 0))
     assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
@@ -93,7 +90,7 @@ export function storeSignIns(promises: Promises): void {
     assert.deepEqual([await add('one'), await add('two'), await read.counters.value('nobody', 0)], [2, 2, 0])
   })
 
-  promises('a session is its account until its time is over', async (open) => {
+  promises('a session belongs to its account until it expires', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
@@ -111,7 +108,7 @@ export function storeSignIns(promises: Promises): void {
     assert.equal(await session('other', 0), undefined)
   })
 
-  promises('what is over is forgotten, and nothing else', async (open) => {
+  promises('expired rows are deleted, and no others', async (open) => {
     const store = await open()
     await store.write('durable', async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
@@ -139,7 +136,12 @@ export function storeSignIns(promises: Promises): void {
       assert.equal(await tx.signIns.deleteExpired(1000), 2)
       assert.equal(await tx.counters.deleteBefore(1001), 1)
     })
-    assert.deepEqual(await whatIsLeft(store), ['valid code', 'valid session', 'valid lock', 'valid counter'])
+    assert.deepEqual(await listRemaining(store), [
+      'valid code',
+      'valid session',
+      'valid lock',
+      'valid counter',
+    ])
     const sources = (email: string, names: string[]) => store.read.signIns.sources(email, names)
     assert.equal((await sources('of today', [''])).length, 1)
     assert.equal((await sources('known', ['x'])).length, 1)
@@ -147,7 +149,7 @@ export function storeSignIns(promises: Promises): void {
   })
 }
 
-async function whatIsLeft({ read }: Store): Promise<string[]> {
+async function listRemaining({ read }: Store): Promise<string[]> {
   const left: string[] = []
   for (const name of ['over', 'valid']) {
     if ((await read.signIns.codes(name)).length > 0) left.push(`${name} code`)

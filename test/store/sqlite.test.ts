@@ -9,34 +9,34 @@ import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
 import { storeContract } from './contract.ts'
-import { freshSqlite } from './places.ts'
 import { siteRow } from './rows.ts'
+import { freshSqlite } from './test-database.ts'
 
 storeContract('SQLite', freshSqlite)
 
-test('data of a newer version is refused in a sentence and left as it is', async () => {
-  await using place = await freshSqlite()
+test('a database of a newer version is refused with a message and not changed', async () => {
+  await using database = await freshSqlite()
   {
-    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
   }
-  using later = new DatabaseSync(place.file)
+  using later = new DatabaseSync(database.file)
   later.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
-  await assert.rejects(sqliteStore({ file: place.file, clock: Date.now }), (error: ApiError) => {
+  await assert.rejects(sqliteStore({ file: database.file, clock: Date.now }), (error: ApiError) => {
     assert.match(error.message, /^[^\n]*newer Slipway[^\n]*999-of-the-future[^\n]*$/)
-    assert.ok(error instanceof ApiError, 'whoever starts the service sees the sentence and no stack')
+    assert.ok(error instanceof ApiError, 'the error is printed without a stack')
     return true
   })
   assert.equal(later.prepare('SELECT slug FROM sites').get()?.slug, 'a-site')
 })
 
-test('data of this version is opened without another migration', async () => {
-  await using place = await freshSqlite()
+test('a database of this version is opened without a migration', async () => {
+  await using database = await freshSqlite()
   const opened = []
   for (let time = 0; time < 3; time++) {
-    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.check()
-    using beside = new DatabaseSync(place.file)
+    using beside = new DatabaseSync(database.file)
     opened.push(beside.prepare('SELECT name, applied_at FROM applied_migrations').all())
   }
   assert.equal(opened[0]!.length, new Set(opened[0]!.map((row) => row.name)).size)
@@ -44,37 +44,37 @@ test('data of this version is opened without another migration', async () => {
   assert.deepEqual(opened[2], opened[0])
 })
 
-test('whoever slept for so long that changes are forgotten hears that anything may have changed', async () => {
-  await using place = await freshSqlite()
+test('a process that missed deleted change records is notified that anything may have changed', async () => {
+  await using database = await freshSqlite()
   const now = { at: 0 }
-  const open = () => sqliteStore({ file: place.file, clock: () => now.at, pollMilliseconds: 2 ** 30 })
+  const open = () => sqliteStore({ file: database.file, clock: () => now.at, pollMilliseconds: 2 ** 30 })
   await using awake = await open()
   await using asleep = await open()
-  const heard: unknown[] = []
-  asleep.onChange((slugs) => void heard.push(slugs))
+  const changes: unknown[] = []
+  asleep.onChange((slugs) => void changes.push(slugs))
   for (const minutes of [0, 5, 9]) {
     now.at = minutes * 60_000
     await awake.write('relaxed', (tx) => tx.notifyChanged(`at-${minutes}`))
   }
   await asleep.pollChanges()
-  assert.deepEqual(heard, [['at-0', 'at-5', 'at-9']])
+  assert.deepEqual(changes, [['at-0', 'at-5', 'at-9']])
   now.at = 60 * 60_000
   await awake.write('relaxed', (tx) => tx.notifyChanged('an-hour-later'))
   await awake.write('relaxed', (tx) => tx.notifyChanged('and-more'))
   await asleep.pollChanges()
-  assert.deepEqual(heard.slice(1), [['an-hour-later', 'and-more']], 'all of it was still there')
+  assert.deepEqual(changes.slice(1), [['an-hour-later', 'and-more']], 'no change record was deleted yet')
   now.at = 90 * 60_000
   await awake.write('relaxed', (tx) => tx.notifyChanged('missed'))
   now.at = 120 * 60_000
   await awake.write('relaxed', (tx) => tx.notifyChanged('much-later'))
   await asleep.pollChanges()
-  assert.deepEqual(heard.slice(2), [undefined])
+  assert.deepEqual(changes.slice(2), [undefined])
 })
 
-test('a database that somebody else keeps locked is UNAVAILABLE, and the service goes on meanwhile', async () => {
-  await using place = await freshSqlite()
-  await using store = await sqliteStore({ file: place.file, clock: Date.now, busyMilliseconds: 40 })
-  using other = new DatabaseSync(place.file)
+test('a database locked by another process is UNAVAILABLE, and the service continues', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now, busyMilliseconds: 40 })
+  using other = new DatabaseSync(database.file)
   other.exec('BEGIN IMMEDIATE')
   const outcomes = await Promise.allSettled(
     ['one', 'two', 'three'].map((slug) => store.write('durable', (tx) => tx.sites.insert(siteRow(slug)))),
@@ -87,7 +87,7 @@ test('a database that somebody else keeps locked is UNAVAILABLE, and the service
 })
 
 test(
-  'a full disk is INSUFFICIENT_STORAGE: what is there is read, and writing goes on with space',
+  'a full disk is INSUFFICIENT_STORAGE; reads continue, and writes succeed after space is freed',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
@@ -108,16 +108,16 @@ test(
 )
 
 test(
-  'a failed flush is never answered as durable, nor is anything after it',
+  'a failed flush is never acknowledged as durable, nor is any later write',
   requires('strace'),
   async () => {
-    await using place = await freshSqlite()
-    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await using database = await freshSqlite()
+    await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.write('durable', (tx) => tx.sites.insert(siteRow('before')))
     {
       await using _ = await attachStrace(process.pid, [
         '-P',
-        `${place.file}-wal`,
+        `${database.file}-wal`,
         '-e',
         'inject=fdatasync,fsync:error=EIO',
       ])
@@ -134,23 +134,23 @@ test(
       assertFailure(outcome!, 'UNAVAILABLE')
     }
     await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
-    assert.ok(await store.read.sites.bySlug('before'), 'what was durable is still served')
+    assert.ok(await store.read.sites.bySlug('before'), 'durable data is still read')
   },
 )
 
 test(
-  'a disk that cannot be read is UNAVAILABLE, and is read again when it can',
+  'a read error of the disk is UNAVAILABLE, and reads succeed when the disk works again',
   requires('strace'),
   async () => {
-    await using place = await freshSqlite()
-    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await using database = await freshSqlite()
+    await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
     {
       await using _ = await attachStrace(process.pid, [
         '-P',
-        place.file,
+        database.file,
         '-P',
-        `${place.file}-wal`,
+        `${database.file}-wal`,
         '-e',
         'inject=pread64:error=EIO',
       ])
@@ -162,36 +162,36 @@ test(
 )
 
 test(
-  'every durable write is flushed before it is answered, and a soft one need not be',
+  'a durable write is flushed before it resolves; a soft one need not be',
   requires('strace'),
   async () => {
-    await using place = await freshSqlite()
-    await using store = await sqliteStore({ file: place.file, clock: Date.now })
+    await using database = await freshSqlite()
+    await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
     const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
     for (const [number, durability] of durabilities.entries()) {
       await store.write(durability, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
-      flushMarker(`${place.file}-${durability}-answered`)
+      flushMarker(`${database.file}-${durability}-answered`)
     }
     const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])
     const expected = durabilities.flatMap((durability) => [
-      ...(durability === 'durable' ? [`${place.file}-wal`] : []),
-      `${place.file}-${durability}-answered`,
+      ...(durability === 'durable' ? [`${database.file}-wal`] : []),
+      `${database.file}-${durability}-answered`,
     ])
     assert.deepEqual(flushes, expected)
   },
 )
 
-/** A flush that stands among the others in what strace tells. */
+/** A flush in the output of strace. */
 function flushMarker(path: string): void {
   const marker = openSync(path, 'w')
   fsyncSync(marker)
   closeSync(marker)
 }
 
-test('a store that is closed is UNAVAILABLE when asked how it is', async () => {
-  await using place = await freshSqlite()
-  await using store = await sqliteStore({ file: place.file, clock: Date.now })
+test('the health check of a closed store is UNAVAILABLE', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
   await store.check()
   await store[Symbol.asyncDispose]()
   await assert.rejects(store.check(), { code: 'UNAVAILABLE' })

@@ -9,22 +9,22 @@ import { DomainService } from '../../server/domains/domain.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { freshSqlite } from './places.ts'
 import { accountRow } from './rows.ts'
+import { freshSqlite } from './test-database.ts'
 
 const WRITTEN = await readFile(new URL('./release-before-domains.sql', import.meta.url), 'utf8')
 const DAY_MS = 86_400_000
 
-test('domains that waited for years while nobody looked are given the time that new ones get, and can be removed', async () => {
-  await using place = await freshSqlite()
+test('domains pending before the upgrade get the check schedule of new ones, and can be removed', async () => {
+  await using database = await freshSqlite()
   {
-    using old = new DatabaseSync(place.file)
+    using old = new DatabaseSync(database.file)
     old.exec(WRITTEN)
   }
   const clock = { now: Date.now() }
-  await using store = await sqliteStore({ file: place.file, clock: () => clock.now })
+  await using store = await sqliteStore({ file: database.file, clock: () => clock.now })
   const account = accountRow('acc', { plan: 'hobby' })
-  let answer: DnsRecords = { values: [], error: 'nobody is there' }
+  let answer: DnsRecords = { values: [], error: 'unreachable' }
   const domains = new DomainService({
     store,
     dns: {
@@ -48,7 +48,7 @@ test('domains that waited for years while nobody looked are given the time that 
     assert.ok(nextCheckAt !== null && Date.parse(nextCheckAt) < clock.now + DAY_MS, `${nextCheckAt}`)
   }
   answer = { values: ['edge.slipway.test'] }
-  for (let look = 0; look < 2; look++) {
+  for (let check = 0; check < 2; check++) {
     clock.now += DAY_MS
     await domains.verifyDue()
   }
@@ -57,13 +57,13 @@ test('domains that waited for years while nobody looked are given the time that 
   assert.deepEqual(await records(), [])
 })
 
-test('a code that was mailed just before the upgrade still signs in, and a lock holds', async () => {
-  await using place = await freshSqlite()
+test('a code mailed before the upgrade still signs in, and a lock remains', async () => {
+  await using database = await freshSqlite()
   const clock = { now: Date.now() }
   const secret = 'a secret of thirty-two characters'
   const code_hash = new Signer(secret, 'verification codes').sign(['waiting@example.test', 'ABCD-EFGH'])
   {
-    using old = new DatabaseSync(place.file)
+    using old = new DatabaseSync(database.file)
     old.exec(WRITTEN)
     old
       .prepare('INSERT INTO codes VALUES (?, ?, 1, ?)')
@@ -72,7 +72,7 @@ test('a code that was mailed just before the upgrade still signs in, and a lock 
       .prepare('INSERT INTO sign_in_failures VALUES (?, 0, ?)')
       .run('locked@example.test', clock.now + DAY_MS / 2)
   }
-  await using store = await sqliteStore({ file: place.file, clock: () => clock.now })
+  await using store = await sqliteStore({ file: database.file, clock: () => clock.now })
   const letters: string[] = []
   const accounts = new Accounts({
     store,

@@ -21,9 +21,9 @@ const path = (name: string, requests = 1) => ({ kind: 'path' as const, name, req
 
 const always = { from: 0, to: 1e15 }
 
-/** What a store promises of the visits of sites. */
+/** Promises about visits. */
 export function storeVisits(promises: Promises): void {
-  promises('visits are added to those that are there, by site, hour and name', async (open) => {
+  promises('visits are added up by site, hour and name', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
@@ -81,7 +81,7 @@ export function storeVisits(promises: Promises): void {
     assert.equal(await write('relaxed', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 0)
   })
 
-  promises('visits of sites that are gone or never were are passed over', async (open) => {
+  promises('visits of deleted or unknown sites are ignored', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
       await tx.sites.insert(siteRow('here'))
@@ -95,7 +95,7 @@ export function storeVisits(promises: Promises): void {
     assert.deepEqual(await read.visits.deletedAmong(['gone', 'here', 'none']), ['gone', 'none'])
   })
 
-  promises('a day of a site keeps a bounded number of names, the most requested among them', async (open) => {
+  promises('a day of a site keeps a limited number of names, the most requested ones', async (open) => {
     const { read, write } = await open()
     await write('durable', (tx) => tx.sites.insert(siteRow('one')))
     const wanted = Array.from({ length: 100 }, (_, number) => path(`/wanted/${number}`, 5))
@@ -114,7 +114,7 @@ export function storeVisits(promises: Promises): void {
     assert.equal((await read.visits.top('one', 'path', { ...always, limit: 5000 })).length, 100)
   })
 
-  promises('all agree on the first salt of a day, until it is dropped', async (open) => {
+  promises('all processes use the first salt of a day, until it is deleted', async (open) => {
     const { read, write } = await open()
     assert.equal(await read.visits.salt(TODAY), undefined)
     for (const salt of ['first', 'second'])
@@ -126,7 +126,7 @@ export function storeVisits(promises: Promises): void {
   })
 
   promises(
-    'visited sites are found page by page, and what is old or of one site is dropped',
+    'visited sites are listed in pages, and old visits or those of one site are deleted',
     async (open) => {
       const { read, write } = await open()
       const slugs = Array.from({ length: 25 }, (_, number) => `site-${String(number).padStart(2, '0')}`)

@@ -1,4 +1,4 @@
-/** An object that behaves like this one, except for these methods. */
+/** Returns a proxy of the object with some methods replaced. */
 export function withMethods<T extends object>(object: T, methods: Partial<T>): T {
   return new Proxy(object, {
     get(target, name) {

@@ -28,36 +28,39 @@ async function put(names: readonly string[] = NAMES): Promise<void> {
 const start = (settings: Record<string, string> = {}) =>
   SecureService.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...settings })
 
-const shown = `DNS:*.${SITES}, DNS:${BASE}`
+const SITE_NAMES = `DNS:*.${SITES}, DNS:${BASE}`
 
-test('the two files are for sites, versions and the service, from the first visit on', async () => {
+test('the certificate files are used for sites, versions and the service from the first request on', async () => {
   await put()
   await using service = await start()
   const { slug, versionId } = await service.publish({ 'index.html': 'home' })
   const hosts = [`${slug}.${SITES}`, `${versionId}--${slug}.${SITES}`]
   for (const host of hosts) {
     assert.equal((await service.plain(host)).headers.location, `https://${host}/`)
-    assert.equal(await service.namesFor(host), shown)
+    assert.equal(await service.namesFor(host), SITE_NAMES)
     assert.equal((await service.secure(host)).body.toString(), 'home')
   }
-  assert.equal(await service.namesFor(BASE), shown)
+  assert.equal(await service.namesFor(BASE), SITE_NAMES)
   assert.equal((await service.plain(BASE, '/a')).headers.location, `https://${BASE}/a`)
-  // A client that names nobody, or nobody that there could be.
-  assert.equal(await service.namesFor('', { servername: '', checkServerIdentity: () => undefined }), shown)
+  // A client without a server name.
+  assert.equal(
+    await service.namesFor('', { servername: '', checkServerIdentity: () => undefined }),
+    SITE_NAMES,
+  )
 })
 
-test('the files are for one label, and for no name that they do not have', async () => {
+test('the wildcard of the files covers one label, and no other names', async () => {
   await put()
   await using service = await start()
   for (const name of [`a.b.${SITES}`, SITES, `www.${BASE}`, 'www.example.test'])
     assert.equal(await service.namesFor(name), UNKNOWN_NAME, name)
 })
 
-test('a site of a name asks the store for nothing, and orders nothing', async () => {
+test('names of sites order no certificates', async () => {
   await put()
   await using service = await start()
   for (let index = 0; index < 50; index++)
-    assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), shown)
+    assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), SITE_NAMES)
   const { read } = service.store
   assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { ordered: true }), [])
 })
@@ -65,46 +68,46 @@ test('a site of a name asks the store for nothing, and orders nothing', async ()
 describe('files that change', () => {
   afterEach(() => mock.timers.reset())
 
-  test('are read again, and while they cannot be used the ones before still are', async () => {
+  test('are reloaded, and the previous ones are used while they are invalid', async () => {
     mock.timers.enable({ apis: ['setInterval'] })
     await put()
     await using service = await start()
-    const look = () => mock.timers.tick(10_000)
-    const complaints = () => service.running.log.filter(({ level }) => level === 'error').length
+    const pollFiles = () => mock.timers.tick(10_000)
+    const errorCount = () => service.running.log.filter(({ level }) => level === 'error').length
     const name = `any-site.${SITES}`
-    assert.equal(await service.namesFor(name), shown)
+    assert.equal(await service.namesFor(name), SITE_NAMES)
     await put([`*.${SITES}`])
-    look()
+    pollFiles()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
-    assert.equal(complaints(), 0)
+    assert.equal(errorCount(), 0)
 
     const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
     await writeFile(keyFile, key)
-    for (let time = 0; time < 3; time++) look()
+    for (let time = 0; time < 3; time++) pollFiles()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
-    assert.equal(complaints(), 1)
+    assert.equal(errorCount(), 1)
     await put(['nope.test'])
-    for (let time = 0; time < 3; time++) look()
+    for (let time = 0; time < 3; time++) pollFiles()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
-    assert.equal(complaints(), 2)
+    assert.equal(errorCount(), 2)
     await writeFile(certFile, 'half a certif')
-    for (let time = 0; time < 3; time++) look()
+    for (let time = 0; time < 3; time++) pollFiles()
     await rm(certFile)
-    for (let time = 0; time < 3; time++) look()
+    for (let time = 0; time < 3; time++) pollFiles()
     assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
-    assert.equal(complaints(), 4)
+    assert.equal(errorCount(), 4)
 
     await put()
-    look()
-    assert.equal(await service.namesFor(name), shown)
-    assert.equal(complaints(), 4)
+    pollFiles()
+    assert.equal(await service.namesFor(name), SITE_NAMES)
+    assert.equal(errorCount(), 4)
   })
 })
 
-describe('the service does not start, and names both settings, with', () => {
-  const wrong: Record<string, () => Promise<void>> = {
-    'a certificate that is none': () => writeFile(certFile, 'no certificate'),
-    'a key that is none': () => writeFile(keyFile, 'no key'),
+describe('the service refuses to start, with an error that names both settings, with', () => {
+  const spoilers: Record<string, () => Promise<void>> = {
+    'an invalid certificate': () => writeFile(certFile, 'no certificate'),
+    'an invalid key': () => writeFile(keyFile, 'no key'),
     'the key of another certificate': async () => {
       const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
       await writeFile(keyFile, key)
@@ -112,7 +115,7 @@ describe('the service does not start, and names both settings, with', () => {
     'an empty file': () => writeFile(certFile, ''),
     'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
   }
-  for (const [what, spoil] of Object.entries(wrong)) {
+  for (const [what, spoil] of Object.entries(spoilers)) {
     test(what, async () => {
       await put()
       await spoil()

@@ -10,7 +10,7 @@ const CHALLENGE = { ALPNProtocols: ['acme-tls/1'], rejectUnauthorized: false }
 /** The DER of the identifier id-pe-acmeIdentifier, marked as critical (RFC 8737, 3). */
 const ACME_IDENTIFIER = Buffer.from('06082b0601050507011f0101ff', 'hex')
 
-test('a CA that looks by TLS-ALPN-01 finds the proof, and visitors of the same name their site', async () => {
+test('a CA gets the TLS-ALPN-01 proof, and visitors of the same name get their site', async () => {
   await using service = await SecureService.start()
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain(NAME, slug)
@@ -18,7 +18,7 @@ test('a CA that looks by TLS-ALPN-01 finds the proof, and visitors of the same n
   for (const name of [NAME, 'new.test', `${slug}.sites.test`]) {
     assert.equal(await service.namesFor(name, CHALLENGE), UNKNOWN_NAME)
     await service.challenge({ ...proof, name })
-    const socket = await service.shake(name, CHALLENGE)
+    const socket = await service.handshake(name, CHALLENGE)
     assert.equal(socket.alpnProtocol, 'acme-tls/1')
     const certificate = new X509Certificate(socket.getPeerCertificate(true).raw)
     const ended = once(socket.resume(), 'close')
@@ -27,7 +27,7 @@ test('a CA that looks by TLS-ALPN-01 finds the proof, and visitors of the same n
     const hash = createHash('sha256').update(proof.key_authorization).digest()
     const at = certificate.raw.indexOf(ACME_IDENTIFIER) + ACME_IDENTIFIER.length
     assert.equal(certificate.raw.subarray(at, at + 36).toString('hex'), `04220420${hash.toString('hex')}`)
-    // Nothing else is said there (RFC 8737, 3).
+    // The server closes the connection after the handshake (RFC 8737, 3).
     await ended
   }
   assert.equal((await service.secure(NAME)).body.toString(), 'home')
@@ -36,23 +36,23 @@ test('a CA that looks by TLS-ALPN-01 finds the proof, and visitors of the same n
   assert.equal(await service.namesFor(NAME, CHALLENGE), UNKNOWN_NAME)
 })
 
-test('a proof that is looked at again and again is made once, and another one anew', async () => {
+test('a challenge certificate is created once per proof', async () => {
   await using service = await SecureService.start()
   const proof = { type: 'tls-alpn-01', name: NAME, token: 'a', key_authorization: 'a.b' } as const
-  const shown = async () => {
-    const socket = await service.shake(NAME, CHALLENGE)
+  const getRawCertificate = async () => {
+    const socket = await service.handshake(NAME, CHALLENGE)
     const { raw } = socket.getPeerCertificate(true)
     socket.destroy()
     return raw.toString('hex')
   }
   await service.challenge(proof)
-  const all = await Promise.all([shown(), shown(), shown()])
-  assert.equal(new Set([...all, await shown()]).size, 1)
+  const all = await Promise.all([getRawCertificate(), getRawCertificate(), getRawCertificate()])
+  assert.equal(new Set([...all, await getRawCertificate()]).size, 1)
   await service.challenge({ ...proof, key_authorization: 'a.c' })
-  assert.ok(!all.includes(await shown()))
+  assert.ok(!all.includes(await getRawCertificate()))
 })
 
-test('any process on the store answers for what another one proves', async () => {
+test('every process on the store serves the challenges of the others', async () => {
   await using service = await SecureService.start()
   await using other = await SecureService.start({ DATA: service.running.data })
   await service.challenge({ type: 'tls-alpn-01', name: NAME, token: 'a', key_authorization: 'a.b' })

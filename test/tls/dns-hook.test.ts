@@ -21,7 +21,7 @@ interface Script extends AsyncDisposable {
   program: string
 }
 
-/** A program of the operator's, as lines of a shell. */
+/** Writes a hook program with these shell lines. */
 async function script(...lines: string[]): Promise<Script> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-hook-'))
   const program = join(folder, 'hook')
@@ -30,7 +30,7 @@ async function script(...lines: string[]): Promise<Script> {
   return { folder, program, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
 }
 
-test('the hook that comes with Slipway enters records and removes them again', requires('knot'), async () => {
+test('the example hook adds and removes records', requires('knot'), async () => {
   await using knot = await startKnot()
   const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
   await using wrapper = await script(
@@ -54,7 +54,7 @@ test('the hook that comes with Slipway enters records and removes them again', r
   )
 })
 
-test('a hook gets the action, the name and the value as they are, one call at a time', async () => {
+test('a hook gets the action, the name and the value unchanged, one call at a time', async () => {
   await using given = await script(
     'mkdir busy || exit 9',
     'printf "%s|" "$#" "$@" >> calls',
@@ -70,45 +70,45 @@ test('a hook gets the action, the name and the value as they are, one call at a 
   ])
 })
 
-const failures: { what: string; lines: string[]; says: RegExp }[] = [
+const failureCases: { what: string; lines: string[]; message: RegExp }[] = [
   {
     what: 'fails',
     lines: ['echo "no such zone" >&2', 'exit 3'],
-    says: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/,
+    message: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/,
   },
-  { what: 'says nothing', lines: ['exit 1'], says: /exit code 1; it printed nothing$/ },
+  { what: 'fails without output', lines: ['exit 1'], message: /exit code 1; it printed nothing$/ },
   {
-    what: 'prints without end',
+    what: 'prints without limit',
     lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'],
-    says: /^.{20,4400} \/ the end"$/,
+    message: /^.{20,4400} \/ the end"$/,
   },
   {
-    what: 'prints what a terminal obeys',
+    what: 'prints control characters',
     lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'],
-    says: /"a \[2Jb c"$/,
+    message: /"a \[2Jb c"$/,
   },
-  { what: 'is killed', lines: ['kill -9 $$'], says: /was ended by SIGKILL/ },
+  { what: 'is killed', lines: ['kill -9 $$'], message: /was ended by SIGKILL/ },
   {
     what: 'never ends',
     lines: ['echo waiting', 'sleep 600'],
-    says: /did not end within 0\.3 seconds; it printed "waiting"/,
+    message: /did not end within 0\.3 seconds; it printed "waiting"/,
   },
   {
-    what: 'does not want to end',
+    what: 'ignores SIGTERM',
     lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'],
-    says: /did not end within 0\.3 seconds; it printed "unmoved/,
+    message: /did not end within 0\.3 seconds; it printed "unmoved/,
   },
 ]
 
-for (const { what, lines, says } of failures) {
-  test(`an operator reads what happened when the hook ${what}`, async () => {
+for (const { what, lines, message } of failureCases) {
+  test(`an error message for the operator describes a hook that ${what}`, async () => {
     await using broken = await script(...lines)
     const hook = dnsHook({ program: broken.program, environment, log, timeoutMs: 300, killDelayMs: 200 })
-    await assert.rejects(hook.present(NAME, digest('x')), { message: says })
+    await assert.rejects(hook.present(NAME, digest('x')), { message })
   })
 }
 
-test('a hook gets what is meant for it of the environment, and no secret of the service', async () => {
+test('a hook gets its own environment variables and no secret of the service', async () => {
   await using given = await script('env > environment')
   const { dnsHookEnvironment } = readConfig({
     PATH: process.env.PATH,
@@ -125,9 +125,9 @@ test('a hook gets what is meant for it of the environment, and no secret of the 
   const hook = dnsHook({ program: given.program, environment: dnsHookEnvironment, log })
   await hook.present(NAME, digest('x'))
   const lines = (await readFile(join(given.folder, 'environment'), 'utf8')).trim().split('\n')
-  // The shell adds some of its own.
-  const handed = lines.filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line)).sort()
-  assert.deepEqual(handed, [
+  // The shell adds its own variables.
+  const passed = lines.filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line)).sort()
+  assert.deepEqual(passed, [
     'DNS_HOOK_KEY=/etc/key',
     'HOME=/nowhere',
     `PATH=${process.env.PATH}`,
@@ -135,13 +135,13 @@ test('a hook gets what is meant for it of the environment, and no secret of the 
   ])
 })
 
-test('what a hook leaves running in the background is not waited for', async () => {
+test('a background process of a hook does not delay its result', async () => {
   await using leaving = await script('sleep 600 & echo $! > child', 'exit 0')
   await dnsHook({ program: leaving.program, environment, log }).present(NAME, digest('x'))
   process.kill(Number(await readFile(join(leaving.folder, 'child'), 'utf8')))
 })
 
-test('a hook that is not there is named', async () => {
+test('an error names a hook that does not exist', async () => {
   const hook = dnsHook({ program: '/no/such/hook', environment, log })
   await assert.rejects(
     hook.present(NAME, digest('x')),
@@ -149,7 +149,7 @@ test('a hook that is not there is named', async () => {
   )
 })
 
-test('no record is handed to a hook that could be more than one', async () => {
+test('a hook never gets a record that could inject another one', async () => {
   await using given = await script('touch called')
   const hook = dnsHook({ program: given.program, environment, log })
   for (const [name, value] of [

@@ -8,19 +8,19 @@ import { noise } from '../edge-fixture.ts'
 import { issuer, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
-/** More than the system takes for a client that does not read. */
+/** More than the socket buffers hold for a client that does not read. */
 const BIG = noise(16 * 2 ** 20)
 
-async function start(lane: string): Promise<SecureService> {
-  const service = await SecureService.start({ FAST_PATH: lane, DRAIN_SECONDS: '60' })
+async function start(fastPath: string): Promise<SecureService> {
+  const service = await SecureService.start({ FAST_PATH: fastPath, DRAIN_SECONDS: '60' })
   const { slug } = await service.publish({ 'index.html': 'home', 'big.bin': BIG })
   await service.addSecureDomain(NAME, slug)
   return service
 }
 
-for (const lane of ['on', 'off']) {
-  test(`HTTP/1.1 over TLS ends in order when the service does, fast lane ${lane}`, async () => {
-    const service = await start(lane)
+for (const fastPath of ['on', 'off']) {
+  test(`HTTP/1.1 over TLS completes responses when the service stops, fast path ${fastPath}`, async () => {
+    const service = await start(fastPath)
     const [idle, used, busy] = [await client(), await client(), await client()]
     used.write(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
     await once(used, 'data')
@@ -33,12 +33,12 @@ for (const lane of ['on', 'off']) {
     await ended
 
     function client(): Promise<TLSSocket> {
-      return service.shake(NAME, { ALPNProtocols: ['http/1.1'] })
+      return service.handshake(NAME, { ALPNProtocols: ['http/1.1'] })
     }
   })
 }
 
-test('HTTP/2 ends in order when the service does', async () => {
+test('HTTP/2 completes responses when the service stops', async () => {
   const service = await start('on')
   const [idle, busy] = [client(), client()]
   await Promise.all([once(idle, 'remoteSettings'), once(busy, 'remoteSettings')])
@@ -56,12 +56,12 @@ test('HTTP/2 ends in order when the service does', async () => {
   }
 })
 
-test('clients that never end are cut when the time is over', async () => {
+test('connections are closed when the drain time has passed', async () => {
   const service = await SecureService.start({ DRAIN_SECONDS: '0' })
   const { slug } = await service.publish({ 'index.html': 'home', 'big.bin': BIG })
   await service.addSecureDomain(NAME, slug)
   const silent = await service.raw()
-  const first = await service.shake(NAME, { ALPNProtocols: ['http/1.1'] })
+  const first = await service.handshake(NAME, { ALPNProtocols: ['http/1.1'] })
   first.write(`GET /big.bin HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
   await once(first, 'readable')
   const session = connectHttp2(`https://127.0.0.1:${service.port}`, { servername: NAME, ca: issuer.root })

@@ -14,29 +14,29 @@ import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { WatchedStore } from '../watched-store.ts'
-import { hello } from './hello.ts'
+import { hello } from './build-client-hello.ts'
 import { issuer, LASTING, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 const SECRET = 'a secret that only this test knows of'
 
-/** As many as the suite has time for; a hundred thousand were sent by hand. */
-const MANY = Number(process.env.RANDOM_NAMES ?? 3000)
-const AT_ONCE = 100
+/** `RANDOM_NAMES=100000` runs longer. */
+const RANDOM_NAME_COUNT = Number(process.env.RANDOM_NAMES ?? 3000)
+const CONCURRENCY = 100
 
-test(`${MANY} names that nobody has are refused, nothing is written, and visitors are served meanwhile`, async (t) => {
+test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visitors are served`, async (t) => {
   const random = new Random(anySeed())
   t.diagnostic(`seed ${random.seed}`)
   await using service = await SecureService.start()
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain(NAME, slug)
-  await using onlooker = await sqliteStore({
+  await using reader = await sqliteStore({
     file: join(service.running.data, 'slipway.db'),
     clock: Date.now,
   })
   const written: unknown[] = []
-  onlooker.onChange((names) => void written.push(names))
-  let left = MANY
+  reader.onChange((names) => void written.push(names))
+  let left = RANDOM_NAME_COUNT
   let refused = 0
   const flood = async () => {
     while (left-- > 0) {
@@ -49,10 +49,10 @@ test(`${MANY} names that nobody has are refused, nothing is written, and visitor
   const visitor = async () => {
     for (; left > 0; visits++) assert.equal((await service.secure(NAME)).status, 200)
   }
-  await Promise.all([visitor(), ...Array.from({ length: AT_ONCE }, flood)])
-  assert.equal(refused, MANY)
+  await Promise.all([visitor(), ...Array.from({ length: CONCURRENCY }, flood)])
+  assert.equal(refused, RANDOM_NAME_COUNT)
   assert.ok(visits > 0)
-  await onlooker.pollChanges()
+  await reader.pollChanges()
   assert.deepEqual(written, [])
   assert.deepEqual(
     service.running.log.filter(({ message }) => message === 'TLS handshake failed'),
@@ -60,9 +60,9 @@ test(`${MANY} names that nobody has are refused, nothing is written, and visitor
   )
 })
 
-describe('while the store is away', () => {
-  async function over(
-    work: (contexts: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
+describe('while the store is unavailable', () => {
+  async function withSelector(
+    work: (selector: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
   ) {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
     const clock = { now: Date.UTC(2030) }
@@ -76,7 +76,7 @@ describe('while the store is away', () => {
     })
     const store = new WatchedStore(real)
     const log = makeLog({ level: 'error', text: true, write: () => undefined })
-    const contexts = new CertificateSelector({
+    const selector = new CertificateSelector({
       store: store.watched,
       secretBox,
       clock: () => clock.now,
@@ -89,44 +89,44 @@ describe('while the store is away', () => {
       files: undefined,
       log,
     })
-    await work(contexts, store, clock)
+    await work(selector, store, clock)
     await rm(folder, { recursive: true })
   }
-  const asks = (serverName: string) => ({ serverName, protocols: [] })
+  const helloFor = (serverName: string) => ({ serverName, protocols: [] })
 
-  test('names that are warm go on, also when all is in doubt and when ticket keys change', () =>
-    over(async (contexts, store, clock) => {
-      assert.ok(await contexts.choose(asks(NAME)))
+  test('cached names keep their certificates, also after invalidation and a change of ticket keys', () =>
+    withSelector(async (selector, store, clock) => {
+      assert.ok(await selector.choose(helloFor(NAME)))
       const reads = store.reads
-      assert.ok(!(contexts.choose(asks(NAME)) instanceof Promise))
+      assert.ok(!(selector.choose(helloFor(NAME)) instanceof Promise))
       assert.equal(store.reads, reads)
-      store.away = true
+      store.unavailable = true
       clock.now += 12 * 3_600_000
-      assert.ok(await contexts.choose(asks(NAME)))
-      contexts.invalidate(undefined)
-      assert.ok(await contexts.choose(asks(NAME)))
+      assert.ok(await selector.choose(helloFor(NAME)))
+      selector.invalidate(undefined)
+      assert.ok(await selector.choose(helloFor(NAME)))
     }))
 
-  test('names that are cold are told to come again', () =>
-    over(async (contexts, store) => {
-      store.away = true
+  test('names that are not cached get UNAVAILABLE', () =>
+    withSelector(async (selector, store) => {
+      store.unavailable = true
       await assert.rejects(
-        async () => contexts.choose(asks(NAME)),
+        async () => selector.choose(helloFor(NAME)),
         (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
       )
-      store.away = false
-      assert.ok(await contexts.choose(asks(NAME)))
+      store.unavailable = false
+      assert.ok(await selector.choose(helloFor(NAME)))
     }))
 
-  test('a name that nobody has is asked for once a second at most', () =>
-    over(async (contexts, store, clock) => {
+  test('an unknown name is looked up at most once a second', () =>
+    withSelector(async (selector, store, clock) => {
       const reads = store.reads
       for (let time = 0; time < 100; time++)
-        assert.equal(await contexts.choose(asks('nobody.test')), undefined)
+        assert.equal(await selector.choose(helloFor('nobody.test')), undefined)
       const each = store.reads - reads
       clock.now += 1000
       for (let time = 0; time < 100; time++)
-        assert.equal(await contexts.choose(asks('nobody.test')), undefined)
+        assert.equal(await selector.choose(helloFor('nobody.test')), undefined)
       assert.equal(store.reads - reads, 2 * each)
     }))
 })

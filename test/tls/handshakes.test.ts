@@ -11,8 +11,8 @@ import type { ClientHello } from '../../server/net/tls/client-hello.ts'
 import { TlsAcceptor } from '../../server/net/tls/tls-acceptor.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { hello, helloMessage, records } from './hello.ts'
-import { shake, untilClosed } from './secure-service.ts'
+import { hello, helloMessage, records } from './build-client-hello.ts'
+import { handshake, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 const MAX_HANDSHAKES_PER_ADDRESS = 250
@@ -27,7 +27,7 @@ let port: number
 let choose: (hello: ClientHello) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
 let secured: TLSSocket[]
 let logged: string[]
-/** What the next connection is taken to come from; else from where it comes. */
+/** Remote addresses of the next connections; by default the real ones. */
 let addresses: string[]
 const open = new Set<Socket>()
 
@@ -38,7 +38,7 @@ beforeEach(async () => {
   addresses = []
   choose = () => choice
   handshakes = new TlsAcceptor({
-    select: (said) => choose(said),
+    select: (hello) => choose(hello),
     read: readIntoSharedBuffer,
     onSecure: (socket) => void secured.push(socket.on('error', () => undefined)),
     log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
@@ -62,21 +62,21 @@ afterEach(async () => {
   mock.timers.reset()
 })
 
-async function client(said?: Buffer | string): Promise<Socket> {
+async function client(bytes?: Buffer | string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   open.add(socket)
   socket.on('error', () => undefined)
   await once(socket, 'connect')
-  if (said !== undefined) socket.write(said)
+  if (bytes !== undefined) socket.write(bytes)
   return socket
 }
 
-async function visit(): Promise<void> {
-  const socket = await shake(port, { servername: NAME, ca: certificate.cert })
+async function completeHandshake(): Promise<void> {
+  const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
   socket.destroy()
 }
 
-test('a hello that comes byte by byte gets its handshake', async () => {
+test('a ClientHello sent byte by byte completes a handshake', async () => {
   const relay = createServer((near) => {
     const far = connect({ port, host: '127.0.0.1', noDelay: true })
     far.pipe(near)
@@ -90,32 +90,32 @@ test('a hello that comes byte by byte gets its handshake', async () => {
     far.on('error', () => near.destroy())
   }).listen(0, '127.0.0.1')
   await once(relay, 'listening')
-  // Its answer to the server comes in whatever order of bytes: only the first message does not overlap.
+  // TLS 1.2: its first flight does not overlap with later bytes of the relay.
   const { port: relayed } = relay.address() as AddressInfo
-  const socket = await shake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
+  const socket = await handshake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
   socket.destroy()
   relay.close()
   assert.equal(handshakes.refused.broken, 0)
 })
 
-test('who speaks HTTP to the port of HTTPS is told so', async () => {
+test('HTTP on the HTTPS port gets a response that names HTTPS', async () => {
   const socket = await client(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
-  const answer = (await untilClosed(socket)).toString()
-  assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/)
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const response = (await untilClosed(socket)).toString()
+  assert.match(response, /^HTTP\/1\.1 400 Bad Request\r\n/)
+  const [head = '', body = ''] = response.split('\r\n\r\n')
   assert.equal(body, 'This port speaks HTTPS: use https://\n')
   assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
 })
 
-test('who sends anything else is cut off without a word', async () => {
-  for (const said of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
-    assert.equal((await untilClosed(await client(said))).length, 0)
+test('any other protocol is disconnected without a response', async () => {
+  for (const bytes of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
+    assert.equal((await untilClosed(await client(bytes))).length, 0)
   }
   await waitFor(() => handshakes.count === 0)
   assert.equal(handshakes.refused.broken, 3)
 })
 
-for (const [what, alert, said] of [
+for (const [what, alert, bytes] of [
   ['an alert', '0a', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
   ['a ChangeCipherSpec', '0a', Buffer.of(20, 3, 3, 0, 1, 1)],
   ['a hello above 16 KiB', '2f', records(Buffer.concat([Buffer.of(1, 0, 0x80, 0), Buffer.alloc(2 ** 15)]))],
@@ -126,14 +126,14 @@ for (const [what, alert, said] of [
     records(Buffer.concat([Buffer.of(1, 0, 0, 40), helloMessage({ serverName: NAME }).subarray(4, 44)])),
   ],
 ] as const) {
-  test(`who begins with ${what} gets the alert that says so`, async () => {
-    assert.equal((await untilClosed(await client(said))).toString('hex'), `150303000202${alert}`)
+  test(`a client that begins with ${what} gets the matching alert`, async () => {
+    assert.equal((await untilClosed(await client(bytes))).toString('hex'), `150303000202${alert}`)
     await waitFor(() => handshakes.count === 0)
     assert.equal(handshakes.refused.broken, 1)
   })
 }
 
-test('what a handshake asks for is answered by an alert when it cannot be had', async () => {
+test('a handshake without a certificate ends with an alert', async () => {
   const alert = async () => (await untilClosed(await client(hello({ serverName: NAME })))).toString('hex')
   choose = () => undefined
   assert.equal(await alert(), '15030300020270')
@@ -141,43 +141,43 @@ test('what a handshake asks for is answered by an alert when it cannot be had', 
   assert.equal(await alert(), '15030300020270')
   assert.deepEqual(logged, [])
   choose = () => {
-    throw new Error('too busy to look')
+    throw new Error('selection failed')
   }
   assert.equal(await alert(), '15030300020250')
-  choose = () => Promise.reject(new Error('nobody to ask'))
+  choose = () => Promise.reject(new Error('lookup failed'))
   assert.equal(await alert(), '15030300020250')
   assert.equal(logged.length, 2)
-  assert.match(logged.join(), /too busy to look.*nobody to ask/s)
+  assert.match(logged.join(), /selection failed.*lookup failed/s)
   for (const line of logged) assert.match(line, new RegExp(NAME))
   await waitFor(() => handshakes.count === 0)
 })
 
-test('handshakes that are not finished after ten seconds are cut, wherever they stopped', async () => {
+test('unfinished handshakes are closed after ten seconds, at whatever step', async () => {
   const held = Promise.withResolvers<SelectedCertificate>()
   choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
   const whole = hello({ serverName: NAME })
-  const slow = [
+  const unfinished = [
     await client(),
     await client(whole.subarray(0, 3)),
     await client(whole.subarray(0, 40)),
     await client(hello({ serverName: 'held.test' })),
     await client(whole),
   ]
-  const ends = slow.map((socket) => untilClosed(socket))
-  await waitFor(() => handshakes.count === slow.length)
+  const ends = unfinished.map((socket) => untilClosed(socket))
+  await waitFor(() => handshakes.count === unfinished.length)
   mock.timers.tick(10_000)
-  await visit()
-  await waitFor(() => handshakes.count === slow.length)
+  await completeHandshake()
+  await waitFor(() => handshakes.count === unfinished.length)
   mock.timers.tick(1000)
   await Promise.all(ends)
   await waitFor(() => handshakes.count === 0)
-  assert.equal(handshakes.refused.slow, slow.length)
+  assert.equal(handshakes.refused.slow, unfinished.length)
   held.resolve(choice)
-  await visit()
+  await completeHandshake()
 })
 
-test('a handshake that is done is not cut', async () => {
-  const socket = await shake(port, { servername: NAME, ca: certificate.cert })
+test('the timeout does not apply after the handshake', async () => {
+  const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
   await waitFor(() => secured.length === 1)
   mock.timers.tick(60_000)
   secured[0]!.write('still here')
@@ -186,20 +186,20 @@ test('a handshake that is done is not cut', async () => {
   socket.destroy()
 })
 
-test('one address has so many handshakes at once, and others have theirs meanwhile', async () => {
+test('one address has a limit of concurrent handshakes, independent of other addresses', async () => {
   for (let index = 0; index < MAX_HANDSHAKES_PER_ADDRESS; index++) await client(Buffer.of(22))
   await waitFor(() => handshakes.count === MAX_HANDSHAKES_PER_ADDRESS)
   await untilClosed(await client())
   assert.equal(handshakes.refused.busy, 1)
   addresses = ['192.0.2.9']
-  await visit()
+  await completeHandshake()
   for (const socket of open) socket.destroy()
   await waitFor(() => handshakes.count === 0)
-  await visit()
+  await completeHandshake()
   assert.equal(handshakes.refused.busy, 1)
 })
 
-test('addresses of one network of IPv6 count as one', async () => {
+test('addresses of one IPv6 network count as one', async () => {
   addresses = Array.from(
     { length: MAX_HANDSHAKES_PER_ADDRESS + 1 },
     (_, index) => `2001:db8:0:1::${index.toString(16)}`,
@@ -209,21 +209,21 @@ test('addresses of one network of IPv6 count as one', async () => {
   assert.equal(handshakes.count, MAX_HANDSHAKES_PER_ADDRESS)
 })
 
-test('all addresses together have so many handshakes at once', async () => {
+test('all addresses together have a limit of concurrent handshakes', async () => {
   addresses = Array.from({ length: MAX_HANDSHAKES + 1 }, (_, index) => `192.0.2.${index % 100}`)
   for (let index = 0; index <= MAX_HANDSHAKES; index++) await client()
   await waitFor(() => handshakes.refused.busy === 1)
   assert.equal(handshakes.count, MAX_HANDSHAKES)
 })
 
-test('a few addresses that hold all of them make room for others', async () => {
+test('addresses that hold all handshakes lose some to other addresses', async () => {
   const few = MAX_HANDSHAKES / MAX_HANDSHAKES_PER_ADDRESS
   addresses = Array.from({ length: MAX_HANDSHAKES }, (_, index) => `192.0.2.${index % few}`)
   for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
   await waitFor(() => handshakes.count === MAX_HANDSHAKES)
   for (let index = 0; index < 20; index++) {
     addresses = ['198.51.100.1']
-    open.add(await shake(port, { servername: NAME, ca: certificate.cert }))
+    open.add(await handshake(port, { servername: NAME, ca: certificate.cert }))
     await waitFor(() => secured.length === index + 1)
     addresses = ['192.0.2.0']
     await client(Buffer.of(22))
@@ -232,41 +232,41 @@ test('a few addresses that hold all of them make room for others', async () => {
   assert.equal(handshakes.refused.busy, 20)
 })
 
-test('clients that go away in the middle leave nothing behind', async () => {
+test('clients that disconnect during a handshake leave no state behind', async () => {
   const held = Promise.withResolvers<SelectedCertificate>()
   choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
   const whole = hello({ serverName: NAME })
-  const words = [
+  const prefixes = [
     undefined,
     whole.subarray(0, 1),
     whole.subarray(0, 60),
     whole,
     hello({ serverName: 'held.test' }),
   ]
-  const ways: ((socket: Socket) => unknown)[] = [
+  const disconnects: ((socket: Socket) => unknown)[] = [
     (socket) => socket.destroy(),
     (socket) => socket.resetAndDestroy(),
     (socket) => socket.end(),
   ]
-  for (const said of words) {
-    for (const leave of ways) {
-      const socket = await client(said)
+  for (const bytes of prefixes) {
+    for (const disconnect of disconnects) {
+      const socket = await client(bytes)
       await waitFor(() => handshakes.count === 1)
-      if (said === whole) await once(socket, 'data')
-      leave(socket)
-      if (said === words[4]) {
-        // Nobody listens to it before there is a certificate.
+      if (bytes === whole) await once(socket, 'data')
+      disconnect(socket)
+      if (bytes === prefixes[4]) {
+        // The socket has no listeners before a certificate is selected; the timeout ends it.
         mock.timers.tick(11_000)
       }
       await waitFor(() => handshakes.count === 0)
     }
   }
   held.resolve(choice)
-  await visit()
+  await completeHandshake()
   await waitFor(() => handshakes.count === 0)
 })
 
-test('what is under way ends when the service does', async () => {
+test('handshakes in progress end when the service stops', async () => {
   const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
   await waitFor(() => handshakes.count === 2)
   handshakes.destroy()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { ask, ENGINE_NAMES } from '../http2/http2-fixture.ts'
+import { ENGINE_NAMES, sendRequest } from '../http2/http2-fixture.ts'
 import { BASE, issuer, SecureService, SITES } from './secure-service.ts'
 
 const CUSTOM = 'www.custom.test'
@@ -54,7 +54,7 @@ for (const engine of ENGINE_NAMES)
       },
       { what: 'another custom domain', servername: () => CUSTOM, host: () => OTHER, statuses: [421, 421] },
       {
-        what: 'a domain that is not there',
+        what: 'an unknown domain',
         servername: () => CUSTOM,
         host: () => 'not.there.test',
         statuses: [421, 421],
@@ -73,21 +73,21 @@ for (const engine of ENGINE_NAMES)
       },
     ]
 
-    describe('a request for a host that the certificate of its connection is not for is answered 421:', () => {
+    describe('a request for a host that the certificate of its connection does not cover gets 421:', () => {
       for (const { what, servername, host, statuses } of ROWS) {
         test(`${what}, over HTTP/1.1: ${statuses}`, async () => {
-          const found = []
-          // The second one is for Node's parser, the third is no visit.
+          const received = []
+          // The second goes to Node's parser, the third is not a visit.
           for (const [method, more] of [
             ['GET', ''],
             ['GET', 'TE: trailers\r\n'],
             ['POST', 'Content-Length: 0\r\n'],
           ] as const) {
-            const socket = await service.shake(servername(), { ALPNProtocols: ['http/1.1'] })
+            const socket = await service.handshake(servername(), { ALPNProtocols: ['http/1.1'] })
             socket.write(`${method} / HTTP/1.1\r\nHost: ${host()}\r\n${more}\r\n`)
-            found.push(await statusOf(socket))
+            received.push(await readStatus(socket))
           }
-          assert.deepEqual(found, [statuses[0], statuses[0], statuses[1]])
+          assert.deepEqual(received, [statuses[0], statuses[0], statuses[1]])
         })
 
         test(`${what}, over HTTP/2: ${statuses}`, async () => {
@@ -96,37 +96,41 @@ for (const engine of ENGINE_NAMES)
             ca: issuer.root,
           })
           session.on('error', () => undefined)
-          const found = []
+          const received = []
           for (const method of ['GET', 'HEAD', 'POST']) {
-            const { status } = await ask(session, { ':method': method, ':path': '/', ':authority': host() })
-            found.push(status)
+            const { status } = await sendRequest(session, {
+              ':method': method,
+              ':path': '/',
+              ':authority': host(),
+            })
+            received.push(status)
           }
-          assert.deepEqual(found, [statuses[0], statuses[0], statuses[1]])
-          const own = await ask(session, { ':path': '/', ':authority': servername() })
+          assert.deepEqual(received, [statuses[0], statuses[0], statuses[1]])
+          const own = await sendRequest(session, { ':path': '/', ':authority': servername() })
           assert.equal(own.status, 200)
           session.destroy()
         })
       }
     })
 
-    test('a connection of HTTP/1.1 that served its own host is not used for another', async () => {
-      const socket = await service.shake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
+    test('an HTTP/1.1 connection that served its own host refuses another host', async () => {
+      const socket = await service.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
       socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM}\r\n\r\n`)
-      assert.equal(await statusOf(socket, false), 200)
+      assert.equal(await readStatus(socket, false), 200)
       socket.write(`GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`)
-      assert.equal(await statusOf(socket), 421)
+      assert.equal(await readStatus(socket), 421)
     })
 
-    test('a proxy of the operator may send requests for any host over one connection', async () => {
-      await using behind = await SecureService.start({ TRUSTED_PROXIES: '1' })
-      const { slug } = await behind.publish({ 'index.html': 'home' })
-      for (const domain of [CUSTOM, OTHER]) await behind.addSecureDomain(domain, slug)
-      const socket = await behind.shake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
+    test('a trusted proxy may send requests for any host over one connection', async () => {
+      await using proxied = await SecureService.start({ TRUSTED_PROXIES: '1' })
+      const { slug } = await proxied.publish({ 'index.html': 'home' })
+      for (const domain of [CUSTOM, OTHER]) await proxied.addSecureDomain(domain, slug)
+      const socket = await proxied.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
       socket.write(`GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`)
-      assert.equal(await statusOf(socket), 200)
+      assert.equal(await readStatus(socket), 200)
     })
 
-    async function statusOf(socket: TLSSocket, isLast = true): Promise<number> {
+    async function readStatus(socket: TLSSocket, isLast = true): Promise<number> {
       const [bytes] = await once(socket, 'data')
       if (isLast) socket.destroy()
       return Number(String(bytes).slice(9, 12))

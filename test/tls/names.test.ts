@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { hello } from './hello.ts'
+import { hello } from './build-client-hello.ts'
 import { SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
 
 let service: SecureService
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => service[Symbol.asyncDispose]())
 
-test('a visitor of an active domain gets its certificate and its site', async () => {
+test('an active domain has its certificate and its site', async () => {
   await service.addSecureDomain('www.example.test', slug)
   for (const name of ['www.example.test', 'WWW.Example.TEST', 'www.example.test.'])
     assert.equal(await service.namesFor(name), 'DNS:www.example.test')
@@ -21,15 +21,15 @@ test('a visitor of an active domain gets its certificate and its site', async ()
   assert.deepEqual([status, body.toString()], [200, 'home'])
 })
 
-describe('a name is refused in the handshake, and nothing is written,', () => {
+describe('a handshake is refused, without a write, for a name', () => {
   const held = {
     domain: 'held.test',
-    accountId: 'somebody',
+    accountId: 'another-account',
     verificationToken: 'proof',
     until: Date.UTC(2090),
   }
   const refused: Record<string, () => Promise<void>> = {
-    'that nobody ever had': async () => undefined,
+    'that was never added': async () => undefined,
     'that is pending': async () => {
       await service.addDomain('pending.test', slug, { status: 'pending' })
       await service.certify('pending.test')
@@ -46,7 +46,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
         await tx.domains.remove('an-account', 'deleted.test')
       })
     },
-    'that is kept for an account': async () => {
+    'that is reserved for an account': async () => {
       await service.certify('held.test')
       await service.change([], (tx) => tx.domains.reserve(held))
     },
@@ -57,7 +57,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
         tx.domains.update({ accountId: 'an-account', domain: 'failed.test' }, { status: 'pending' }),
       )
     },
-    'that is an address': async () => undefined,
+    'that is an IP address': async () => undefined,
     'of a site while the site domain has no certificate': async () => undefined,
   }
   const names = [
@@ -83,7 +83,7 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
     })
   }
 
-  /** What there is to be written for a visitor. */
+  /** The rows that a handshake could write. */
   async function contents() {
     const { read } = service.store
     return JSON.stringify([
@@ -94,13 +94,13 @@ describe('a name is refused in the handshake, and nothing is written,', () => {
     ])
   }
 
-  /** Clients of Node do not send addresses. */
+  /** Node's client does not send IP addresses as server names. */
   async function alertFor(name: string): Promise<number> {
     const socket = await service.raw()
     socket.write(hello({ serverName: name }))
-    const [answer] = (await once(socket, 'data')) as [Buffer]
+    const [alert] = (await once(socket, 'data')) as [Buffer]
     socket.destroy()
-    return answer[6]!
+    return alert[6]!
   }
 })
 
@@ -113,12 +113,12 @@ test('a name is served as soon as it is active and has a certificate, by every p
   for (const one of both) assert.equal(await one.namesFor(name), UNKNOWN_NAME)
   await service.certify(name)
   assert.equal(await service.namesFor(name), 'DNS:new.test')
-  // The other one hears of it through the store.
+  // The other process gets the change through the store.
   while ((await other.namesFor(name)) === UNKNOWN_NAME) await turn()
   assert.equal((await other.secure(name)).body.toString(), 'home')
 })
 
-test('a certificate that was renewed is shown from the next handshake on', async () => {
+test('a renewed certificate is used from the next handshake on', async () => {
   await service.addSecureDomain('renewed.test', slug)
   const before = await serial()
   assert.equal(await serial(), before)
@@ -126,14 +126,14 @@ test('a certificate that was renewed is shown from the next handshake on', async
   assert.notEqual(await serial(), before)
 
   async function serial(): Promise<string> {
-    const socket = await service.shake('renewed.test')
+    const socket = await service.handshake('renewed.test')
     const { serialNumber } = socket.getPeerCertificate()
     socket.destroy()
     return serialNumber
   }
 })
 
-test('a certificate that cannot be used is named in the log, and nobody else feels it', async () => {
+test('an invalid certificate is logged with its name, and does not affect other names', async () => {
   await service.addSecureDomain('sound.test', slug)
   await service.addDomain('broken.test', slug)
   await service.certify('broken.test', undefined, { chain: 'no certificate' })
@@ -143,14 +143,14 @@ test('a certificate that cannot be used is named in the log, and nobody else fee
   assert.equal(await service.namesFor('sound.test'), 'DNS:sound.test')
 })
 
-test('a service that was given another secret says why it cannot show its certificates', async () => {
+test('a service with another secret logs why it cannot use its certificates', async () => {
   await service.addSecureDomain('sealed.test', slug)
   const { data } = service.running
   await using other = await SecureService.start({ DATA: data, SECRET: 'another one, that is long enough' })
   assert.equal(await other.namesFor('sealed.test'), UNKNOWN_NAME)
-  const said = other.running.log.filter(({ message }) => /SLIPWAY_SECRET differs/.test(String(message)))
+  const lines = other.running.log.filter(({ message }) => /SLIPWAY_SECRET differs/.test(String(message)))
   assert.deepEqual(
-    said.map(({ level, name }) => [level, name]),
+    lines.map(({ level, name }) => [level, name]),
     [['error', 'sealed.test']],
   )
 })

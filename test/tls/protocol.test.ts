@@ -13,16 +13,16 @@ before(async () => {
 })
 after(() => service[Symbol.asyncDispose]())
 
-describe('what is spoken:', () => {
+describe('the negotiated protocol:', () => {
   const cases: [string, ConnectionOptions, string][] = [
-    ['whatever the client can', {}, 'TLSv1.3 -'],
+    ['TLS 1.3 by default', {}, 'TLSv1.3 -'],
     ['TLS 1.2', { maxVersion: 'TLSv1.2' }, 'TLSv1.2 -'],
     ['TLS 1.3', { minVersion: 'TLSv1.3' }, 'TLSv1.3 -'],
     ['HTTP/2', { ALPNProtocols: ['h2'] }, 'TLSv1.3 h2'],
     ['HTTP/1.1', { ALPNProtocols: ['http/1.1'] }, 'TLSv1.3 http/1.1'],
     ['HTTP/2 rather than HTTP/1.1', { ALPNProtocols: ['http/1.1', 'h2'] }, 'TLSv1.3 h2'],
-    ['what is known beside the unknown', { ALPNProtocols: ['spdy/3', 'http/1.1'] }, 'TLSv1.3 http/1.1'],
-    ['nothing unknown', { ALPNProtocols: ['spdy/3'] }, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'],
+    ['a known protocol beside an unknown one', { ALPNProtocols: ['spdy/3', 'http/1.1'] }, 'TLSv1.3 http/1.1'],
+    ['no unknown protocol', { ALPNProtocols: ['spdy/3'] }, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'],
     [
       'not TLS 1.1',
       { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
@@ -34,17 +34,17 @@ describe('what is spoken:', () => {
       'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
     ],
   ]
-  for (const [what, options, spoken] of cases) {
+  for (const [what, options, expected] of cases) {
     test(what, async () => {
-      const found = await service.shake(NAME, options).then(
+      const negotiated = await service.handshake(NAME, options).then(
         (socket) => {
-          const found = `${socket.getProtocol()} ${socket.alpnProtocol || '-'}`
+          const protocols = `${socket.getProtocol()} ${socket.alpnProtocol || '-'}`
           socket.destroy()
-          return found
+          return protocols
         },
         (error) => error.code,
       )
-      assert.equal(found, spoken)
+      assert.equal(negotiated, expected)
     })
   }
 })
@@ -53,7 +53,7 @@ test('a client gets HTTP/1.1 when HTTP/2 is off', async () => {
   await using without = await SecureService.start({ HTTP2: 'off' })
   const { slug } = await without.publish({ 'index.html': 'home' })
   await without.addSecureDomain(NAME, slug)
-  const socket = await without.shake(NAME, { ALPNProtocols: ['h2', 'http/1.1'] })
+  const socket = await without.handshake(NAME, { ALPNProtocols: ['h2', 'http/1.1'] })
   assert.equal(socket.alpnProtocol, 'http/1.1')
   socket.destroy()
 })
@@ -65,7 +65,7 @@ describe('ciphers of TLS 1.2:', () => {
     'ECDHE-ECDSA-CHACHA20-POLY1305',
   ]
   const chosen = async (ciphers: string) =>
-    service.shake(NAME, { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }).then(
+    service.handshake(NAME, { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }).then(
       (socket) => {
         const { name } = socket.getCipher()
         socket.destroy()
@@ -73,7 +73,8 @@ describe('ciphers of TLS 1.2:', () => {
       },
       (error) => error.code,
     )
-  for (const cipher of ours) test(`${cipher} is one`, async () => assert.equal(await chosen(cipher), cipher))
+  for (const cipher of ours)
+    test(`${cipher} is supported`, async () => assert.equal(await chosen(cipher), cipher))
   for (const cipher of [
     'ECDHE-ECDSA-AES128-SHA',
     'ECDHE-ECDSA-AES128-SHA256',
@@ -83,14 +84,15 @@ describe('ciphers of TLS 1.2:', () => {
     'DHE-RSA-AES128-GCM-SHA256',
     'AES128-SHA',
   ])
-    test(`${cipher} is none`, async () => assert.match(await chosen(cipher), /ALERT_HANDSHAKE_FAILURE$/))
+    test(`${cipher} is not supported`, async () =>
+      assert.match(await chosen(cipher), /ALERT_HANDSHAKE_FAILURE$/))
   test('the server chooses', async () => {
     assert.equal(await chosen(ours.toReversed().join(':')), ours[0])
   })
 })
 
-test('a connection is not negotiated anew', async () => {
-  const socket = await service.shake(NAME, { maxVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] })
+test('renegotiation is refused', async () => {
+  const socket = await service.handshake(NAME, { maxVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] })
   const refused = await new Promise<Error | null>((resolve) => {
     socket.on('error', resolve)
     socket.renegotiate({ rejectUnauthorized: false }, resolve)

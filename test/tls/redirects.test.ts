@@ -6,18 +6,18 @@ import { BASE, type Reply, SecureService, SITES } from './secure-service.ts'
 const TOKEN_PATH = '/.well-known/acme-challenge/a-token'
 const KEY_AUTHORIZATION = 'a-token.a-thumbprint'
 
-/** What a visitor is told: a status, and where to go or what the body is. */
-function told({ status, headers, body }: Reply): string {
+/** The status with the redirect target or the body. */
+function summarize({ status, headers, body }: Reply): string {
   return `${status} ${headers.location ?? body}`
 }
 
-for (const lane of ['on', 'off']) {
-  describe(`plain HTTP with the fast lane ${lane}`, () => {
+for (const fastPath of ['on', 'off']) {
+  describe(`plain HTTP with the fast path ${fastPath}`, () => {
     let service: SecureService
     let slug: string
     let versionId: string
     before(async () => {
-      service = await SecureService.start({ FAST_PATH: lane })
+      service = await SecureService.start({ FAST_PATH: fastPath })
       ;({ slug, versionId } = await service.publish({
         'index.html': 'home',
         '.well-known/acme-challenge/own': 'a file of the site',
@@ -25,11 +25,11 @@ for (const lane of ['on', 'off']) {
     })
     after(() => service[Symbol.asyncDispose]())
 
-    const ask = async (host: string, path?: string) => told(await service.plain(host, path))
+    const getSummary = async (host: string, path?: string) => summarize(await service.plain(host, path))
 
-    test('leads to HTTPS at a domain once it has a certificate', async () => {
+    test('redirects a domain to HTTPS once it has a certificate', async () => {
       await service.addDomain('www.example.test', slug)
-      assert.equal(await ask('www.example.test'), '200 home')
+      assert.equal(await getSummary('www.example.test'), '200 home')
       await service.certify('www.example.test')
       for (const path of [
         '/',
@@ -41,93 +41,93 @@ for (const lane of ['on', 'off']) {
         '/api/v1',
       ]) {
         const to = `https://www.example.test${path}`
-        assert.equal(await ask('www.example.test', path), `308 ${to}`)
-        assert.equal(await ask('WWW.Example.test.:80', path), `308 ${to}`)
+        assert.equal(await getSummary('www.example.test', path), `308 ${to}`)
+        assert.equal(await getSummary('WWW.Example.test.:80', path), `308 ${to}`)
         const head = await service.plain('www.example.test', path, { method: 'HEAD' })
-        assert.equal(told(head), `308 ${to}`)
+        assert.equal(summarize(head), `308 ${to}`)
       }
       const posted = await service.plain('www.example.test', '/', { method: 'POST', body: 'x' })
       assert.equal(posted.status, 405)
       const form = { method: 'POST', body: 'password=x' }
       assert.equal(
-        told(await service.plain('www.example.test', '/_slipway/password', form)),
+        summarize(await service.plain('www.example.test', '/_slipway/password', form)),
         '308 https://www.example.test/_slipway/password',
       )
       const options = await service.plain('www.example.test', '/', { method: 'OPTIONS' })
       assert.ok(options.status < 300)
-      assert.equal(told(await service.secure('www.example.test')), '200 home')
+      assert.equal(summarize(await service.secure('www.example.test')), '200 home')
     })
 
-    test('stays at a domain whose certificate has ended', async () => {
+    test('serves a domain whose certificate has expired', async () => {
       await service.addDomain('ended.test', slug)
       await service.certify('ended.test', undefined, { not_after: service.running.clock.now })
-      assert.equal(await ask('ended.test'), '200 home')
+      assert.equal(await getSummary('ended.test'), '200 home')
       const { clock } = service.running
       await service.addDomain('ending.test', slug)
       await service.certify('ending.test', undefined, { not_after: clock.now + 1000 })
       for (let visit = 0; visit < 2; visit++)
-        assert.equal(await ask('ending.test'), '308 https://ending.test/')
+        assert.equal(await getSummary('ending.test'), '308 https://ending.test/')
       clock.now += 1000
       for (let visit = 0; visit < 2; visit++)
-        assert.equal(await ask('ending.test'), '200 home', 'also where it was remembered')
+        assert.equal(await getSummary('ending.test'), '200 home', 'also after a cached redirect')
     })
 
-    test('leads from a name that is not the primary one there in one go, and away from TLS never', async () => {
+    test('redirects an alternate name to the primary one in one step, and never from HTTPS to HTTP', async () => {
       await service.addDomain('pair.test', slug)
       await service.addSecureDomain('www.pair.test', slug, { primaryDomain: 'pair.test' })
-      assert.equal(await ask('www.pair.test', '/a?b'), '308 http://pair.test/a?b')
-      assert.equal(told(await service.secure('www.pair.test')), '200 home')
+      assert.equal(await getSummary('www.pair.test', '/a?b'), '308 http://pair.test/a?b')
+      assert.equal(summarize(await service.secure('www.pair.test')), '200 home')
       await service.certify('pair.test')
-      assert.equal(await ask('www.pair.test', '/a?b'), '308 https://pair.test/a?b')
-      assert.equal(await ask('pair.test'), '308 https://pair.test/')
-      assert.equal(told(await service.secure('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
-      assert.equal(told(await service.secure('pair.test')), '200 home')
+      assert.equal(await getSummary('www.pair.test', '/a?b'), '308 https://pair.test/a?b')
+      assert.equal(await getSummary('pair.test'), '308 https://pair.test/')
+      assert.equal(summarize(await service.secure('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
+      assert.equal(summarize(await service.secure('pair.test')), '200 home')
     })
 
-    test('is remembered by browsers where it leads to HTTPS, and not where the primary name may become the other one', async () => {
-      const remembered = async (reply: Promise<Reply>) => (await reply).headers['cache-control']
+    test('lets browsers cache redirects to HTTPS, but not to the primary name, which may change', async () => {
+      const cacheControl = async (reply: Promise<Reply>) => (await reply).headers['cache-control']
       await service.addSecureDomain('swap.test', slug)
       await service.addSecureDomain('www.swap.test', slug, { primaryDomain: 'swap.test' })
-      assert.equal(await remembered(service.plain('swap.test')), 'public, max-age=3600')
+      assert.equal(await cacheControl(service.plain('swap.test')), 'public, max-age=3600')
       const each = 'public, max-age=0, must-revalidate'
-      assert.equal(await remembered(service.plain('www.swap.test')), each)
-      assert.equal(await remembered(service.secure('www.swap.test')), each)
+      assert.equal(await cacheControl(service.plain('www.swap.test')), each)
+      assert.equal(await cacheControl(service.secure('www.swap.test')), each)
     })
 
-    test('shows the site at both names while the primary one is not active', async () => {
+    test('serves the site at the alternate name while the primary one is not active', async () => {
       await service.addDomain('half.test', slug, { status: 'pending' })
       await service.addSecureDomain('www.half.test', slug, { primaryDomain: 'half.test' })
-      assert.equal(await ask('www.half.test'), '308 https://www.half.test/')
-      assert.equal(told(await service.secure('www.half.test')), '200 home')
+      assert.equal(await getSummary('www.half.test'), '308 https://www.half.test/')
+      assert.equal(summarize(await service.secure('www.half.test')), '200 home')
     })
 
-    test('serves sites and the service where there is no certificate for them', async () => {
-      assert.equal(await ask(`${slug}.${SITES}`), '200 home')
-      assert.equal(await ask(`${versionId}--${slug}.${SITES}`), '200 home')
+    test('serves sites and the service while they have no certificate', async () => {
+      assert.equal(await getSummary(`${slug}.${SITES}`), '200 home')
+      assert.equal(await getSummary(`${versionId}--${slug}.${SITES}`), '200 home')
       assert.equal((await service.plain(BASE, '/api/v1/nothing')).status, 404)
     })
 
-    test('leads sites and the service to HTTPS where it can be had', async () => {
-      await using covered = await SecureService.start({ FAST_PATH: lane, DNS_HOOK: '/bin/false' })
+    test('redirects sites and the service to HTTPS when they have certificates', async () => {
+      await using covered = await SecureService.start({ FAST_PATH: fastPath, DNS_HOOK: '/bin/false' })
       const published = await covered.publish({ 'index.html': 'home' })
       const hosts = [
         `${published.slug}.${SITES}`,
         `${published.versionId}--${published.slug}.${SITES}`,
         `no-site-here.${SITES}`,
       ]
-      assert.equal(told(await covered.plain(hosts[0]!)), '200 home')
+      assert.equal(summarize(await covered.plain(hosts[0]!)), '200 home')
       await covered.certify(`*.${SITES}`, [`*.${SITES}`])
       await covered.certify(BASE)
-      // Another process got them: this one hears of that within a second.
+      // Another process stored them: this one reads the change within a second.
       for (const host of [hosts[0]!, BASE]) while ((await covered.plain(host)).status !== 308) await turn()
       for (const host of hosts) {
-        assert.equal(told(await covered.plain(host, '/a?b')), `308 https://${host}/a?b`)
+        assert.equal(summarize(await covered.plain(host, '/a?b')), `308 https://${host}/a?b`)
         const reply = await covered.secure(host)
         assert.equal(reply.status, host.startsWith('no-site') ? 404 : 200)
       }
       for (const path of ['/', '/api/v1/publishes?limit=1', '/claim?slug=a'])
         assert.equal(
-          told(await covered.plain(`${BASE.toUpperCase()}:80`, path)),
+          summarize(await covered.plain(`${BASE.toUpperCase()}:80`, path)),
           `308 https://${BASE}${path}`,
         )
       assert.equal((await covered.plain(BASE, '/api/v1/publish', { method: 'POST' })).status, 308)
@@ -141,7 +141,7 @@ for (const lane of ['on', 'off']) {
       assert.equal((await covered.plain(BASE)).status, 308)
     })
 
-    test('answers a CA on whatever host, and nobody else', async () => {
+    test('serves HTTP-01 challenges at every host, and only with the right token', async () => {
       await service.addSecureDomain('ca.test', slug)
       for (const name of ['ca.test', 'unheard-of.test', BASE, `${slug}.${SITES}`]) {
         const token = {
@@ -153,20 +153,24 @@ for (const lane of ['on', 'off']) {
         await service.challenge(token)
         for (const host of [name, `${name.toUpperCase()}:80`, `${name}.`]) {
           const reply = await service.plain(host, TOKEN_PATH)
-          assert.equal(told(reply), `200 ${KEY_AUTHORIZATION}`)
+          assert.equal(summarize(reply), `200 ${KEY_AUTHORIZATION}`)
           assert.equal(reply.headers['content-type'], 'application/octet-stream')
         }
-        assert.equal(told(await service.plain(name, TOKEN_PATH, { method: 'HEAD' })), '200 ')
-        assert.notEqual(await ask(name, `${TOKEN_PATH}2`), `200 ${KEY_AUTHORIZATION}`)
+        assert.equal(summarize(await service.plain(name, TOKEN_PATH, { method: 'HEAD' })), '200 ')
+        assert.notEqual(await getSummary(name, `${TOKEN_PATH}2`), `200 ${KEY_AUTHORIZATION}`)
       }
-      assert.equal(told(await service.secure('ca.test', TOKEN_PATH)), `200 ${KEY_AUTHORIZATION}`)
+      assert.equal(summarize(await service.secure('ca.test', TOKEN_PATH)), `200 ${KEY_AUTHORIZATION}`)
       const own = '/.well-known/acme-challenge/own'
-      assert.equal(await ask('ca.test', own), '200 a file of the site', 'nobody is sent to HTTPS there')
-      assert.equal(told(await service.secure('ca.test', own)), '200 a file of the site')
+      assert.equal(
+        await getSummary('ca.test', own),
+        '200 a file of the site',
+        'challenge paths are not redirected to HTTPS',
+      )
+      assert.equal(summarize(await service.secure('ca.test', own)), '200 a file of the site')
       assert.equal(
         (await service.plain(`${slug}.${SITES}`, own)).status,
         404,
-        'it is for custom domains only',
+        'only custom domains serve their own files there',
       )
       assert.equal((await service.plain('nobody.test', TOKEN_PATH)).status, 404)
       service.running.clock.now += 600_000
@@ -175,20 +179,20 @@ for (const lane of ['on', 'off']) {
   })
 }
 
-test('the port of HTTPS is in the address where it is not the usual one', async () => {
+test('redirects contain the HTTPS port unless it is 443', async () => {
   await using service = await SecureService.start({ BASE_URL: '' })
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain('www.example.test', slug)
   const reply = await service.plain('www.example.test', '/a?b')
-  assert.equal(told(reply), `308 https://www.example.test:${service.port}/a?b`)
+  assert.equal(summarize(reply), `308 https://www.example.test:${service.port}/a?b`)
 })
 
-test('behind a proxy nobody is sent to HTTPS, and the primary name is as the proxy shows it', async () => {
+test('behind a TLS proxy there is no redirect to HTTPS, and redirects to the primary name use https', async () => {
   await using service = await SecureService.start({ HTTPS_PORT: '' })
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain('pair.test', slug)
   await service.addSecureDomain('www.pair.test', slug, { primaryDomain: 'pair.test' })
-  assert.equal(told(await service.plain('pair.test')), '200 home')
-  assert.equal(told(await service.plain('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
-  assert.equal(told(await service.plain(`${slug}.${SITES}`)), '200 home')
+  assert.equal(summarize(await service.plain('pair.test')), '200 home')
+  assert.equal(summarize(await service.plain('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
+  assert.equal(summarize(await service.plain(`${slug}.${SITES}`)), '200 home')
 })

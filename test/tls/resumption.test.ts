@@ -8,7 +8,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { issuer, SecureService, shake, untilClosed } from './secure-service.ts'
+import { handshake, issuer, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 const OTHER = 'other.test'
@@ -26,9 +26,9 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     })
     after(() => service[Symbol.asyncDispose]())
 
-    /** Whether a handshake was resumed, and the site that came over it. */
-    async function visit(at: SecureService, options: ConnectionOptions = {}) {
-      const socket = await shake(at.port, { servername: NAME, ...only(version), ...options })
+    /** Connects and reads the site; returns the session and whether it was resumed. */
+    async function connectAndRead(at: SecureService, options: ConnectionOptions = {}) {
+      const socket = await handshake(at.port, { servername: NAME, ...only(version), ...options })
       const resumed = socket.isSessionReused()
       let session = socket.getSession()
       socket.on('session', (given) => {
@@ -40,55 +40,55 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     }
 
     test('is resumed by the same process', async () => {
-      const { session, resumed } = await visit(service)
+      const { session, resumed } = await connectAndRead(service)
       assert.equal(resumed, false)
-      const again = await visit(service, { session })
+      const again = await connectAndRead(service, { session })
       assert.equal(again.resumed, true)
-      assert.equal((await visit(service, { session: again.session })).resumed, true)
+      assert.equal((await connectAndRead(service, { session: again.session })).resumed, true)
     })
 
-    test('is resumed after what was known of the name was forgotten, and after a renewal', async () => {
-      const { session } = await visit(service)
+    test('is resumed after an invalidation of the name, and after a renewal', async () => {
+      const { session } = await connectAndRead(service)
       service.running.service.invalidate([NAME])
-      assert.equal((await visit(service, { session })).resumed, true)
+      assert.equal((await connectAndRead(service, { session })).resumed, true)
       await service.renew(NAME)
-      assert.equal((await visit(service, { session })).resumed, true)
+      assert.equal((await connectAndRead(service, { session })).resumed, true)
     })
 
     test('is resumed by another process with the same secret', async () => {
-      const { session } = await visit(service)
+      const { session } = await connectAndRead(service)
       await using other = await SecureService.start({ SECRET, DATA: service.running.data })
-      assert.equal((await visit(other, { session })).resumed, true)
+      assert.equal((await connectAndRead(other, { session })).resumed, true)
     })
 
-    test('is not resumed where the secret is another one', async () => {
-      const { session } = await visit(service)
+    test('is not resumed by a process with another secret', async () => {
+      const { session } = await connectAndRead(service)
       await using other = await SecureService.start({ SECRET: `${SECRET}, almost` })
       const published = await other.publish({ 'index.html': 'home' })
       await other.addSecureDomain(NAME, published.slug)
-      assert.equal((await visit(other, { session })).resumed, false)
+      assert.equal((await connectAndRead(other, { session })).resumed, false)
     })
 
     test('is not resumed for another name', async () => {
-      const { session } = await visit(service)
-      // Node's own check would keep it from offering the session.
-      assert.equal((await visit(service, { session, servername: OTHER })).resumed, false)
+      const { session } = await connectAndRead(service)
+      // `checkServerIdentity` is disabled, because Node would not offer the session otherwise.
+      assert.equal((await connectAndRead(service, { session, servername: OTHER })).resumed, false)
     })
 
-    test('is resumed until the keys of tickets change, and then is a full handshake', async () => {
+    test('is resumed until the ticket keys change', async () => {
       const now = service.running.clock.now
       service.running.clock.now = Math.ceil(now / HALF_A_DAY) * HALF_A_DAY - 1
-      const { session } = await visit(service)
-      assert.equal((await visit(service, { session })).resumed, true)
+      const { session } = await connectAndRead(service)
+      assert.equal((await connectAndRead(service, { session })).resumed, true)
       service.running.clock.now++
-      const next = await visit(service, { session })
+      const next = await connectAndRead(service, { session })
       assert.equal(next.resumed, false)
-      assert.equal((await visit(service, { session: next.session })).resumed, true)
+      assert.equal((await connectAndRead(service, { session: next.session })).resumed, true)
     })
   })
 }
 
-test('ticket keys are random, the same over one store, sealed in it, and deleted after two periods', async () => {
+test('ticket keys are random, shared over one store, encrypted in it, and deleted after two periods', async () => {
   let now = 10 * HALF_A_DAY
   const open = async (secret = SECRET) => {
     const keys = new TicketKeys({ store, secretBox: new SecretBox(secret), clock: () => now, log })

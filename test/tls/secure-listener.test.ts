@@ -8,18 +8,18 @@ import { makeLog } from '../../server/lib/log.ts'
 import { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { SecureListener } from '../../server/net/tls/secure-listener.ts'
 import { selfSigned } from '../http2/self-signed.ts'
-import { shake } from './secure-service.ts'
+import { handshake } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 
-test('clients that come before the service is ready wait for it, and may go away meanwhile', async () => {
+test('connections made before the service is ready wait for it, and may disconnect', async () => {
   const certificate = await selfSigned(NAME)
   const listener = await SecureListener.open('127.0.0.1', 0)
-  const gone = connect(listener.port, '127.0.0.1')
-  await once(gone, 'connect')
-  const early = shake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
+  const disconnected = connect(listener.port, '127.0.0.1')
+  await once(disconnected, 'connect')
+  const early = handshake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
   for (let round = 0; round < 100; round++) await turn()
-  gone.resetAndDestroy()
+  disconnected.resetAndDestroy()
   for (let round = 0; round < 100; round++) await turn()
   const choice = { context: createSecureContext(certificate), protocols: ['h2', 'http/1.1'] }
   listener.serve(
@@ -32,8 +32,8 @@ test('clients that come before the service is ready wait for it, and may go away
     makeLog({ level: 'silent', text: false, write: () => undefined }),
   )
   const socket = await early
-  const [said] = await once(socket, 'data')
-  assert.equal(String(said), 'two')
+  const [data] = await once(socket, 'data')
+  assert.equal(String(data), 'two')
   socket.end()
   await listener.drain(60)
 })

@@ -20,10 +20,10 @@ import { certificateRow, domainRow } from '../store/rows.ts'
 export const BASE = 'slipway.test'
 export const SITES = 'sites.test'
 
-/** As long as public CAs give. */
-const LIFE = { notBefore: Date.now() - 86_400_000, notAfter: Date.now() + 89 * 86_400_000 }
+/** The lifetime of certificates of public CAs. */
+const VALIDITY = { notBefore: Date.now() - 86_400_000, notAfter: Date.now() + 89 * 86_400_000 }
 
-/** Who signs all certificates here. */
+/** The CA of all certificates in these tests. */
 export const issuer = await Issuer.create()
 
 export interface Reply {
@@ -32,13 +32,13 @@ export interface Reply {
   body: Buffer
 }
 
-interface Ask {
+interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string
 }
 
-/** A service that speaks HTTPS, and what the tests put into its store as another process would. */
+/** A service with HTTPS, and a second connection to its store, as of another process. */
 export class SecureService implements AsyncDisposable {
   readonly running: RunningService
   readonly store: Store
@@ -49,7 +49,7 @@ export class SecureService implements AsyncDisposable {
       HTTPS_PORT: '0',
       BASE_URL: `https://${BASE}`,
       SITE_DOMAIN: SITES,
-      // No CA is there to be asked.
+      // No CA listens there.
       ACME_URL: 'https://127.0.0.1:1/directory',
       ...settings,
     })
@@ -69,24 +69,23 @@ export class SecureService implements AsyncDisposable {
     await this.running[Symbol.asyncDispose]()
   }
 
-  /** Where HTTPS is spoken. */
+  /** The HTTPS port. */
   get port(): number {
     return this.running.service.httpsPort!
   }
 
-  /** Publishes these files and answers the slug. */
   async publish(files: Record<string, string | Buffer>): Promise<{ slug: string; versionId: string }> {
     const entries = Object.entries(files).map(([name, body]) => ({ name, data: Buffer.from(body) }))
-    const answer = await fetch(`http://127.0.0.1:${this.running.port}/api/v1/publish`, {
+    const response = await fetch(`http://127.0.0.1:${this.running.port}/api/v1/publish`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-tar' },
       body: new Uint8Array(tar(entries)),
     })
-    if (!answer.ok) throw new Error(await answer.text())
-    return (await answer.json()) as { slug: string; versionId: string }
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as { slug: string; versionId: string }
   }
 
-  /** Writes as another process does, and has this one hear of it at once. */
+  /** Writes as another process does, and invalidates the caches of this one at once. */
   async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<void>): Promise<void> {
     await this.store.write('durable', async (tx) => {
       await work(tx)
@@ -101,7 +100,7 @@ export class SecureService implements AsyncDisposable {
     )
   }
 
-  /** A new certificate for the names; it is kept under `name`. */
+  /** Issues a certificate for the names and stores it under `name`. */
   async certify(
     name: string,
     names: readonly string[] = [name],
@@ -110,24 +109,24 @@ export class SecureService implements AsyncDisposable {
     const pair = await this.#pairFor(name, names)
     const whole = certificateRow(name, { ...LASTING, ...pair, ...row })
     await this.change([name], async (tx) => {
-      // The service may have begun to care for its own names by now.
+      // The service may have inserted rows for its own names.
       const isKnown = (await tx.certificates.find(name)) !== undefined
       await (isKnown ? tx.certificates.update(name, whole) : tx.certificates.insert(whole))
     })
   }
 
-  /** Another one in its place. */
+  /** Replaces the certificate. */
   async renew(name: string): Promise<void> {
     const pair = await this.#pairFor(name, [name])
     await this.change([name], (tx) => tx.certificates.update(name, pair))
   }
 
   async #pairFor(name: string, names: readonly string[]): Promise<Pick<CertificateRow, 'chain' | 'key'>> {
-    const { chain, key } = await issuer.issueWithKey({ ...LIFE, names })
+    const { chain, key } = await issuer.issueWithKey({ ...VALIDITY, names })
     return { chain, key: this.#seal.encrypt(key, `certificate ${name}`) }
   }
 
-  /** An active domain with a certificate. */
+  /** Adds an active domain with a certificate. */
   async addSecureDomain(domain: string, slug: string, row: Partial<Domain> = {}): Promise<void> {
     await this.addDomain(domain, slug, row)
     await this.certify(domain)
@@ -140,15 +139,15 @@ export class SecureService implements AsyncDisposable {
     await this.change([], (tx) => tx.acme.putChallenge({ ...row, expires_at }))
   }
 
-  /** A finished handshake; rejects with what OpenSSL calls the failure. */
-  shake(servername: string, options: ConnectionOptions = {}): Promise<TLSSocket> {
-    return shake(this.port, { servername, ...options })
+  /** Completes a handshake; rejects with OpenSSL's error code. */
+  handshake(servername: string, options: ConnectionOptions = {}): Promise<TLSSocket> {
+    return handshake(this.port, { servername, ...options })
   }
 
-  /** The names in the certificate that a name gets, or the code of the failure. */
+  /** The names in the certificate that a server name gets, or the error code. */
   async namesFor(servername: string, options: ConnectionOptions = {}): Promise<string> {
     try {
-      const socket = await this.shake(servername, options)
+      const socket = await this.handshake(servername, options)
       const { subjectaltname = '' } = socket.getPeerCertificate()
       socket.destroy()
       return subjectaltname
@@ -157,22 +156,29 @@ export class SecureService implements AsyncDisposable {
     }
   }
 
-  /** Without TLS. */
-  plain(host: string, path = '/', ask: Ask = {}): Promise<Reply> {
-    return replyTo(
-      requestPlain({ ...to(this.running.port, host, path, ask), host: '127.0.0.1', agent: false }),
-      ask,
+  /** Sends a request over plain HTTP. */
+  plain(host: string, path = '/', options: RequestOptions = {}): Promise<Reply> {
+    return readReply(
+      requestPlain({
+        ...toRequestOptions(this.running.port, host, path, options),
+        host: '127.0.0.1',
+        agent: false,
+      }),
+      options,
     )
   }
 
-  /** Over TLS and HTTP/1.1. */
-  secure(host: string, path = '/', ask: Ask = {}): Promise<Reply> {
+  /** Sends a request over TLS and HTTP/1.1. */
+  secure(host: string, path = '/', options: RequestOptions = {}): Promise<Reply> {
     const servername = host.replace(/:\d+$/, '')
     const tls = { servername, ca: issuer.root, host: '127.0.0.1', agent: false }
-    return replyTo(requestSecurely({ ...to(this.port, host, path, ask), ...tls }), ask)
+    return readReply(
+      requestSecurely({ ...toRequestOptions(this.port, host, path, options), ...tls }),
+      options,
+    )
   }
 
-  /** A connection on which nothing was said. */
+  /** Opens a TCP connection to the HTTPS port. */
   async raw(): Promise<Socket> {
     const socket = connectPlain(this.port, '127.0.0.1')
     await once(socket, 'connect')
@@ -180,10 +186,10 @@ export class SecureService implements AsyncDisposable {
   }
 }
 
-/** The alert of a name that nobody has, as OpenSSL tells it. */
+/** OpenSSL's error code for the alert unrecognized_name. */
 export const UNKNOWN_NAME = 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME'
 
-export async function shake(port: number, options: ConnectionOptions): Promise<TLSSocket> {
+export async function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', ca: issuer.root, ...options })
   try {
     await once(socket, 'secureConnect')
@@ -195,7 +201,7 @@ export async function shake(port: number, options: ConnectionOptions): Promise<T
   return socket
 }
 
-/** All that comes until the other end has said everything. */
+/** Reads until the connection is closed. */
 export async function untilClosed(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined)
@@ -203,17 +209,22 @@ export async function untilClosed(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function to(port: number, host: string, path: string, { method = 'GET', headers = {} }: Ask) {
+function toRequestOptions(
+  port: number,
+  host: string,
+  path: string,
+  { method = 'GET', headers = {} }: RequestOptions,
+) {
   return { port, path, method, headers: { host, ...headers } }
 }
 
-async function replyTo(request: ReturnType<typeof requestPlain>, { body }: Ask): Promise<Reply> {
+async function readReply(request: ReturnType<typeof requestPlain>, { body }: RequestOptions): Promise<Reply> {
   request.end(body)
   const [response] = await once(request, 'response')
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-/** When its certificate was issued and how long it lasts; it is never renewed. */
+/** Validity columns of a certificate that is never renewed. */
 export const LASTING = {
   issued_at: FOREVER.notBefore,
   not_before: FOREVER.notBefore,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requires } from '../tools/part.ts'
 import { BASE, SecureService } from './secure-service.ts'
-import { examine } from './testssl.ts'
+import { runTestssl } from './testssl.ts'
 
 const NAME = 'www.example.test'
 
-/** Those that matter most and take a minute; `node test/tls/testssl-main.ts` runs all. */
+/** The most important checks, which take a minute; `node test/tls/testssl-main.ts` runs all. */
 const CHECKS = [
   '--protocols',
   '--server-defaults',
@@ -16,24 +16,26 @@ const CHECKS = [
   '--ticketbleed',
 ]
 
-/** WARN says that a check could not be made, which happens on a busy machine; FATAL that none could. */
-const GRAVE = ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL']
+/** Without WARN, a check that could not run on a busy machine; with FATAL, no check could run. */
+const FAILING_SEVERITIES = ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL']
 
-/** The CA of these tests has no address to ask whether a certificate was revoked. */
-const OF_THE_TEST = 'cert_revocation'
+/** The test CA has no revocation service. */
+const EXPECTED_FINDING = 'cert_revocation'
 
 test('testssl.sh finds nothing above LOW', requires('testssl'), async () => {
   await using service = await SecureService.start()
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addDomain(NAME, slug)
   await service.certify(NAME)
-  // Some checks name nobody.
+  // Some checks send no server name.
   await service.certify(BASE)
-  const findings = await examine(service.port, NAME, CHECKS)
+  const findings = await runTestssl(service.port, NAME, CHECKS)
   assert.ok(
     findings.some(({ id, severity }) => id === 'TLS1_3' && severity === 'OK'),
-    'it reached the service',
+    'testssl.sh did not reach the service',
   )
-  const grave = findings.filter(({ id, severity }) => GRAVE.includes(severity) && id !== OF_THE_TEST)
-  assert.deepEqual(grave, [])
+  const failing = findings.filter(
+    ({ id, severity }) => FAILING_SEVERITIES.includes(severity) && id !== EXPECTED_FINDING,
+  )
+  assert.deepEqual(failing, [])
 })

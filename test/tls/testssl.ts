@@ -13,23 +13,23 @@ export interface Finding {
   finding: string
 }
 
-/** What testssl.sh finds at a name on this machine, without a question to anybody else; all it can without `checks`. */
-export async function examine(port: number, name: string, checks: readonly string[]): Promise<Finding[]> {
+/** Runs testssl.sh on a local port, without network access; all its checks if `checks` is empty. */
+export async function runTestssl(port: number, name: string, checks: readonly string[]): Promise<Finding[]> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-testssl-'))
   try {
     const root = join(folder, 'root.pem')
     const report = join(folder, 'report.json')
     await writeFile(root, issuer.root)
     const offline = ['--ip', '127.0.0.1', '--nodns', 'none', '--warnings', 'batch']
-    const asked = ['--quiet', '--color', '0', '--add-ca', root, '--jsonfile', report, ...checks]
-    const child = spawn(program('testssl')!, [...offline, ...asked, `${name}:${port}`], {
+    const options = ['--quiet', '--color', '0', '--add-ca', root, '--jsonfile', report, ...checks]
+    const child = spawn(program('testssl')!, [...offline, ...options, `${name}:${port}`], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, HOME: folder },
     })
-    const [said] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
     return JSON.parse(
       await readFile(report, 'utf8').catch(() => {
-        throw new Error(said)
+        throw new Error(output)
       }),
     ) as Finding[]
   } finally {

@@ -2,17 +2,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startDaemon } from './daemon.ts'
 
-/** A real CA (Caddy's; a test says `needs('caddy-ca')`). */
+/** A real CA (Caddy's; tests use `requires('caddy-ca')`). */
 export interface CaddyCa extends AsyncDisposable {
-  /** For SLIPWAY_ACME_URL. */
+  /** Directory URL, for SLIPWAY_ACME_URL. */
   directory: string
-  /** PEM file of its root, for SLIPWAY_ACME_CA_FILE; the same of its own HTTPS and of what it issues. */
+  /** PEM file of the root, both of its HTTPS certificate and of issued certificates; for SLIPWAY_ACME_CA_FILE. */
   caFile: string
 }
 
 /**
- * It knocks on the ports 80 and 443 of the addresses where it believes names to be. Nobody else believes that: it has a
- * hosts file to itself.
+ * Validates at ports 80 and 443 of the addresses in its own hosts file.
  */
 export async function startCaddyCa(addresses: Record<string, string>): Promise<CaddyCa> {
   const daemon = await startDaemon({

@@ -6,35 +6,31 @@ import { test } from 'node:test'
 import { openBrowser } from './chromium.ts'
 import { requires } from './part.ts'
 
-test(
-  'the browser of the tests opens a site by its name and tells what goes wrong',
-  requires('chromium'),
-  async () => {
-    await using server = createServer((request, response) => {
-      if (request.url === '/cut') return request.socket.destroy()
-      response.setHeader('Content-Type', 'text/html')
-      response.end(`<title>${request.headers.host}</title><link rel="icon" href="data:,">
-      <script>console.error('told'); setTimeout(() => { fetch('/cut').catch(() => {}); oops() })</script>`)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const host = `some-slug.localhost:${(server.address() as AddressInfo).port}`
+test('the test browser opens a site by its name and records errors', requires('chromium'), async () => {
+  await using server = createServer((request, response) => {
+    if (request.url === '/cut') return request.socket.destroy()
+    response.setHeader('Content-Type', 'text/html')
+    response.end(`<title>${request.headers.host}</title><link rel="icon" href="data:,">
+      <script>console.error('logged'); setTimeout(() => { fetch('/cut').catch(() => {}); oops() })</script>`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `some-slug.localhost:${(server.address() as AddressInfo).port}`
 
-    await using browser = await openBrowser()
-    const told = browser.page.waitForEvent('console', (message) => message.text() === 'told')
-    const thrown = browser.page.waitForEvent('pageerror')
-    const cut = browser.page.waitForEvent('requestfailed')
-    await browser.page.goto(`http://${host}/`)
-    assert.equal(await browser.page.title(), host)
-    await Promise.all([told, thrown, cut])
-    for (const complaint of [
-      /^console: told /,
-      /^script: oops is not defined/,
-      /^request: GET .*\/cut net::/,
-    ]) {
-      assert.ok(
-        browser.complaints.some((line) => complaint.test(line)),
-        `${complaint} in ${browser.complaints}`,
-      )
-    }
-  },
-)
+  await using browser = await openBrowser()
+  const logged = browser.page.waitForEvent('console', (message) => message.text() === 'logged')
+  const thrown = browser.page.waitForEvent('pageerror')
+  const cut = browser.page.waitForEvent('requestfailed')
+  await browser.page.goto(`http://${host}/`)
+  assert.equal(await browser.page.title(), host)
+  await Promise.all([logged, thrown, cut])
+  for (const complaint of [
+    /^console: logged /,
+    /^script: oops is not defined/,
+    /^request: GET .*\/cut net::/,
+  ]) {
+    assert.ok(
+      browser.complaints.some((line) => complaint.test(line)),
+      `${complaint} in ${browser.complaints}`,
+    )
+  }
+})

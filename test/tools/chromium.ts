@@ -3,7 +3,7 @@ import { program } from '../../scripts/program.mjs'
 
 export interface Browser extends AsyncDisposable {
   page: Page
-  /** What went wrong in the page, each in one line: errors in its console or its scripts, requests that failed. */
+  /** Errors of the page, one line each: console errors, script errors, failed requests. */
   complaints: string[]
 }
 
@@ -17,8 +17,8 @@ const FLAGS = [
 ]
 
 /**
- * Opens a page of a real browser without a window, with a profile of its own; a test says `needs('chromium')`.
- * Chromium itself takes every name under localhost for loopback, so that `http://slug.localhost:port/` works.
+ * Opens a page in headless Chromium with a new profile; tests use `requires('chromium')`.
+ * Chromium resolves every name under localhost to loopback, so that `http://slug.localhost:port/` works.
  */
 export async function openBrowser(...flags: string[]): Promise<Browser> {
   const browser = await launchChromium(...flags)
@@ -34,7 +34,7 @@ export async function openBrowser(...flags: string[]): Promise<Browser> {
   return { page, complaints, [Symbol.asyncDispose]: () => browser.close() }
 }
 
-/** Starts Chromium without a page, for contexts of one's own. */
+/** Starts Chromium without a page; callers create contexts. */
 export function launchChromium(...flags: string[]): Promise<PlaywrightBrowser> {
   return engine.launch({
     executablePath: program('chromium')!,

@@ -8,29 +8,29 @@ import { createInterface } from 'node:readline'
 import { program } from '../../scripts/program.mjs'
 import { freePort } from './port.ts'
 
-/** A server of Debian's that runs in the foreground, in a temporary folder and on ports that were free. */
+/** A server program in the foreground, in a temporary folder and on free ports. */
 export interface Daemon extends AsyncDisposable {
   folder: string
   ports: readonly number[]
-  /** What it said on its error output, the last lines. */
-  said: readonly string[]
+  /** The last lines of standard error. */
+  output: readonly string[]
 }
 
 interface DaemonOptions {
   name: string
   ports: number
-  /** Writes what it needs into the folder and answers its arguments. */
+  /** Writes configuration files into the folder and returns the arguments. */
   prepare(folder: string, ports: number[]): Promise<string[]>
-  /** Whether this line of its error output says that it answers. */
+  /** Whether this line of standard error announces that the server is ready. */
   isReady(line: string): boolean
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
 }
 
-/** Between the choice of a port and its use somebody else may take it. */
+/** Another process may take a port between its choice and its use. */
 const MAX_STARTS = 5
-const LINES_KEPT = 200
+const MAX_OUTPUT_LINES = 200
 
 /** Resolves when it is ready. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -71,24 +71,24 @@ async function start({
     child.kill('SIGTERM')
     await exited
   })
-  const said: string[] = []
+  const output: string[] = []
   const ready = Promise.withResolvers<void>()
   const ended = new AbortController()
   createInterface({ input: child.stderr })
     .on('line', (line) => {
-      said.push(line)
-      if (said.length > LINES_KEPT) said.shift()
+      output.push(line)
+      if (output.length > MAX_OUTPUT_LINES) output.shift()
       if (isReady(line)) ready.resolve()
     })
     .on('close', () => {
-      ended.abort(new Error(`${name} did not start:\n${said.join('\n')}`))
+      ended.abort(new Error(`${name} did not start:\n${output.join('\n')}`))
       ready.reject(ended.signal.reason)
     })
   await ready.promise
   if (printsEarly) await Promise.all(ports.map((port) => waitUntilListening(port, ended.signal)))
   ended.signal.throwIfAborted()
   const owned = started.move()
-  return { folder, ports, said, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { folder, ports, output, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Resolves once a connection to the port succeeds, or when the daemon has ended. */

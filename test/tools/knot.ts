@@ -6,23 +6,23 @@ import { startDaemon } from './daemon.ts'
 export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'CAA'
 
 /**
- * A real authoritative server (Knot; a test says `needs('knot')`) whose one zone the test writes, by dynamic updates
- * (RFC 2136): what is asked after a change has resolved is answered as changed. Names are whole, without a dot at the end.
+ * A real authoritative server (Knot; tests use `requires('knot')`) with one zone, which tests change by dynamic updates
+ * (RFC 2136). Changes are visible once their promise resolves. Names are absolute, without the final dot.
  */
 export interface Knot extends AsyncDisposable {
-  /** Of 127.0.0.1, UDP and TCP. */
+  /** UDP and TCP port on 127.0.0.1. */
   port: number
   /** `127.0.0.1:port`, as SLIPWAY_DNS_SERVERS takes it. */
   address: string
   zone: string
-  /** Replaces all records of a type at a name. A value of TXT is text, cut into strings of 255 bytes when it is longer. */
+  /** Replaces all records of a type at a name. TXT values are split into strings of 255 bytes. */
   set(name: string, type: RecordType, ...values: string[]): Promise<void>
   add(name: string, type: RecordType, ...values: string[]): Promise<void>
-  /** Without a type, everything at the name. */
+  /** Removes the records of a type, or all at the name. */
   remove(name: string, type?: RecordType): Promise<void>
 }
 
-/** Records live for no time at all, so that no resolver keeps what was changed. */
+/** TTL of zero, so that resolvers do not cache records. */
 const TTL = 0
 
 export async function startKnot(zone = 'test'): Promise<Knot> {

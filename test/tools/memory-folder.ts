@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A folder in memory, where there is such a thing: for tests that do not ask what survives a power cut, so that no
- * disk needs to turn for them. It goes with its contents.
+ * Creates a temporary folder in memory, where the system has one, for tests that do not depend on durability. Disposal
+ * deletes it with its contents.
  */
 export async function memoryFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'slipway-test-'))

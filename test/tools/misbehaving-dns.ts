@@ -3,26 +3,26 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { freePort } from './port.ts'
 
-/** Numbers of RFC 1035, 3.2.2 and RFC 3596. */
+/** Record types (RFC 1035, 3.2.2; RFC 3596). */
 export const TYPES = { A: 1, CNAME: 5, TXT: 16, AAAA: 28 }
 
 export interface Question {
   name: string
   type: number
   by: 'udp' | 'tcp'
-  /** As it came. */
+  /** The received message. */
   message: Buffer
 }
 
-/** A DNS server whose answers the test makes up, byte by byte. */
+/** A DNS server whose responses the test builds byte by byte. */
 export interface MisbehavingDns extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   address: string
-  /** What was asked so far. */
+  /** All questions so far. */
   questions: Question[]
-  /** Each is a message of its own; over TCP their lengths are put in front. */
+  /** Returns response messages; over TCP they get length prefixes. */
   answer: (question: Question) => Buffer[]
-  /** In place of `answer` over TCP: writes what it likes. */
+  /** Replaces `answer` over TCP: writes arbitrary bytes. */
   stream: ((question: Question, socket: Socket) => void) | undefined
 }
 
@@ -44,7 +44,7 @@ export async function startMisbehavingDns(): Promise<MisbehavingDns> {
     },
   }
   udp.on('message', (message, from) => {
-    for (const answer of heard(dns, message, 'udp')) udp.send(answer, from.port, from.address)
+    for (const answer of respond(dns, message, 'udp')) udp.send(answer, from.port, from.address)
   })
   const tcp = createServer((socket) => {
     sockets.add(socket)
@@ -52,7 +52,7 @@ export async function startMisbehavingDns(): Promise<MisbehavingDns> {
     socket.once('data', (data: Buffer) => {
       const message = data.subarray(2)
       if (dns.stream) dns.stream(remember(dns, message, 'tcp'), socket)
-      else socket.write(Buffer.concat(heard(dns, message, 'tcp').map(withLength)))
+      else socket.write(Buffer.concat(respond(dns, message, 'tcp').map(withLength)))
     })
   })
   await once(tcp.listen(port, '127.0.0.1'), 'listening')
@@ -61,13 +61,13 @@ export async function startMisbehavingDns(): Promise<MisbehavingDns> {
 
 interface Reply {
   id?: number
-  /** The question that it says it answers. */
+  /** The name in the question section. */
   name?: string
   /** RFC 1035, 4.1.1. */
   rcode?: number
   truncated?: boolean
   answers?: Buffer[]
-  /** How many answers it says there are. */
+  /** The ANCOUNT field. */
   claimed?: number
 }
 
@@ -82,7 +82,7 @@ export function reply({ name, type, message }: Question, given: Reply): Buffer {
   return Buffer.concat([header, question, ...answers])
 }
 
-/** A record that says that it may be kept for an hour. */
+/** A record with a TTL of one hour. */
 export function record(owner: string, type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(10)
   head.writeUInt16BE(type, 0)
@@ -97,7 +97,7 @@ export function encodedName(name: string): Buffer {
   return Buffer.concat([...labels.flatMap((label) => [Buffer.from([label.length]), label]), Buffer.alloc(1)])
 }
 
-/** The data of a TXT record: its strings, of at most 255 bytes each. */
+/** The RDATA of a TXT record: strings of at most 255 bytes. */
 export function encodedTexts(...strings: string[]): Buffer {
   return Buffer.concat(strings.flatMap((one) => [Buffer.from([one.length]), Buffer.from(one, 'latin1')]))
 }
@@ -108,7 +108,7 @@ export function withLength(message: Buffer): Buffer {
   return Buffer.concat([length, message])
 }
 
-function heard(dns: MisbehavingDns, message: Buffer, by: Question['by']): Buffer[] {
+function respond(dns: MisbehavingDns, message: Buffer, by: Question['by']): Buffer[] {
   return dns.answer(remember(dns, message, by))
 }
 

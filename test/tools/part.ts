@@ -3,9 +3,9 @@ import { type PartName, whatIsMissing } from '../../scripts/test-dependencies.mj
 /**
  * The options of a test that needs a part of scripts/test-dependencies.mjs:
  *
- *     test('a letter arrives', needs('smtp'), async () => …)
+ *     test('a message arrives', requires('smtp'), async () => …)
  *
- * Without the part the test is skipped and says how to get it. CI has every part: there a skip is a failure.
+ * Without the part the test is skipped, with the command that installs it. In CI a skip is a failure.
  */
 export function requires(...parts: PartName[]): { skip?: string } {
   const missing = parts.map(whatIsMissing).find((sentence) => sentence !== undefined)

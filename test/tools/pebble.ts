@@ -6,33 +6,33 @@ import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { startDaemon } from './daemon.ts'
 
 export interface PebbleOptions {
-  /** Where it knocks: on 127.0.0.1, whatever the name. */
+  /** Ports at which it validates every name, on 127.0.0.1. */
   httpPort: number
   tlsPort: number
-  /** How many nonces of a hundred it refuses for nothing; 5. */
+  /** Percentage of valid nonces that it refuses; default 5. */
   refusedNonces?: number
-  /** Seconds that it waits at most before it looks at a proof; 0. */
+  /** Maximum delay in seconds before a validation; default 0. */
   delay?: number
-  /** How many names of a hundred it does not want to be proven again; 50. */
+  /** Percentage of valid authorizations that it reuses; default 50. */
   reuse?: number
-  /** Seconds that certificates last; 90 days. */
+  /** Validity of certificates in seconds; default 90 days. */
   life?: number
-  /** Keys of external accounts in base64url by their ids: without one of them nobody gets an account. */
+  /** Keys for external account binding, base64url by id; makes binding required. */
   externalAccounts?: Record<string, string>
 }
 
-/** A real CA (Pebble, of Let's Encrypt; a test says `needs('pebble')`) with DNS of its own. */
+/** A real CA (Pebble, of Let's Encrypt; tests use `requires('pebble')`) with its own DNS. */
 export interface Pebble extends AsyncDisposable {
-  /** For SLIPWAY_ACME_URL. */
+  /** Directory URL, for SLIPWAY_ACME_URL. */
   directory: string
-  /** PEM file of the root of its own HTTPS, for SLIPWAY_ACME_CA_FILE. */
+  /** PEM file of the root of its HTTPS certificate, for SLIPWAY_ACME_CA_FILE. */
   caFile: string
-  /** PEM of the root of what it issues. */
+  /** PEM of the root of issued certificates. */
   root(): Promise<string>
-  /** Adds a TXT record to its DNS, or removes all of a name. */
+  /** Adds a TXT record to its DNS, or removes all records of a name. */
   setText(name: string, value: string): Promise<void>
   clearText(name: string): Promise<void>
-  /** Where it is told of records, for programs: `POST /set-txt` and `/clear-txt`. */
+  /** Where it is logged of records, for programs: `POST /set-txt` and `/clear-txt`. */
   records: string
 }
 
@@ -46,7 +46,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
       ports: 2,
       async prepare(folder, [port, management]) {
         await writeFile(join(folder, 'pebble.json'), await configuration(folder, port!, management!, options))
-        return aloud('pebble', '-config', join(folder, 'pebble.json'), '-dnsserver', dns.address)
+        return redirectToStderr('pebble', '-config', join(folder, 'pebble.json'), '-dnsserver', dns.address)
       },
       isReady: (line) => line.includes('ACME directory available'),
       printsEarly: true,
@@ -64,20 +64,20 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
     directory: `https://127.0.0.1:${port}/dir`,
     caFile,
     root: () => fetchRoot(management!),
-    setText: (name, value) => dns.tell('set-txt', { host: `${name}.`, value }),
-    clearText: (name) => dns.tell('clear-txt', { host: `${name}.` }),
+    setText: (name, value) => dns.post('set-txt', { host: `${name}.`, value }),
+    clearText: (name) => dns.post('clear-txt', { host: `${name}.` }),
     records: dns.records,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-/** Where every name is this machine. */
+/** A DNS server that resolves every name to 127.0.0.1. */
 async function startDns() {
   const daemon = await startDaemon({
     name: 'sh',
     ports: 2,
     prepare: async (_, [dns, management]) =>
-      aloud(
+      redirectToStderr(
         'pebble-challtestsrv',
         ...['-management', `127.0.0.1:${management}`, '-dns01', `127.0.0.1:${dns}`],
         ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv4', '127.0.0.1', '-defaultIPv6', ''],
@@ -90,7 +90,7 @@ async function startDns() {
   return {
     address: `127.0.0.1:${dns}`,
     records,
-    async tell(what: string, about: object): Promise<void> {
+    async post(what: string, about: object): Promise<void> {
       const answer = await fetch(`${records}/${what}`, { method: 'POST', body: JSON.stringify(about) })
       if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
     },
@@ -98,8 +98,8 @@ async function startDns() {
   }
 }
 
-/** Arguments of a shell that runs a program of which everything it says is said on the error output. */
-function aloud(...command: string[]): string[] {
+/** Shell arguments that run a program with standard output redirected to standard error. */
+function redirectToStderr(...command: string[]): string[] {
   return ['-c', 'exec "$@" >&2', 'sh', ...command]
 }
 

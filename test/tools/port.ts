@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A port of 127.0.0.1 that is free for TCP and UDP, and that the system does not give to outgoing connections. */
+/** A port of 127.0.0.1 that is free for TCP and UDP, outside the ephemeral range. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 22_000)

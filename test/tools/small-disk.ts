@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A disk of its own that can be filled; a test says `needs('small-disk')`. */
+/** A small file system that can be filled; tests use `requires('small-disk')`. */
 export interface SmallDisk extends AsyncDisposable {
   folder: string
-  /** Takes all the space that is left but so many bytes. */
-  fill(but?: number): Promise<void>
-  /** Gives back what `fill` took. */
+  /** Fills the disk except for `freeBytes`. */
+  fill(freeBytes?: number): Promise<void>
+  /** Frees the space that `fill` took. */
   clear(): Promise<void>
-  /** While it is so, nothing can be written at all. */
+  /** Makes the file system read-only, or writable again. */
   readOnly(yes: boolean): Promise<void>
 }
 
@@ -23,11 +23,11 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   const ballast = join(folder, 'ballast')
   return {
     folder,
-    async fill(but = 0) {
+    async fill(freeBytes = 0) {
       await using file = await open(ballast, 'a')
-      await takeAll(file)
+      await fillDisk(file)
       const { size } = await file.stat()
-      await file.truncate(Math.max(0, size - but))
+      await file.truncate(Math.max(0, size - freeBytes))
     },
     clear: () => rm(ballast, { force: true }),
     async readOnly(yes) {
@@ -40,8 +40,8 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   }
 }
 
-/** Writes until the disk takes no more, in smaller and smaller pieces. */
-async function takeAll(file: Awaited<ReturnType<typeof open>>): Promise<void> {
+/** Writes until the disk is full, in decreasing chunks. */
+async function fillDisk(file: Awaited<ReturnType<typeof open>>): Promise<void> {
   for (let piece = 65_536; piece >= 4096; ) {
     try {
       await file.write(Buffer.alloc(piece))

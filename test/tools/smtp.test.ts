@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer'
 import { requires } from './part.ts'
 import { startSmtp } from './smtp.ts'
 
-test('the mail server of the tests hands over what was sent, in order', requires('smtp'), async () => {
+test('the test mail server returns the messages it received, in order', requires('smtp'), async () => {
   await using smtp = await startSmtp()
   const transport = createTransport({ url: smtp.url })
   const arriving = smtp.letters()

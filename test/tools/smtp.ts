@@ -8,13 +8,13 @@ import { createInterface } from 'node:readline'
 import { type ReadLetter, readLetter } from './letter.ts'
 
 export interface SmtpServer extends AsyncDisposable {
-  /** For SLIPWAY_SMTP_URL. */
+  /** Value of SLIPWAY_SMTP_URL. */
   url: string
-  /** The letters that came since the last call, oldest first; waits until there is one. */
+  /** Messages received since the last call, oldest first; waits for at least one. */
   letters(): Promise<ReadLetter[]>
 }
 
-/** Starts a real mail server (aiosmtpd; a test says `needs('smtp')`) on a port of its own. */
+/** Starts a real mail server (aiosmtpd; tests use `requires('smtp')`) on a free port. */
 export async function startSmtp(): Promise<SmtpServer> {
   await using started = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'slipway-smtp-'))
@@ -36,15 +36,15 @@ async function runServer(started: AsyncDisposableStack, mailbox: string): Promis
     child.kill()
     await ended
   })
-  const said: string[] = []
-  // Said at this level of debugging only: the port it was given, then that it listens.
+  const output: string[] = []
+  // This debug level logs the assigned port, and then that it listens.
   for await (const line of createInterface({ input: child.stderr })) {
-    said.push(line)
+    output.push(line)
     if (line.includes('Server is listening')) break
   }
   child.stderr.resume()
-  const port = said.join('\n').match(/laddr=\('127\.0\.0\.1', (\d+)\)/)?.[1]
-  if (port === undefined) throw new Error(`aiosmtpd did not start:\n${said.join('\n')}`)
+  const port = output.join('\n').match(/laddr=\('127\.0\.0\.1', (\d+)\)/)?.[1]
+  if (port === undefined) throw new Error(`aiosmtpd did not start:\n${output.join('\n')}`)
   return Number(port)
 }
 
@@ -55,12 +55,12 @@ function watchLetters(started: AsyncDisposableStack, folder: string): () => Prom
     change = Promise.withResolvers()
   })
   started.defer(() => watcher.close())
-  const seen = new Set<string>()
+  const known = new Set<string>()
   return async () => {
     for (;;) {
       const next = change.promise
-      const fresh = (await readdir(folder)).filter((name) => !seen.has(name))
-      for (const name of fresh) seen.add(name)
+      const fresh = (await readdir(folder)).filter((name) => !known.has(name))
+      for (const name of fresh) known.add(name)
       // Maildir names begin with the time of arrival, in numbers of any width.
       fresh.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
       if (fresh.length > 0) {

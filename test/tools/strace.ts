@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** System calls of a process, or what is done to them; a test says `needs('strace')`. */
+/** A trace of system calls of a process; tests use `requires('strace')`. */
 export interface Strace extends AsyncDisposable {
-  /** Takes strace off again and answers its lines, one a system call, with the paths of files beside their numbers. */
+  /** Detaches strace; returns one line per system call, with file paths beside descriptors. */
   stop(): Promise<string[]>
 }
 
 /**
  * Attaches strace to a running process and all its threads, with arguments such as
- * `['-e', 'inject=fsync:error=EIO']`. Resolves when it is at work. The process may be this one.
+ * `['-e', 'inject=fsync:error=EIO']`. Resolves when it is attached. The process may be this one.
  */
 export async function attachStrace(pid: number, args: readonly string[]): Promise<Strace> {
   await using started = new AsyncDisposableStack()
@@ -29,7 +29,7 @@ export async function attachStrace(pid: number, args: readonly string[]): Promis
     await ended
   }
   started.defer(end)
-  await attached(child.stderr)
+  await waitUntilAttached(child.stderr)
   const owned = started.move()
   return {
     async stop() {
@@ -40,11 +40,11 @@ export async function attachStrace(pid: number, args: readonly string[]): Promis
   }
 }
 
-async function attached(said: NodeJS.ReadableStream): Promise<void> {
+async function waitUntilAttached(output: NodeJS.ReadableStream): Promise<void> {
   const lines: string[] = []
-  for await (const line of createInterface({ input: said })) {
+  for await (const line of createInterface({ input: output })) {
     lines.push(line)
-    if (line.includes('attached')) return void said.resume()
+    if (line.includes('attached')) return void output.resume()
   }
   throw new Error(`strace did not attach:\n${lines.join('\n')}`)
 }

@@ -9,8 +9,8 @@ export interface Unbound extends AsyncDisposable {
 }
 
 /**
- * A real resolver (Unbound; a test says `needs('unbound')`) that asks the server at a port of 127.0.0.1 about a zone,
- * and keeps nothing of what it hears.
+ * A real resolver (Unbound; tests use `requires('unbound')`) that forwards queries for a zone to a port of 127.0.0.1,
+ * without a cache.
  */
 export async function startUnbound({ port, zone }: { port: number; zone: string }): Promise<Unbound> {
   const daemon = await startDaemon({

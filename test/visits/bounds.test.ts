@@ -13,8 +13,8 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'
 import { startTestService } from '../service.ts'
-import { freshSqlite } from '../store/places.ts'
 import { siteRow } from '../store/rows.ts'
+import { freshSqlite } from '../store/test-database.ts'
 import { withMethods } from '../store/with-methods.ts'
 
 const MANY = 100_000

@@ -93,7 +93,7 @@ export class CountedService implements AsyncDisposable {
 
   /** A connection to a site over TLS. */
   connect(slug: string): Promise<TLSSocket> {
-    return this.secure.shake(`${slug}.${SITES}`)
+    return this.secure.handshake(`${slug}.${SITES}`)
   }
 
   async #ask(way: Way, slug: string, { path = '/', method, headers = {}, host }: Ask): Promise<Reply> {

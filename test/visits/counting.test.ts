@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { CODE, TYPE } from '../../server/net/http2/frame.ts'
-import { four, frame, getFrame, HELLO, RawClient } from '../http2/raw-client.ts'
+import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
 import { SITES } from '../tls/secure-service.ts'
 import { type Ask, CountedService, type Reply, summarize, WAYS } from './counted.ts'
@@ -271,18 +271,18 @@ describe('what is counted', () => {
   test('what a client takes back before it is sent was no visit', async () => {
     const { slug } = await service.publish({ ...FILES, 'large.bin': 'x'.repeat(300_000) })
     const host = `${slug}.${SITES}`
-    const client = new RawClient(await service.secure.shake(host, { ALPNProtocols: ['h2'] }))
-    client.send(HELLO, frame(TYPE.windowUpdate, 0, 0, four(2 ** 24)), getFrame(1, host))
+    const client = new RawClient(await service.secure.handshake(host, { ALPNProtocols: ['h2'] }))
+    client.send(CLIENT_PREFACE, frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 24)), getFrame(1, host))
     await client.ended(1)
     for (let stream = 3; stream < 103; stream += 2) {
       client.send(getFrame(stream, host, '/large.bin'))
       await turnOfTheLoop()
-      client.send(frame(TYPE.reset, 0, stream, four(CODE.cancel)))
+      client.send(frame(TYPE.reset, 0, stream, uint32(CODE.cancel)))
     }
     client.send(getFrame(103, host, '/style.css'))
     await client.ended(103)
     await service.ask('HTTP/2', slug, { path: '/large.bin' })
-    const begun = client.came.filter(({ type, stream }) => type === TYPE.headers && stream % 102 !== 1)
+    const begun = client.received.filter(({ type, stream }) => type === TYPE.headers && stream % 102 !== 1)
     const paths = { '/': 1, '/style.css': 1, '/large.bin': 1 + begun.length }
     assert.deepEqual(summarize(await service.visits(slug)).paths, paths)
     client.socket.destroy()

@@ -7,8 +7,8 @@ import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { freshSqlite } from '../store/places.ts'
 import { siteRow } from '../store/rows.ts'
+import { freshSqlite } from '../store/test-database.ts'
 
 const TODAY = 20_000 * DAY_MS
 

@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import type { Acme, ChallengeSolver, Order } from '../../server/certificates/acme/acme.ts'
+import { type AcmeOptions, acmeClient } from '../../server/certificates/acme/client.ts'
+import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { checkChain, createCsr } from '../../server/certificates/x509.ts'
+import type { Log, LogFields } from '../../server/lib/log.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+
+export interface AcmeFixture extends AsyncDisposable {
+  acme: Acme
+  store: Store
+  /** Log entries, and the duration of each pause of the client. */
+  logged: { message: string; fields: LogFields }[]
+  pauses: number[]
+  /** Creates a client as another process of the same service does. */
+  openAnother(change?: Partial<AcmeOptions>): Acme & Disposable
+}
+
+/** An ACME client with its own store. Pauses take a tenth of the requested time. */
+export async function startAcmeFixture(
+  ca: { directory: string; caFile: string },
+  change: Partial<AcmeOptions> = {},
+): Promise<AcmeFixture> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await memoryFolder())
+  const file = join(folder.path, 'slipway.db')
+  const store = opened.use(await sqliteStore({ file, clock: Date.now, pollMilliseconds: 1000 }))
+  const logged: AcmeFixture['logged'] = []
+  const pauses: number[] = []
+  const options: AcmeOptions = {
+    ...{ store, secretBox: new SecretBox('secret'), directory: ca.directory, caFile: ca.caFile },
+    ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
+    ...change,
+    pause(ms) {
+      pauses.push(ms)
+      return change.pause?.(ms) ?? new Promise((resolve) => setTimeout(resolve, ms / 10))
+    },
+  }
+  const owned = opened.move()
+  const openAnother = (more: Partial<AcmeOptions> = {}) => owned.use(acmeClient({ ...options, ...more }))
+  return {
+    acme: openAnother(),
+    store,
+    logged,
+    pauses,
+    openAnother,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Places an order and completes it; returns the verified chain with its key. */
+export async function obtain(
+  acme: Acme,
+  names: readonly string[],
+  { proofs, replaces }: { proofs: ChallengeSolver; replaces?: string },
+): Promise<{ chain: string; key: string; order: Order }> {
+  const placed = await acme.newOrder(names, replaces)
+  const ready = placed.status === 'pending' ? await acme.authorize(placed, proofs) : placed
+  const key = generateKey()
+  const order = await acme.finalize(ready, await createCsr(names, key))
+  const checked = checkChain(await acme.download(order), { names, key, now: Date.now() })
+  if (checked.problem !== undefined) throw new Error(checked.problem)
+  return { chain: checked.chain, key, order }
+}
+
+function logInto(logged: AcmeFixture['logged']): Log {
+  const at = (message: string, fields: LogFields = {}) => {
+    logged.push({ message, fields })
+  }
+  return { debug: at, info: at, warn: at, error: at }
+}

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { activate, DAY_MS, HOUR_MS, MINUTE_MS, NAME, SECOND_MS, startIssuing } from './fixture.ts'
+
+test('two concurrent nodes place one order for a name', async () => {
+  await using issuing = await startIssuing()
+  const nodes = [issuing.node(), issuing.node({ store: await issuing.openStore() }), issuing.node()]
+  const names = Array.from({ length: 30 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(issuing.store, nodes[0]!, name)
+  await Promise.all([...nodes, ...nodes].map((node) => node.runDue()))
+  issuing.time.now += 10 * SECOND_MS
+  await Promise.all(nodes.map((node) => node.runDue()))
+  assert.deepEqual(
+    names.map((name) => issuing.ca.ordered.get(name)),
+    names.map(() => 1),
+  )
+  for (const name of names) assert.ok((await issuing.served(name))!.fits)
+})
+
+test('a new name does not wait for a hundred renewals at a slow CA', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 60 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  while (ca.certificates < names.length) {
+    await certificates.runDue()
+    time.now += 10 * SECOND_MS
+  }
+  time.now += 70 * DAY_MS
+  const ordered: string[] = []
+  ca.before = async (step, [name]) => {
+    if (step !== 'order') return
+    time.now += 5 * SECOND_MS
+    if (ordered.push(name!) === 5) await activate(store, certificates, 'new.test')
+  }
+  while (ordered.length < names.length + 1) {
+    await certificates.runDue()
+    time.now += 10 * SECOND_MS
+  }
+  assert.ok(ordered.indexOf('new.test') < 30, `${ordered.indexOf('new.test')}`)
+})
+
+test('a failure backs off with its reason, and ends when its cause is fixed', async () => {
+  const troubles: [why: string, trouble: () => AcmeError, message: RegExp][] = [
+    [
+      'a validation',
+      () => new AcmeError('challenge-failed', 'nothing was found at www.example.test'),
+      /^nothing was found/,
+    ],
+    ['a refusal', () => new AcmeError('rejected', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
+    ['an order that never becomes ready', () => new AcmeError('timeout', 'it takes too long'), /^it takes/],
+  ]
+  for (const [why, trouble, message] of troubles) {
+    await using issuing = await startIssuing()
+    const { ca, time, store } = issuing
+    const certificates = issuing.node()
+    await activate(store, certificates)
+    ca.before = (step) => {
+      if (step === 'authorize') throw trouble()
+    }
+    const delays: number[] = []
+    for (let failures = 1; failures <= 7; failures++) {
+      if (failures === 1) await certificates.runDue()
+      else await issuing.next(certificates)
+      const { due_at, problem } = await issuing.row()
+      assert.match(problem!, message)
+      delays.push(due_at! - time.now)
+      assert.equal(await certificates.runDue(), 0)
+    }
+    for (const [index, wait] of [
+      MINUTE_MS,
+      10 * MINUTE_MS,
+      100 * MINUTE_MS,
+      DAY_MS,
+      DAY_MS,
+      DAY_MS,
+      DAY_MS,
+    ].entries())
+      assert.ok(delays[index]! >= wait && delays[index]! <= 1.1 * wait, `${why}: ${delays}`)
+    const record = (await certificates.statuses([NAME])).get(NAME)!
+    assert.equal(record.status, 'pending')
+    assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).due_at)
+    ca.before = () => undefined
+    assert.equal(await issuing.next(certificates), 1, why)
+    assert.deepEqual([(await issuing.row()).failures, (await issuing.row()).problem], [0, null])
+    assert.deepEqual(ca.limits.passed, [])
+    assert.ok(issuing.log.some((line) => line.name === NAME && line.level === 'warn'))
+  }
+})
+
+test('an order that never becomes ready is resumed, and replaced after three attempts', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  ca.before = (step) => {
+    if (step === 'finalize') throw new AcmeError('timeout', 'not yet')
+  }
+  await certificates.runDue()
+  const orders: number[] = []
+  for (let tries = 2; tries <= 7; tries++) {
+    orders.push(ca.ordered.get(NAME)!)
+    await issuing.next(certificates)
+  }
+  assert.deepEqual(orders, [1, 1, 1, 2, 2, 2])
+})
+
+test('retries end after a week of failures, with that reason, and restart when the domain is active again', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+  const started = time.now
+  await certificates.runDue()
+  for (let tries = 0; tries < 30 && (await issuing.row()).due_at !== null; tries++)
+    await issuing.next(certificates)
+  assert.ok(time.now - started >= 7 * DAY_MS && time.now - started < 9 * DAY_MS)
+  assert.match((await issuing.row()).problem!, /^nothing was found .* not tried any more/)
+  const { renewsAt } = (await certificates.statuses([NAME])).get(NAME)!
+  assert.equal(renewsAt, null)
+  time.now += 30 * DAY_MS
+  const orders = ca.requests.order
+  await certificates.runDue()
+  assert.equal(ca.requests.order, orders)
+  ca.before = () => undefined
+  await store.write('durable', (tx) => certificates.request(tx, NAME))
+  assert.equal(await certificates.runDue(), 1)
+})
+
+test('a Retry-After of a day pauses all names and nodes, without failures of names', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 40 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  const until = time.now + DAY_MS
+  ca.before = (step) => {
+    if (step === 'order' && time.now < until)
+      throw new AcmeError('rate-limited', 'too many new orders (300) from this account', { notBefore: until })
+  }
+  await certificates.runDue()
+  const orders = ca.requests.order
+  assert.ok(orders <= 10, `${orders} concurrent orders`)
+  const other = issuing.node({ store: await issuing.openStore() })
+  for (let hours = 0; hours < 23; hours++) {
+    time.now += HOUR_MS
+    for (const node of [certificates, other]) assert.equal(await node.runDue(), 0)
+  }
+  assert.equal(ca.requests.order, orders)
+  for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
+  time.now = until + MINUTE_MS
+  assert.equal(await other.runDue(), names.length)
+})
+
+test('a limit for one name delays only that name', async () => {
+  for (const sentence of [
+    `too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s`,
+    `too many failed authorizations (5) for "${NAME}" in the last 1h0m0s`,
+    `too many certificates (50) already issued for "example.test" in the last 168h0m0s`,
+  ]) {
+    await using issuing = await startIssuing()
+    const { ca, store, time } = issuing
+    const certificates = issuing.node()
+    await activate(store, certificates)
+    const notBefore = time.now + 2 * DAY_MS
+    ca.before = (step, [name]) => {
+      if (step === 'order' && name === NAME && time.now < notBefore)
+        throw new AcmeError('rate-limited', sentence, { notBefore })
+    }
+    await certificates.runDue()
+    await activate(store, certificates, 'www.other.test')
+    assert.equal(await certificates.runDue(), 1, sentence)
+    assert.equal((await issuing.row()).due_at, notBefore)
+    assert.equal(await issuing.next(certificates), 1)
+  }
+})
+
+test('an unavailable CA is probed with one name, and issuance resumes within minutes', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  const names = Array.from({ length: 50 }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  let away = true
+  ca.before = () => {
+    if (away) throw new AcmeError('unreachable', 'the CA does not answer')
+  }
+  const started = time.now
+  for (; time.now - started < DAY_MS / 2; time.now += 10 * SECOND_MS) await certificates.runDue()
+  assert.ok(ca.requests.order < 12 * 13 + 10, `${ca.requests.order} orders`)
+  for (const name of names) assert.ok((await issuing.row(name)).failures <= 1)
+  away = false
+  const back = time.now
+  for (let got = 0; got < names.length; time.now += 10 * SECOND_MS) got += await certificates.runDue()
+  assert.ok(time.now - back <= 12 * MINUTE_MS)
+})
+
+test('a name that always fails neither delays others nor causes constant requests', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  let broken = 0
+  ca.before = (step, [name]) => {
+    if (step !== 'order' || name !== NAME) return
+    broken++
+    throw new AcmeError('unreachable', 'the CA answered 500')
+  }
+  await activate(store, certificates)
+  for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 4) {
+    if (minutes % 60 === 0) {
+      const name = `www.domain-${minutes}.test`
+      await activate(store, certificates, name)
+    }
+    await certificates.runDue()
+    time.now += 4 * MINUTE_MS
+  }
+  assert.equal(ca.certificates, 72)
+  assert.ok(broken < 40, `${broken} orders`)
+})
+
+test('a chain that does not match is not used; the old one remains, and the record has the reason', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.runDue()
+  const first = (await issuing.served())!
+  await issuing.next(certificates)
+  assert.equal((await issuing.row()).informed, 1)
+  time.now = (await issuing.row()).renew_at!
+  ca.chain = (issued) => ({ ...issued, key: 'of another name' })
+  const orders = ca.requests.order
+  await certificates.runDue()
+  assert.equal((await issuing.row()).informed, 0, 'a replaced certificate is not replaced again')
+  while ((await issuing.row()).due_at! < first.notAfter) await issuing.next(certificates)
+  assert.ok(ca.requests.order - orders < 30, 'no loop of orders')
+  assert.deepEqual(ca.limits.passed, [])
+  assert.deepEqual(await issuing.served(), first)
+  const record = (await certificates.statuses([NAME])).get(NAME)!
+  assert.equal(record.status, 'active')
+  assert.match(record.problem!, /cannot be used: it is for another key/)
+  ca.chain = (issued) => issued
+  await issuing.next(certificates)
+  assert.notEqual((await issuing.served())!.id, first.id)
+})
+
+test('a failing store loses no order: the order is resumed when the store works again', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time, parts } = issuing
+  await activate(store, issuing.node())
+  let fails = false
+  const failing = {
+    ...store,
+    write: ((durability, work) =>
+      fails ? Promise.reject(new Error('disk full')) : store.write(durability, work)) as typeof store.write,
+  }
+  ca.after = (step) => {
+    if (step === 'download') fails = true
+  }
+  const certificates = issuing.node({ ...parts, store: failing })
+  assert.equal(await certificates.runDue(), 0)
+  assert.ok(issuing.log.some((line) => line.level === 'error' && line.name === NAME))
+  fails = false
+  ca.after = () => undefined
+  time.now += 11 * MINUTE_MS
+  assert.equal(await certificates.runDue(), 1)
+  assert.equal(ca.ordered.get(NAME), 1)
+})
+
+for (const ahead of [3 * 365 * DAY_MS, 75 * DAY_MS, 4 * HOUR_MS]) {
+  test(`a clock ahead by ${ahead / DAY_MS} days orders a few certificates a day, within the limits`, async () => {
+    await using issuing = await startIssuing()
+    const { ca, store, time, parts } = issuing
+    let jump = 0
+    const certificates = issuing.node({ ...parts, clock: () => time.now + jump })
+    const names = ['www.one.test', 'www.two.test', 'www.three.test']
+    for (const name of names) await activate(store, certificates, name)
+    await certificates.runDue()
+    time.now += 2 * DAY_MS
+    jump = ahead
+    for (const stop = time.now + DAY_MS; time.now < stop; time.now += 15 * MINUTE_MS)
+      await certificates.runDue()
+    const orders = ca.requests.order - names.length
+    assert.ok(orders <= names.length * 6, `${orders} orders in a day`)
+    assert.deepEqual(ca.limits.passed, [])
+  })
+}
+
+for (const minutes of [1, 10, 240]) {
+  test(`a clock set back by ${minutes} minutes, after an order and while the CA is unreachable, delays renewals by no more`, async () => {
+    await using issuing = await startIssuing()
+    const { ca, store, time } = issuing
+    const certificates = issuing.node()
+    await activate(store, certificates)
+    await certificates.runDue()
+    await activate(store, certificates, 'www.next.test')
+    ca.before = () => {
+      throw new AcmeError('unreachable', 'the CA does not answer')
+    }
+    await certificates.runDue()
+    ca.before = () => undefined
+    time.now -= minutes * MINUTE_MS
+    let orders = ca.requests.order
+    for (const stop = time.now + (minutes + 10) * MINUTE_MS; time.now < stop; time.now += 10 * SECOND_MS)
+      await certificates.runDue()
+    assert.ok((await issuing.served('www.next.test'))!.fits)
+    assert.equal(ca.requests.order - orders, 1)
+    orders = ca.requests.order
+    for (const stop = time.now + 100 * DAY_MS; time.now < stop; time.now += 12 * HOUR_MS)
+      await certificates.runDue()
+    for (const name of [NAME, 'www.next.test'])
+      assert.ok((await issuing.served(name))!.notAfter - time.now > 25 * DAY_MS, name)
+    assert.ok(ca.requests.order - orders <= 4)
+    assert.deepEqual(ca.limits.passed, [])
+  })
+}
+
+test('a clock before the validity of certificates still serves them and orders nothing', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  await activate(store, certificates)
+  await certificates.runDue()
+  time.now -= 400 * DAY_MS
+  for (let hours = 0; hours < 48; hours++, time.now += HOUR_MS) await certificates.runDue()
+  assert.equal(ca.requests.order, 1)
+  assert.equal((await certificates.statuses([NAME])).get(NAME)!.status, 'active')
+})

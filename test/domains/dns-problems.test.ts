@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { RecordType } from '../tools/knot.ts'
+import { requires } from '../tools/part.ts'
+import {
+  DomainFixture,
+  MINUTE_MS,
+  PROXY,
+  SECOND_MS,
+  startTestDns,
+  type TestDns,
+  type TestUser,
+} from './domain-fixture.ts'
+
+const EDGE = PROXY.replaceAll('.', '\\.')
+
+interface Case {
+  title: string
+  domain: string
+  zone: [name: string, type: RecordType, ...values: string[]][]
+  /** Undefined when only the other record is wrong. */
+  reason: RegExp | undefined
+  found?: [pointing: unknown, texts?: unknown]
+}
+
+const pointingCases: Case[] = [
+  {
+    title: 'an alias of another host',
+    domain: 'www.one.test',
+    zone: [['www.one.test', 'CNAME', 'elsewhere.one.test.']],
+    reason: new RegExp(`^www\\.one\\.test is an alias of elsewhere\\.one\\.test, expected ${EDGE};`),
+    found: [['elsewhere.one.test']],
+  },
+  {
+    title: 'an alias of a name whose DNS servers fail',
+    domain: 'www.ten.test',
+    zone: [
+      ['www.ten.test', 'CNAME', 'elsewhere.lame.ten.test.'],
+      ['lame.ten.test', 'NS', 'nowhere.ten.test.'],
+    ],
+    reason: new RegExp(
+      `^www\\.ten\\.test is an alias of elsewhere\\.lame\\.ten\\.test, expected ${EDGE}; and elsewhere\\.lame\\.ten\\.test could not be looked up: `,
+    ),
+    found: [['elsewhere.lame.ten.test']],
+  },
+  {
+    title: 'an address of another host',
+    domain: 'www.two.test',
+    zone: [['www.two.test', 'A', '198.51.100.7']],
+    reason: new RegExp(
+      `^www\\.two\\.test has the address 198\\.51\\.100\\.7, expected those of ${EDGE}: 192\\.0\\.2\\.1, 2001:db8::1;`,
+    ),
+    found: [['198.51.100.7']],
+  },
+  {
+    title: 'one right address and two others',
+    domain: 'three.test',
+    zone: [['three.test', 'A', '192.0.2.1', '198.51.100.7', '198.51.100.8']],
+    reason:
+      /^three\.test has the addresses 192\.0\.2\.1, 198\.51\.100\.7, 198\.51\.100\.8, expected only those of /,
+    found: [['192.0.2.1', '198.51.100.7', '198.51.100.8']],
+  },
+  {
+    title: 'an alias of an alias of the proxy',
+    domain: 'www.four.test',
+    zone: [
+      ['www.four.test', 'CNAME', 'hop.four.test.'],
+      ['hop.four.test', 'CNAME', `${PROXY}.`],
+    ],
+    reason: undefined,
+    found: [['hop.four.test', PROXY]],
+  },
+  {
+    title: 'an alias in capitals',
+    domain: 'www.five.test',
+    zone: [['www.five.test', 'CNAME', `${PROXY.toUpperCase()}.`]],
+    reason: undefined,
+    found: [[PROXY]],
+  },
+  {
+    title: 'addresses instead of an alias',
+    domain: 'six.test',
+    zone: [['six.test', 'A', '192.0.2.1']],
+    reason: undefined,
+    found: [['192.0.2.1']],
+  },
+  {
+    title: 'an alias of a root whose addresses are those of the service',
+    domain: 'www.seven.test',
+    zone: [
+      ['www.seven.test', 'CNAME', 'seven.test.'],
+      ['seven.test', 'AAAA', '2001:db8:0::1'],
+    ],
+    reason: undefined,
+    found: [['seven.test']],
+  },
+  {
+    title: 'a CNAME loop',
+    domain: 'www.eight.test',
+    zone: [
+      ['www.eight.test', 'CNAME', 'round.eight.test.'],
+      ['round.eight.test', 'CNAME', 'www.eight.test.'],
+    ],
+    reason: new RegExp(
+      `^www\\.eight\\.test is an alias of round\\.eight\\.test, expected ${EDGE}; and round\\.eight\\.test could not be looked up: its CNAME records lead in a circle;`,
+    ),
+  },
+  {
+    title: 'a hundred addresses',
+    domain: 'nine.test',
+    zone: [['nine.test', 'A', ...Array.from({ length: 100 }, (_, number) => `198.51.100.${number}`)]],
+    reason: /^nine\.test has the addresses 198\.51\.100\.\d+, [\d., ]+ and 96 more, expected /,
+  },
+]
+
+const proofCases: Case[] = [
+  {
+    title: 'a value of another service',
+    domain: 'www.eleven.test',
+    zone: [['_slipway.www.eleven.test', 'TXT', 'verify=1']],
+    reason:
+      /^_slipway\.www\.eleven\.test has the TXT value "verify=1", expected "slipway-[0-9a-f]{32}"\. It is/,
+    found: [[PROXY], ['verify=1']],
+  },
+  {
+    title: 'six values',
+    domain: 'www.twelve.test',
+    zone: [['_slipway.www.twelve.test', 'TXT', 'a', 'b', 'c', 'd', 'e', 'f']],
+    reason: /has the TXT values "[a-f]", "[a-f]", "[a-f]", "[a-f]" and 2 more, expected/,
+  },
+  {
+    title: 'one under the root domain instead of www',
+    domain: 'www.thirteen.test',
+    zone: [['_slipway.thirteen.test', 'TXT', 'x']],
+    reason: /^_slipway\.www\.thirteen\.test has no TXT record, expected/,
+    found: [[PROXY], []],
+  },
+  {
+    title: 'a very long value',
+    domain: 'www.fourteen.test',
+    zone: [['_slipway.www.fourteen.test', 'TXT', 'x'.repeat(3000)]],
+    reason: /has the TXT value "x{299}…, expected/,
+    found: [[PROXY], [`${'x'.repeat(300)}…`]],
+  },
+]
+
+describe('the reason of a domain names the problem of', requires('knot', 'unbound'), () => {
+  let testDns: TestDns
+  let fixture: DomainFixture
+  before(async () => {
+    testDns = await startTestDns()
+    fixture = await DomainFixture.build(testDns)
+  })
+  after(async () => {
+    await fixture[Symbol.asyncDispose]()
+    await testDns[Symbol.asyncDispose]()
+  })
+
+  const checkRecords = async (user: TestUser, { domain, zone }: Case) => {
+    await fixture.add(user, domain)
+    for (const [name, type, ...values] of zone) await testDns.zone.set(name, type, ...values)
+    fixture.advanceClock(4 * SECOND_MS)
+    return fixture.domains.check(user.account, domain)
+  }
+
+  for (const one of pointingCases) {
+    test(`its target: ${one.title}`, async () => {
+      const { reason, records } = await checkRecords(await fixture.createUser(), one)
+      assert.match(reason!, one.reason ?? /^_slipway\.\S+ has no TXT record/)
+      if (one.found) assert.deepEqual(records[0]!.found, one.found[0])
+      if (one.reason === undefined) assert.deepEqual([records[0]!.right, records[1]!.right], [true, false])
+      else assert.notEqual(records[0]!.right, true)
+    })
+  }
+
+  for (const one of proofCases) {
+    test(`its proof: ${one.title}`, async () => {
+      await fixture.pointToProxy(one.domain)
+      const { reason, records } = await checkRecords(await fixture.createUser(), one)
+      assert.match(reason!, one.reason!)
+      if (one.found)
+        assert.deepEqual(
+          records.map(({ found }) => found),
+          one.found,
+        )
+    })
+  }
+
+  test('its proof without control characters', async () => {
+    await fixture.pointToProxy('www.bell.test')
+    const { reason, records } = await checkRecords(await fixture.createUser(), {
+      title: '',
+      domain: 'www.bell.test',
+      zone: [['_slipway.www.bell.test', 'TXT', '\u001b[31mred\u0007']],
+      reason: undefined,
+    })
+    assert.match(reason!, /"�\[31mred�"/)
+    assert.deepEqual(records[1]!.found, ['�[31mred�'])
+  })
+
+  test('its DNS when no server responds', async () => {
+    await using isolated = await DomainFixture.build({ ...testDns, servers: '127.0.0.1:1' })
+    const user = await isolated.createUser()
+    await isolated.add(user, 'www.silent.test')
+    await isolated.sweep()
+    const { reason, records, checkedAt, nextCheckAt } = await isolated.record(user, 'www.silent.test')
+    assert.match(
+      reason!,
+      /^www\.silent\.test could not be looked up: .*; _slipway\.www\.silent\.test could not be looked up: /,
+    )
+    assert.deepEqual(
+      records.map(({ found }) => found),
+      [null, null],
+    )
+    assert.equal(checkedAt, new Date(isolated.clock.now).toISOString())
+    assert.equal(
+      nextCheckAt,
+      new Date(isolated.clock.now + MINUTE_MS).toISOString(),
+      'later than with a DNS server that responds',
+    )
+  })
+})

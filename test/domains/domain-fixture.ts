@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Plan } from '../../protocol/api/account.ts'
+import type { DomainRecord } from '../../protocol/api/domains.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import type { DomainService } from '../../server/domains/domain.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { ApiError, type FailureCode } from '../../server/lib/errors.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
+import type { Store } from '../../server/store/store.ts'
+import { accountRow, siteRow } from '../store/rows.ts'
+import { type Knot, startKnot } from '../tools/knot.ts'
+import { startUnbound } from '../tools/unbound.ts'
+
+export const SECOND_MS = 1000
+export const MINUTE_MS = 60 * SECOND_MS
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+/** The host that custom domains must point to, and its addresses in the zone. */
+export const PROXY = 'edge.slipway.test'
+export const PROXY_ADDRESSES = ['192.0.2.1', '2001:db8::1'] as const
+
+/** A real DNS: the resolver of the service reads the zone `test`. */
+export interface TestDns extends AsyncDisposable {
+  zone: Knot
+  servers: string
+}
+
+export async function startTestDns(): Promise<TestDns> {
+  await using stack = new AsyncDisposableStack()
+  const zone = stack.use(await startKnot('test'))
+  const resolver = stack.use(await startUnbound({ port: zone.port, zone: 'test' }))
+  await addProxyRecords(zone)
+  const moved = stack.move()
+  return { zone, servers: resolver.address, [Symbol.asyncDispose]: () => moved.disposeAsync() }
+}
+
+export async function addProxyRecords(zone: Knot): Promise<void> {
+  await zone.set(PROXY, 'A', PROXY_ADDRESSES[0])
+  await zone.set(PROXY, 'AAAA', PROXY_ADDRESSES[1])
+}
+
+/** An account with a site. */
+export interface TestUser {
+  account: Account
+  slug: string
+}
+
+/** A service without listeners, on a clock that the test advances, and its users. */
+export class DomainFixture implements AsyncDisposable {
+  readonly clock = { now: Date.UTC(2026, 5, 1) }
+  /** Parsed log lines. */
+  readonly log: Record<string, unknown>[] = []
+  /** Names whose caches were invalidated. */
+  readonly invalidated: string[] = []
+  readonly data: string
+  readonly dns: TestDns
+  readonly #stack = new AsyncDisposableStack()
+  #node!: OperatorContext
+  #count = 0
+
+  static async build(testDns: TestDns): Promise<DomainFixture> {
+    const fixture = new DomainFixture(await mkdtemp(join(tmpdir(), 'slipway-domains-')), testDns)
+    fixture.#node = await fixture.openNode()
+    fixture.store.onChange((names) => void fixture.invalidated.push(...(names ?? ['*'])))
+    return fixture
+  }
+
+  private constructor(data: string, testDns: TestDns) {
+    this.data = data
+    this.dns = testDns
+    this.#stack.defer(() => rm(data, { recursive: true, force: true }))
+  }
+
+  /** Opens another node on the same data, optionally with other DNS servers. */
+  async openNode(servers = this.dns.servers): Promise<OperatorContext> {
+    const config = readConfig({
+      SLIPWAY_DATA: this.data,
+      SLIPWAY_DNS_SERVERS: servers,
+      SLIPWAY_PROXY_HOST: PROXY,
+      SLIPWAY_SITE_DOMAIN: 'pages.slipway.test',
+    })
+    const log = makeLog({ level: 'info', text: false, write: (line) => void this.log.push(JSON.parse(line)) })
+    return this.#stack.use(
+      await openForOperator(config, { log, version: 'test', clock: () => this.clock.now }),
+    )
+  }
+
+  get store(): Store {
+    return this.#node.store
+  }
+
+  get domains(): DomainService {
+    return this.#node.sweepOptions.domains
+  }
+
+  async createUser(plan: Plan = 'hobby'): Promise<TestUser> {
+    const id = `person-${++this.#count}`
+    const account = accountRow(id, { plan })
+    await this.store.write('durable', (tx) => tx.accounts.insert(account))
+    return { account, slug: await this.createSite(account) }
+  }
+
+  async createSite(account: Account, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
+    const slug = `site-${++this.#count}`
+    const row = siteRow(slug, { ownerId: account.id, ...change })
+    await this.store.write('durable', (tx) => tx.sites.insert(row))
+    return slug
+  }
+
+  advanceClock(milliseconds: number): void {
+    this.clock.now += milliseconds
+  }
+
+  /** Runs a sweep as `slipway-server sweep NAME` does. */
+  sweep(name = 'domains', node = this.#node): Promise<number> {
+    return runOnce(sweeps.find((sweep) => sweep.name === name)!, node.sweepOptions)
+  }
+
+  add({ account, slug }: TestUser, domain: string): Promise<DomainRecord> {
+    return this.domains.add(account, domain, slug)
+  }
+
+  remove({ account }: TestUser, domain: string) {
+    return this.domains.remove(account, domain)
+  }
+
+  /** The stored record, without a DNS check. */
+  async record({ account }: TestUser, domain: string): Promise<DomainRecord> {
+    const { domains } = await this.domains.list(account)
+    const record = domains.find((one) => one.domain === domain)
+    assert.ok(record, `${domain} is there`)
+    return record
+  }
+
+  /** Adds both records to DNS as shown; an ALIAS by its addresses, as a provider does. */
+  async addRecords(record: DomainRecord): Promise<void> {
+    await this.pointToProxy(record.domain)
+    const [, text] = record.records
+    await this.dns.zone.add(`_slipway.${record.domain}`, 'TXT', text!.value)
+  }
+
+  async pointToProxy(domain: string): Promise<void> {
+    const { zone } = this.dns
+    if (domain.split('.').length > 2) return zone.set(domain, 'CNAME', `${PROXY}.`)
+    await zone.set(domain, 'A', PROXY_ADDRESSES[0])
+    await zone.set(domain, 'AAAA', PROXY_ADDRESSES[1])
+  }
+
+  /** Removes both records from DNS. */
+  async removeRecords(domain: string): Promise<void> {
+    await this.dns.zone.remove(domain)
+    await this.dns.zone.remove(`_slipway.${domain}`)
+  }
+
+  /** Adds a domain and its DNS records, and verifies it until it is active. */
+  async activate(user: TestUser, domain: string): Promise<DomainRecord> {
+    await this.addRecords(await this.add(user, domain))
+    return this.verifyToActive(user, domain)
+  }
+
+  async verifyToActive(user: TestUser, domain: string): Promise<DomainRecord> {
+    await this.runTwoChecks()
+    const record = await this.record(user, domain)
+    assert.equal(record.status, 'active', record.reason ?? '')
+    return record
+  }
+
+  /** Advances the clock and runs the two checks that verification requires. */
+  async runTwoChecks(): Promise<void> {
+    for (const wait of [10 * SECOND_MS, 5 * SECOND_MS]) {
+      this.advanceClock(wait)
+      await this.sweep()
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync()
+  }
+}
+
+/** Asserts that a call rejects with this code; returns the error. */
+export async function expectFailure(call: Promise<unknown>, code: FailureCode): Promise<ApiError> {
+  const failure = await call.then(
+    (value) => assert.fail(`expected ${code}, but got ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  )
+  if (!(failure instanceof ApiError)) throw failure
+  assert.equal(failure.code, code, failure.message)
+  return failure
+}

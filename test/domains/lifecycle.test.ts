@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { formatUtc } from '../../server/lib/time.ts'
+import { requires } from '../tools/part.ts'
+import {
+  addProxyRecords,
+  DAY_MS,
+  DomainFixture,
+  HOUR_MS,
+  MINUTE_MS,
+  PROXY,
+  SECOND_MS,
+  startTestDns,
+  type TestDns,
+} from './domain-fixture.ts'
+
+describe('a domain', requires('knot', 'unbound'), () => {
+  let testDns: TestDns
+  before(async () => {
+    testDns = await startTestDns()
+  })
+  after(() => testDns[Symbol.asyncDispose]())
+
+  test('is checked often at first, becomes active without a request, and stays active for a day after its removal from DNS', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    const added = await fixture.add(user, 'www.story.test')
+    assert.deepEqual(
+      added.records.map(({ type, name, found }) => [type, name, found]),
+      [
+        ['CNAME', 'www', null],
+        ['TXT', '_slipway.www', null],
+      ],
+    )
+    assert.equal(await fixture.sweep(), 0)
+    const waiting = await fixture.record(user, 'www.story.test')
+    assert.deepEqual([waiting.status, waiting.records.map(({ found }) => found)], ['pending', [[], []]])
+    assert.match(
+      waiting.reason!,
+      /^www\.story\.test has no record that leads here, expected edge\.slipway\.test; /,
+    )
+    assert.match(
+      waiting.reason!,
+      /_slipway\.www\.story\.test has no TXT record, expected "slipway-[0-9a-f]{32}"\. It is looked up again at 2026-06-01 00:00:10 UTC/,
+    )
+
+    await fixture.addRecords(added)
+    assert.equal(await fixture.sweep(), 0, 'the check is not due yet')
+    fixture.advanceClock(10 * SECOND_MS)
+    await fixture.sweep()
+    const once = await fixture.record(user, 'www.story.test')
+    assert.equal(once.status, 'pending', 'one check is not enough')
+    assert.match(once.reason!, /^Both records are there; it becomes active when they are seen once more/)
+    assert.deepEqual(
+      once.records.map(({ found }) => found),
+      [[PROXY], [added.records[1]!.value]],
+    )
+    fixture.advanceClock(4 * SECOND_MS)
+    assert.equal(await fixture.sweep(), 1)
+    const active = await fixture.record(user, 'www.story.test')
+    assert.deepEqual([active.status, active.reason], ['active', null])
+    assert.equal(active.verifiedAt, new Date(fixture.clock.now).toISOString())
+
+    await fixture.removeRecords('www.story.test')
+    fixture.clock.now = Date.parse(active.nextCheckAt!)
+    await fixture.sweep()
+    const failing = await fixture.record(user, 'www.story.test')
+    const end = formatUtc(fixture.clock.now + DAY_MS)
+    assert.equal(failing.status, 'active')
+    assert.match(
+      failing.reason!,
+      /^www\.story\.test has no record that leads here, expected edge\.slipway\.test; if that is still so at /,
+    )
+    assert.ok(failing.reason!.includes(end))
+    for (let checks = 0; checks < 23; checks++) {
+      fixture.advanceClock(HOUR_MS)
+      await fixture.sweep()
+      assert.equal((await fixture.record(user, 'www.story.test')).status, 'active')
+    }
+    fixture.advanceClock(HOUR_MS)
+    assert.equal(await fixture.sweep(), 1)
+    const ended = await fixture.record(user, 'www.story.test')
+    assert.deepEqual([ended.status, ended.verifiedAt], ['pending', null])
+    assert.match(ended.reason!, /^www\.story\.test has no record that leads here/)
+    assert.equal(
+      ended.nextCheckAt,
+      new Date(fixture.clock.now + 10 * SECOND_MS).toISOString(),
+      'the frequent schedule again',
+    )
+    await fixture.addRecords(added)
+    await fixture.verifyToActive(user, 'www.story.test')
+  })
+
+  test('stays active through a failure of less than a day', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    const added = await fixture.activate(user, 'www.passing.test')
+    for (let times = 0; times < 3; times++) {
+      await testDns.zone.remove('www.passing.test')
+      fixture.advanceClock(14 * HOUR_MS)
+      await fixture.sweep()
+      assert.match((await fixture.record(user, 'www.passing.test')).reason!, /no record that leads here/)
+      await fixture.pointToProxy(added.domain)
+      fixture.advanceClock(HOUR_MS)
+      await fixture.sweep()
+      assert.equal((await fixture.record(user, 'www.passing.test')).reason, null)
+    }
+    assert.equal((await fixture.record(user, 'www.passing.test')).status, 'active')
+  })
+
+  test('that loses only its TXT record stays active, and its reason names the record', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'www.untold.test')
+    await testDns.zone.remove('_slipway.www.untold.test')
+    for (let checks = 0; checks < 4; checks++) {
+      fixture.advanceClock(14 * HOUR_MS)
+      await fixture.sweep()
+    }
+    const record = await fixture.record(user, 'www.untold.test')
+    assert.equal(record.status, 'active')
+    assert.match(
+      record.reason!,
+      /^_slipway\.www\.untold\.test has no TXT record, .*another account can take the name over/,
+    )
+  })
+
+  test('whose DNS cannot resolve its target loses its status after a day like any other', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'www.round.test')
+    await testDns.zone.set('www.round.test', 'CNAME', 'round.test.')
+    await testDns.zone.set('round.test', 'CNAME', 'www.round.test.')
+    fixture.advanceClock(14 * HOUR_MS)
+    await fixture.sweep()
+    const failing = await fixture.record(user, 'www.round.test')
+    assert.equal(failing.status, 'active')
+    assert.match(
+      failing.reason!,
+      /^www\.round\.test is an alias of .* could not be looked up: .* no longer served/,
+    )
+    fixture.advanceClock(DAY_MS)
+    assert.equal(await fixture.sweep(), 1)
+    assert.equal((await fixture.record(user, 'www.round.test')).status, 'pending')
+  })
+
+  test('is checked on request after the clock was set back, and becomes active once the clock has caught up', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.addRecords(await fixture.add(user, 'www.clock.test'))
+    await fixture.sweep()
+    fixture.advanceClock(-5 * MINUTE_MS)
+    const checked = await fixture.domains.check(user.account, 'www.clock.test')
+    assert.equal(checked.checkedAt, new Date(fixture.clock.now).toISOString())
+    fixture.advanceClock(5 * MINUTE_MS + 4 * SECOND_MS)
+    await fixture.sweep()
+    assert.equal((await fixture.record(user, 'www.clock.test')).status, 'active')
+  })
+
+  test('stays active while the addresses of the proxy cannot be resolved', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'blameless.test')
+    await fixture.activate(user, 'shop.blameless.test')
+    await testDns.zone.set('shop.blameless.test', 'CNAME', 'hop.blameless.test.')
+    await testDns.zone.set('hop.blameless.test', 'CNAME', `${PROXY}.`)
+    await testDns.zone.remove(PROXY)
+    try {
+      for (let checks = 0; checks < 40; checks++) {
+        fixture.advanceClock(HOUR_MS)
+        await fixture.sweep()
+      }
+      const { status, reason } = await fixture.record(user, 'blameless.test')
+      assert.equal(status, 'active')
+      const { reason: none } = await fixture.record(user, 'shop.blameless.test')
+      assert.equal(none, null, 'an alias of the proxy needs no addresses')
+      const warnings = fixture.log.filter(({ level }) => level === 'warn')
+      assert.ok(warnings.length >= 24 && warnings.length <= 41, 'the log warns hourly')
+      assert.match(
+        reason!,
+        /edge\.slipway\.test, where it has to lead, has no addresses, which whoever runs this service has to mend/,
+      )
+    } finally {
+      await addProxyRecords(testDns.zone)
+    }
+  })
+
+  test('that is never verified is no longer checked after nine days, with that reason, and is checked again on request', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    const added = await fixture.add(user, 'www.patient.test')
+    let checks = 0
+    for (
+      let at = added.nextCheckAt;
+      at !== null;
+      at = (await fixture.record(user, 'www.patient.test')).nextCheckAt
+    ) {
+      fixture.clock.now = Math.max(fixture.clock.now, Date.parse(at)) + 5 * HOUR_MS
+      await fixture.sweep()
+      checks++
+    }
+    assert.ok(checks > 7)
+    const expired = await fixture.record(user, 'www.patient.test')
+    assert.equal(expired.status, 'pending')
+    assert.match(expired.reason!, /no longer looked up by itself: check it once more/)
+    fixture.advanceClock(30 * DAY_MS)
+    await fixture.sweep()
+    assert.equal((await fixture.record(user, 'www.patient.test')).checkedAt, expired.checkedAt)
+
+    const rechecked = await fixture.domains.check(user.account, 'www.patient.test')
+    assert.equal(rechecked.nextCheckAt, new Date(fixture.clock.now + DAY_MS).toISOString())
+    await fixture.addRecords(added)
+    fixture.advanceClock(DAY_MS)
+    await fixture.sweep()
+    fixture.advanceClock(4 * SECOND_MS)
+    await fixture.sweep()
+    assert.equal((await fixture.record(user, 'www.patient.test')).status, 'active')
+  })
+
+  test('is checked on request, at most every three seconds, and those checks can verify it', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    const check = () => fixture.domains.check(user.account, 'www.asked.test')
+    const added = await fixture.add(user, 'www.asked.test')
+    const first = await check()
+    await fixture.addRecords(added)
+    fixture.advanceClock(2 * SECOND_MS)
+    assert.deepEqual(await check(), first, 'the result of the last check')
+    fixture.advanceClock(SECOND_MS)
+    assert.match((await check()).reason!, /^Both records are there/)
+    fixture.advanceClock(2 * SECOND_MS)
+    assert.equal((await check()).status, 'pending')
+    fixture.advanceClock(SECOND_MS)
+    assert.equal((await check()).status, 'active')
+    await testDns.zone.remove('www.asked.test')
+    fixture.advanceClock(MINUTE_MS)
+    assert.match((await check()).reason!, /no record that leads here.*no longer served/)
+  })
+
+  test('is checked once for many concurrent requests', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.add(user, 'www.crowd.test')
+    const checks = await Promise.all(
+      Array.from({ length: 200 }, () => fixture.domains.check(user.account, 'www.crowd.test')),
+    )
+    assert.equal(new Set(checks.map((check) => JSON.stringify(check))).size, 1)
+  })
+
+  test('does not become active by two successful checks with a failed one between them', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    const added = await fixture.add(user, 'www.flicker.test')
+    for (let times = 0; times < 3; times++) {
+      await fixture.addRecords(added)
+      fixture.advanceClock(10 * SECOND_MS)
+      await fixture.sweep()
+      await fixture.removeRecords('www.flicker.test')
+      fixture.advanceClock(10 * SECOND_MS)
+      await fixture.sweep()
+    }
+    assert.equal((await fixture.record(user, 'www.flicker.test')).status, 'pending')
+  })
+
+  test('invalidates every cache by name and by site when its status changes', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.addRecords(await fixture.add(user, 'changed.test'))
+    await fixture.addRecords(await fixture.add(user, 'www.changed.test'))
+    fixture.invalidated.length = 0
+    await fixture.runTwoChecks()
+    assert.deepEqual(new Set(fixture.invalidated), new Set([user.slug, 'changed.test', 'www.changed.test']))
+    fixture.invalidated.length = 0
+    await fixture.remove(user, 'changed.test')
+    assert.deepEqual(new Set(fixture.invalidated), new Set([user.slug, 'changed.test', 'www.changed.test']))
+  })
+})

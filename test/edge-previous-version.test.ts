@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { EdgeFixture } from './edge-fixture.ts'
+import { buildTable, describeResponse, getResponse, header, NOW, toStoredFile } from './edge-responses.ts'
+
+const UNTIL = NOW + 3_600_000
+
+describe('the previous version', () => {
+  const previousFiles = {
+    files: [
+      'index.html',
+      'app.old.js',
+      'old.html',
+      'old/index.html',
+      'same.txt',
+      'now-a-page',
+      '_redirects',
+      'caf\u00e9.txt',
+    ].map(toStoredFile),
+    until: UNTIL,
+  }
+  const files = ['index.html', 'app.new.js', 'same.txt', 'now-a-page.html', '404.html']
+  const table = (redirects = '', spaMode = false) => buildTable(files, { previousFiles, redirects, spaMode })
+  const rows: [string, string, string][] = [
+    ['', '/app.old.js', 'app.old.js'],
+    ['', '/app.old.js?v=1', 'app.old.js'],
+    ['', '/caf%C3%A9.txt', 'caf\u00e9.txt'],
+    ['', '/cafe%CC%81.txt', 'caf\u00e9.txt'],
+    ['', '/old.html', 'old.html'],
+    ['', '/old', '404 404.html'],
+    ['', '/old/', '404 404.html'],
+    ['', '/old/index.html', 'old/index.html'],
+    ['', '/app.new.js', 'app.new.js'],
+    ['', '/now-a-page', 'now-a-page.html'],
+    ['', '/_redirects', '404 404.html'],
+    ['', '/app.older.js', '404 text'],
+    ['/* /index.html 200', '/app.old.js', 'app.old.js'],
+    ['/* /index.html 200', '/old.html', 'old.html'],
+    ['/* /404.html 404', '/old.html', 'old.html'],
+    ['/* /index.html 200!', '/old.html', 'index.html'],
+    ['/old.html / 301', '/old.html', '→ /'],
+    ['/* / 302', '/app.old.js', '→ 302 /'],
+    ['/* /index.html 200\n/old.html / 301', '/old.html', 'old.html'],
+    ['/x /old.html 200', '/x', '404 404.html'],
+  ]
+  for (const [redirects, target, expected] of rows) {
+    test(`${target} with ${JSON.stringify(redirects)} gets ${expected}`, () => {
+      assert.equal(describeResponse(table(redirects), target), expected)
+    })
+  }
+
+  test('takes precedence over spaMode', () => {
+    assert.equal(describeResponse(table('', true), '/old.html'), 'old.html')
+    assert.equal(describeResponse(table('', true), '/now'), 'index.html')
+  })
+
+  test('is served for an hour, from the same route table', () => {
+    const one = table()
+    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL - 1), 'app.old.js')
+    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL), '404 text')
+    assert.equal(describeResponse(one, '/old.html', {}, UNTIL + 1), '404 404.html')
+  })
+
+  test('is served like the live version', () => {
+    const one = table()
+    assert.equal(
+      header(getResponse(one, '/app.old.js'), 'cache-control'),
+      'public, max-age=0, must-revalidate',
+    )
+    assert.equal(getResponse(one, '/app.old.js', { 'if-none-match': '*' }).status, 304)
+    assert.equal(getResponse(one, '/app.old.js', { range: 'bytes=0-1' }).status, 206)
+    assert.equal(getResponse(one, '/app.old.js'), getResponse(one, '/app.old.js'))
+  })
+})
+
+describe('the previous version, over HTTP', () => {
+  let edge: EdgeFixture
+  before(async () => {
+    edge = await EdgeFixture.start()
+  })
+  after(() => edge[Symbol.asyncDispose]())
+
+  const HOUR = 3_600_000
+
+  test('keeps open pages working for an hour, cached or not, and no longer', async () => {
+    const [warm, cold] = [await edge.createSite(), await edge.createSite()]
+    for (const slug of [warm, cold]) {
+      await edge.createVersion(slug, { 'index.html': 'one', 'app.1.js': 'one' })
+      await edge.createVersion(slug, { 'index.html': 'two', 'app.2.js': 'two' })
+    }
+    assert.equal((await edge.get(warm, '/app.1.js')).text, 'one')
+    edge.clock.now += HOUR - 1
+    for (const slug of [warm, cold]) assert.equal((await edge.get(slug, '/app.1.js')).text, 'one')
+    assert.equal((await edge.get(warm)).text, 'two')
+    edge.clock.now += 1
+    for (const slug of [warm, cold]) assert.equal((await edge.get(slug, '/app.1.js')).status, 404)
+    edge.edge.invalidate([warm])
+    assert.equal((await edge.get(warm, '/app.1.js')).status, 404)
+    assert.equal((await edge.get(warm, '/app.2.js')).text, 'two')
+  })
+
+  test('is only the last one, not earlier ones', async () => {
+    const slug = await edge.createSite()
+    for (const name of ['one', 'two', 'three'])
+      await edge.createVersion(slug, { 'index.html': name, [`${name}.js`]: name })
+    assert.equal((await edge.get(slug, '/two.js')).text, 'two')
+    assert.equal((await edge.get(slug, '/one.js')).status, 404)
+  })
+
+  test('is the one that was live before a restore', async () => {
+    const slug = await edge.createSite()
+    const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
+    await edge.createVersion(slug, { 'index.html': 'two', 'two.js': 'two' })
+    edge.clock.now += 2 * HOUR
+    await edge.restore(slug, first)
+    assert.equal((await edge.get(slug, '/two.js')).text, 'two')
+    edge.clock.now += HOUR
+    assert.equal((await edge.get(slug, '/two.js')).status, 404)
+  })
+
+  test('is not served when it is deleted', async () => {
+    const slug = await edge.createSite()
+    const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
+    await edge.createVersion(slug, { 'index.html': 'two' })
+    assert.equal((await edge.get(slug, '/one.js')).status, 200)
+    await edge.deleteVersion(slug, first)
+    assert.equal((await edge.get(slug, '/one.js')).status, 404)
+  })
+
+  test('is not served at the host of a version', async () => {
+    const slug = await edge.publish({ 'index.html': 'one', 'one.js': 'one' })
+    const second = await edge.createVersion(slug, { 'index.html': 'two' })
+    assert.equal((await edge.get(slug, '/one.js')).status, 200)
+    assert.equal((await edge.get(`${second}--${slug}`, '/one.js')).status, 404)
+  })
+
+  test('has its encodings, and requires the current password', async () => {
+    const slug = await edge.createSite()
+    await edge.createVersion(slug, { 'old.js': 'one' }, { encoded: { 'old.js': { br: 'encoded' } } })
+    await edge.createVersion(slug, { 'new.js': 'two' })
+    const get = () => edge.get(slug, '/old.js', { headers: { 'accept-encoding': 'br' } })
+    assert.deepEqual([(await get()).text, (await get()).headers['content-encoding']], ['encoded', 'br'])
+    await edge.setPassword(slug, 'open sesame')
+    assert.equal((await get()).status, 401)
+  })
+})

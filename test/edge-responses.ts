@@ -1,0 +1,81 @@
+import type { StoredFile } from '../protocol/manifest/manifest.ts'
+import { publicPolicy, toLastModified } from '../server/edge/resolve/policy.ts'
+import { buildRouteTable, type RouteTable, type SiteInput } from '../server/edge/resolve/route-table.ts'
+import { ASSET_NOT_FOUND, PAGE_NOT_FOUND } from '../server/edge/respond/pages/error-pages.ts'
+import { respond } from '../server/edge/respond/respond.ts'
+import type { EdgeResponse } from '../server/edge/response.ts'
+import type { RequestHeaders } from '../server/net/http-handler.ts'
+import { parseRules } from '../server/site-rules/site-rules.ts'
+import { UrlBuilder } from '../server/sites/urls.ts'
+import { defaultType } from './edge-contents.ts'
+import { sha256 } from './edge-fixture.ts'
+
+export const HOST = 'amber.sites.test'
+
+/** When the versions here went live, and the time of requests. */
+export const LIVE = Date.parse('2031-05-06T07:08:09.500Z')
+export const NOW = LIVE + 60_000
+
+const addresses = new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' })
+
+interface Said extends Partial<Omit<SiteInput, 'files' | 'rules'>> {
+  redirects?: string
+  headers?: string
+}
+
+/** The route table of a version with these files; the content of each is its path. */
+export function buildTable(paths: readonly string[], { redirects, headers, ...more }: Said = {}): RouteTable {
+  const { rules, warnings } = parseRules({ redirects, headers })
+  if (warnings.length > 0) throw new Error(JSON.stringify(warnings))
+  const publishedAt = toLastModified(LIVE)
+  return buildRouteTable({
+    files: paths.map(toStoredFile),
+    policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
+    rules: rules ?? undefined,
+    metadata: { title: null, description: null, ogImagePath: null },
+    toUrl: (name) => addresses.file('amber', name),
+    ...more,
+  })
+}
+
+export function toStoredFile(path: string): StoredFile {
+  return { path, size: Buffer.byteLength(path), contentType: defaultType(path), hash: sha256(path) }
+}
+
+export function getResponse(
+  table: RouteTable,
+  target: string,
+  headers: RequestHeaders = {},
+  now = NOW,
+): EdgeResponse {
+  const [path = '', ...query] = target.split(/(?=\?)/)
+  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers }
+  return respond(table, asked, now)
+}
+
+/** The value of a response header by its lower-case name. */
+export function header({ headers }: EdgeResponse, name: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2)
+    if (headers[at]!.toLowerCase() === name) return headers[at + 1]
+  return undefined
+}
+
+/**
+ * A short form of a response: a file's path, `→` with a redirect's status unless it is 301, `404` with its page,
+ * `404 text`, `404 plain`, `a page`, or another status.
+ */
+export function describeResponse(
+  table: RouteTable,
+  target: string,
+  headers: RequestHeaders = {},
+  now = NOW,
+): string {
+  const answer = getResponse(table, target, headers, now)
+  const { status, content, body } = answer
+  const to = header(answer, 'location')
+  if (to !== undefined) return status === 301 ? `→ ${to}` : `→ ${status} ${to}`
+  if (status === 200) return content ? content.path : 'a page'
+  if (answer === ASSET_NOT_FOUND) return '404 text'
+  if (answer === PAGE_NOT_FOUND) return '404 plain'
+  return content ? `${status} ${content.path}` : body ? `${status}` : `${status} without a body`
+}

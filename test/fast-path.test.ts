@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { Http1FastPath } from '../server/net/http1/fast-path.ts'
+import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
+import { Listener, type RequestHandlers } from '../server/net/listener.ts'
+import { readFromStream, readIntoSharedBuffer } from '../server/net/shared-buffer-read.ts'
+import { EdgeFixture, noise } from './edge-fixture.ts'
+import { findHeader, sendRaw } from './serving/raw-http.ts'
+import { waitFor } from './support/wait-for.ts'
+
+const MIB = 2 ** 20
+const BIG = noise(MIB)
+const MIDDLE = noise(100_000)
+
+let edge: EdgeFixture
+let host: string
+let slug: string
+before(async () => {
+  edge = await EdgeFixture.start()
+  slug = await edge.publish({ 'index.html': 'home', 'a.txt': 'A', 'middle.bin': MIDDLE, 'big.bin': BIG })
+  host = edge.host(slug)
+})
+after(() => edge[Symbol.asyncDispose]())
+
+for (const read of [readIntoSharedBuffer, readFromStream]) {
+  describe(`the HTTP/1 fast path with ${read.name}`, () => {
+    let fastPath: Http1FastPath
+    let budget: MemoryBudget
+    let listener: Listener
+    let parsed: number
+    const open = new Set<Socket>()
+
+    beforeEach(async () => {
+      mock.timers.enable({ apis: ['setInterval'] })
+      budget = new MemoryBudget(8 * MIB)
+      fastPath = new Http1FastPath({ handler: edge.edge, clock: () => edge.clock.now, budget, read })
+      listener = await Listener.open('127.0.0.1', 0)
+      parsed = 0
+      const request: RequestHandlers['request'] = (incoming, response) => {
+        parsed++
+        handleNodeRequest(edge.edge, incoming, response)
+      }
+      listener.serve({ request, fastPath })
+    })
+    afterEach(async () => {
+      for (const socket of open) socket.destroy()
+      open.clear()
+      await listener.drain(0)
+      mock.timers.reset()
+    })
+
+    const formatRequest = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: {host}\r\n${more}\r\n`
+    const get = (path: string, more = '') => Buffer.from(formatRequest(path, more).replace('{host}', host))
+    const to = () => ({ port: listener.port, host: '127.0.0.1' })
+    const counts = () => ({ fast: fastPath.responses, fallbacks: fastPath.fallbacks })
+
+    async function client(): Promise<Socket> {
+      const socket = connect(to())
+      open.add(socket)
+      await once(socket, 'connect')
+      return socket
+    }
+
+    test('parses pipelined requests no faster than it sends their responses', async () => {
+      const socket = await client()
+      socket.pause()
+      const count = 200
+      socket.write(Buffer.concat(Array.from({ length: count }, () => get('/middle.bin', 'TE: trailers\r\n'))))
+      await waitFor(() => parsed >= 32)
+      for (let round = 0; round < 100; round++) await turn()
+      assert.ok(parsed < count / 2, `${parsed} were parsed`)
+      let received = 0
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.length
+      })
+      socket.resume()
+      await waitFor(() => parsed === count && received > count * MIDDLE.length)
+    })
+
+    test('serves plain requests itself, cold and warm, small and large, in order', async () => {
+      edge.edge.invalidate([slug])
+      const paths = ['/', '/big.bin', '/a.txt', '/nowhere', '/middle.bin', '/big.bin', '/', '/middle.bin']
+      const { responses } = await sendRaw(to(), [Buffer.concat(paths.map((path) => get(path)))], {
+        methods: [],
+        count: paths.length,
+      })
+      assert.deepEqual(
+        responses.map(({ status, body }) => [status, body.length]),
+        [200, 200, 200, 404, 200, 200, 200, 200].map((status, index) => [
+          status,
+          [4, MIB, 1, responses[3]!.body.length, 100_000, MIB, 4, 100_000][index],
+        ]),
+      )
+      assert.ok(responses[1]!.body.equals(BIG) && responses[5]!.body.equals(BIG))
+      assert.ok(responses[4]!.body.equals(MIDDLE) && responses[7]!.body.equals(MIDDLE))
+      assert.deepEqual(counts(), { fast: paths.length, fallbacks: 0 })
+    })
+
+    for (const [what, bytes, status] of [
+      ['comes in two pieces', ['GET /a.txt HTTP/1.1\r\nHo', 'st: {host}\r\n\r\n'], 200],
+      ['has a body', [formatRequest('/a.txt', 'Content-Length: 2\r\n'), 'ab'], 200],
+      ['requests an upgrade', [formatRequest('/a.txt', 'Connection: upgrade\r\n')], 200],
+      ['expects 100-continue', [formatRequest('/a.txt', 'Expect: 100-continue\r\n')], 200],
+      ['uses HTTP/1.0', ['GET /a.txt HTTP/1.0\r\nHost: {host}\r\n\r\n'], 200],
+      ['has unusual characters in its path', [formatRequest('/"<|>^`{}')], 404],
+      ['repeats a header', [formatRequest('/a.txt', 'Range: bytes=0-0\r\nRange: bytes=0-0\r\n')], 200],
+      ['ends a line with a bare LF', [formatRequest('/a.txt').replace('\r\n', '\n')], 400],
+    ] as const) {
+      test(`hands a request that ${what} to Node, with the rest of its connection`, async () => {
+        const socket = await client()
+        const received: Buffer[] = []
+        socket.on('data', (chunk: Buffer) => received.push(chunk))
+        const statuses = () =>
+          Buffer.concat(received)
+            .toString()
+            .match(/(?<=HTTP\/1\.1 )[2-5]\d\d/g) ?? []
+        socket.write(get('/a.txt'))
+        await waitFor(() => statuses().length === 1)
+        for (const piece of bytes) {
+          socket.write(piece.replace('{host}', host))
+          await waitFor(() => fastPath.fallbacks === 1)
+        }
+        await waitFor(() => statuses().length === 2)
+        assert.deepEqual(statuses(), ['200', `${status}`])
+        assert.deepEqual(counts(), { fast: 1, fallbacks: 1 })
+      })
+    }
+
+    for (const path of ['/a.txt', '/big.bin', '/nowhere']) {
+      test(`closes the connection after the response on Connection: close: ${path}, cold and warm`, async () => {
+        edge.edge.invalidate([slug])
+        for (let time = 0; time < 2; time++) {
+          const socket = await client()
+          const received: Buffer[] = []
+          socket.on('data', (chunk: Buffer) => received.push(chunk))
+          socket.write(formatRequest(path, 'Connection: close\r\n').replace('{host}', host))
+          await once(socket, 'end')
+          const text = Buffer.concat(received).toString('latin1')
+          const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
+          assert.match(head, /\r\nConnection: close/)
+          assert.equal(body.length, Number(/Content-Length: (\d+)/.exec(head)?.[1]))
+        }
+        assert.deepEqual(counts(), { fast: 2, fallbacks: 0 })
+      })
+    }
+
+    test('stops reading while a client reads nothing', async () => {
+      const socket = await client()
+      socket.pause()
+      let requests = 0
+      const many = Buffer.concat(Array.from({ length: 20 }, () => get('/middle.bin')))
+      while (requests < 20_000 && socket.write(many)) requests += 20
+      let last = -1
+      for (let quiet = 0; quiet < 200; quiet = fastPath.responses > last ? 0 : quiet + 1) {
+        last = fastPath.responses
+        await turn()
+      }
+      assert.ok(
+        fastPath.responses < 1000,
+        `${fastPath.responses} responses of 100 KB are buffered for a client`,
+      )
+      socket.destroy()
+    })
+
+    test('closes idle connections, unused ones sooner', async () => {
+      const [unused, used, active] = [await client(), await client(), await client()]
+      const ended = new Set<Socket>()
+      for (const socket of [unused, used, active]) socket.on('close', () => ended.add(socket)).resume()
+      for (const socket of [used, active]) socket.write(get('/a.txt'))
+      await waitFor(() => fastPath.responses === 2)
+      mock.timers.tick(20_000)
+      await waitFor(() => ended.has(unused))
+      assert.deepEqual([...ended], [unused])
+      active.write(get('/a.txt'))
+      await waitFor(() => fastPath.responses === 3)
+      mock.timers.tick(50_000)
+      await waitFor(() => ended.has(used))
+      assert.ok(!ended.has(active))
+    })
+
+    /** Both ends of a connection with small socket buffers, unlike loopback TCP. */
+    async function connectWithSmallBuffer(): Promise<{ socket: Socket; serverSocket: Socket }> {
+      const path = join(edge.folder, `${read.name}.sock`)
+      const accepted = Promise.withResolvers<Socket>()
+      const server = createServer((socket) => {
+        fastPath.accept(socket, () => undefined)
+        accepted.resolve(socket)
+      }).listen(path)
+      await once(server, 'listening')
+      const socket = connect(path).pause()
+      open.add(socket)
+      const serverSocket = await accepted.promise
+      server.close()
+      return { socket, serverSocket }
+    }
+
+    test('keeps a slow reader connected while it makes progress', async () => {
+      const { socket, serverSocket } = await connectWithSmallBuffer()
+      socket.write(get('/big.bin'))
+      await waitFor(() => serverSocket.writableNeedDrain)
+      for (let step = 0, received = 0; step < 4; step++) {
+        const before = received
+        await waitFor(() => {
+          received += socket.read()?.length ?? 0
+          return received >= before + 150_000
+        })
+        mock.timers.tick(40_000)
+        assert.ok(!serverSocket.destroyed, `closed after ${step} steps`)
+      }
+      mock.timers.tick(70_000)
+      assert.ok(serverSocket.destroyed)
+    })
+
+    test('closes a connection after its last byte when the service stops while a client reads', async () => {
+      const { socket, serverSocket } = await connectWithSmallBuffer()
+      let requests = 0
+      while (serverSocket.writableLength === 0) {
+        socket.write(get('/a.txt'))
+        requests++
+        await waitFor(() => fastPath.responses === requests)
+      }
+      assert.ok(!serverSocket.writableNeedDrain)
+      fastPath.close()
+      assert.ok(!serverSocket.destroyed)
+      let received = ''
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk
+      })
+      socket.resume()
+      await waitFor(() => serverSocket.destroyed && socket.readableEnded)
+      assert.equal(received.match(/HTTP/g)?.length, requests)
+    })
+
+    test('sends the current Date, also with a cached response', async () => {
+      const socket = await client()
+      const dates: string[] = []
+      socket.on('data', (chunk: Buffer) => dates.push(/Date: (.*)\r\n/.exec(chunk.toString())![1]!))
+      for (let count = 1; count <= 4; count++) {
+        socket.write(get('/a.txt'))
+        await waitFor(() => dates.length === count)
+        assert.equal(dates.at(-1), new Date(edge.clock.now).toUTCString())
+        edge.clock.now += 61_000
+      }
+    })
+
+    test('sends HEAD the headers of GET, in either order', async () => {
+      const head = Buffer.from(`HEAD /a.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      const order = [head, head, get('/a.txt'), get('/a.txt'), head, get('/a.txt')]
+      const methods = ['HEAD', 'HEAD', 'GET', 'GET', 'HEAD', 'GET']
+      const { responses } = await sendRaw(to(), order, { methods, count: order.length })
+      assert.deepEqual(
+        responses.map(({ body }) => body.toString()),
+        ['', '', 'A', 'A', '', 'A'],
+      )
+      for (const { headers } of responses) assert.deepEqual(headers, responses[0]!.headers)
+    })
+
+    test('keeps its cache within the memory budget', async () => {
+      const files = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${index}`, noise(12_000)]))
+      const many = edge.host(await edge.publish(files))
+      const socket = await client()
+      let received = 0
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.length
+      })
+      for (const path of Object.keys(files)) {
+        for (let time = 0; time < 3; time++) {
+          const before = received
+          socket.write(`GET /${path} HTTP/1.1\r\nHost: ${many}\r\n\r\n`)
+          await waitFor(() => received > before + 12_000)
+        }
+      }
+      assert.ok(
+        budget.usedBytes > 4 * MIB && budget.usedBytes <= budget.limit,
+        `${budget.usedBytes} of ${budget.limit} bytes`,
+      )
+    })
+
+    test('closes idle connections when the service stops, and busy ones after their response', async () => {
+      const [idle, busy] = [await client(), await client()]
+      idle.write(get('/a.txt'))
+      await waitFor(() => fastPath.responses === 1)
+      let received = 0
+      busy.on('data', (chunk: Buffer) => {
+        received += chunk.length
+      })
+      busy.write(get('/big.bin'))
+      await waitFor(() => fastPath.responses === 2)
+      const ends = [once(idle.resume(), 'close'), once(busy, 'close')]
+      await listener.drain(30)
+      await Promise.all(ends)
+      assert.ok(received > MIB, `${received} bytes received`)
+    })
+
+    test('sends Connection: close with a response during shutdown', async () => {
+      const { blobs } = edge
+      const original = blobs.bytes
+      const held = Promise.withResolvers<void>()
+      blobs.bytes = async (...given) => {
+        await held.promise
+        return original(...given)
+      }
+      const late = edge.host(await edge.publish({ 'late.txt': `late ${read.name}` }))
+      const bytes = Buffer.from(`GET /late.txt HTTP/1.1\r\nHost: ${late}\r\n\r\n`)
+      const exchange = sendRaw(to(), [bytes], { methods: [] })
+      await waitFor(() => fastPath.responses === 1)
+      const drained = listener.drain(30)
+      held.resolve()
+      const { responses, closed } = await exchange
+      await drained
+      blobs.bytes = original
+      assert.deepEqual(
+        [responses.length, responses[0]!.body.toString(), closed],
+        [1, `late ${read.name}`, true],
+      )
+      assert.equal(findHeader(responses[0]!, 'connection'), 'close')
+    })
+  })
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import type { AckLog, KnownSite } from './ack-log.ts'
+import { type MadeSite, sha256 } from './site-content.ts'
+import type { Faults } from './state-verifier.ts'
+
+/** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */
+const MIN_VERSIONS = 8
+
+/**
+ * Verifies the data folder of a stopped server: the database is consistent, every finalized version is complete, every
+ * blob matches its hash, and acknowledged versions exist; then again after every sweep has run without a grace period.
+ */
+export async function verifyDataFolder(data: string, ackLog: AckLog): Promise<Faults> {
+  const databaseFaults = checkIntegrity(data)
+  if (databaseFaults.length > 0) return databaseFaults
+  const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  await using context = await openForOperator(readConfig(settings), { log, version: 'test' })
+  const faults = await new DataFolderCheck(data, context).run(ackLog)
+  for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)
+  return [
+    ...faults,
+    ...(await new DataFolderCheck(data, context).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
+  ]
+}
+
+function checkIntegrity(data: string): Faults {
+  using database = new DatabaseSync(join(data, 'slipway.db'))
+  const rows = database.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[]
+  return rows.map((row) => row.integrity_check).filter((sentence) => sentence !== 'ok')
+}
+
+class DataFolderCheck {
+  readonly #data: string
+  readonly #context: OperatorContext
+  readonly #blobFaults = new Map<string, string | undefined>()
+
+  constructor(data: string, context: OperatorContext) {
+    this.#data = data
+    this.#context = context
+  }
+
+  async run(ackLog: AckLog): Promise<Faults> {
+    const faults: Faults = []
+    for await (const hash of this.#context.blobs.list()) {
+      const fault = await this.#checkBlob(hash)
+      if (fault) faults.push(fault)
+    }
+    faults.push(...(await this.#checkVersions()))
+    for (const site of ackLog.sites.values()) faults.push(...(await this.#checkSite(site)))
+    return faults
+  }
+
+  /** Versions without an acknowledgement may exist, but must be complete too. */
+  async #checkVersions(): Promise<Faults> {
+    using database = new DatabaseSync(join(this.#data, 'slipway.db'), { readOnly: true })
+    const rows = database.prepare("SELECT id, files FROM versions WHERE state = 'ready'")
+    const faults: Faults = []
+    for (const { id, files } of rows.iterate() as Iterable<{ id: string; files: string }>) {
+      for (const { path, hash } of JSON.parse(files) as StoredFile[]) {
+        const fault = await this.#checkBlob(hash!)
+        if (fault) faults.push(`version ${id}, ${path}: ${fault}`)
+      }
+    }
+    return faults
+  }
+
+  async #checkSite({ slug, state, requested, versions }: KnownSite): Promise<Faults> {
+    if (state === null || requested === null) return []
+    const faults: Faults = []
+    const newest = [...versions].sort(([one], [other]) => (one < other ? 1 : -1)).slice(0, MIN_VERSIONS)
+    for (const [id, files] of newest) {
+      const version = await this.#context.store.read.versions.byId(id)
+      if (version?.state !== 'ready')
+        faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
+      else if (!isSame(files, version.files))
+        faults.push(`the version ${id} of ${slug} has other files than it was acknowledged with`)
+    }
+    return faults
+  }
+
+  async #checkBlob(hash: string): Promise<string | undefined> {
+    if (this.#blobFaults.has(hash)) return this.#blobFaults.get(hash)
+    const bytes = await this.#context.blobs.bytes(hash)
+    const fault =
+      bytes === undefined
+        ? `the blob ${hash} is lost`
+        : sha256(bytes) === hash
+          ? undefined
+          : `the blob ${hash} has other bytes (${bytes.length})`
+    this.#blobFaults.set(hash, fault)
+    return fault
+  }
+}
+
+function isSame(made: MadeSite, stored: readonly StoredFile[]): boolean {
+  return (
+    stored.length === Object.keys(made).length && stored.every((file) => made[file.path]?.hash === file.hash)
+  )
+}

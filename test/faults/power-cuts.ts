@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** Servers that lack a flush on purpose. A harness that does not detect them proves nothing. */
+export const CONTROLS = {
+  'blobs that are acknowledged before they are flushed': 'without-blob-flush.ts',
+  'a database that acknowledges before it flushes': 'without-commit-flush.ts',
+}
+
+export interface CutOptions {
+  cuts: number
+  seed: number
+  workers?: number
+  /** Run this control instead of the unchanged server; the first cut that loses data ends the run. */
+  control?: keyof typeof CONTROLS
+  /** Called with each line of the harness. */
+  report?: (line: string) => void
+  /** Ends the harness; it cleans up. */
+  signal?: AbortSignal | undefined
+}
+
+export interface CutResult {
+  cuts: number
+  /** Cuts that lost acknowledged data. */
+  lost: number
+  /** Acknowledged facts. */
+  acknowledged: number
+  /** Standard output and standard error of the harness. */
+  output: string
+}
+
+const HARNESS = join(import.meta.dirname, 'power-cut')
+
+/** Simulates power cuts of the real server while clients publish; the script `power-cut` describes how. */
+export async function cutPower(options: CutOptions): Promise<CutResult> {
+  const { report = () => undefined, signal } = options
+  signal?.throwIfAborted()
+  // Its own process group: it must clean up when the group of the test file is killed.
+  const child = spawn(HARNESS, toArguments(options), {
+    env: { ...process.env, NODE: process.execPath },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  signal?.addEventListener('abort', () => child.stdin.end())
+  const lines: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line)
+      report(line)
+    })
+  }
+  const [code] = (await once(child, 'close')) as [number | null]
+  child.stdin.end()
+  const output = lines.join('\n')
+  if (code !== 0 && code !== 1) throw new Error(`the power-cut harness failed:\n${output}`)
+  return parseResult(output)
+}
+
+function toArguments({ cuts, seed, workers = 1, control }: CutOptions): string[] {
+  const importPath = control && join(import.meta.dirname, CONTROLS[control])
+  return [
+    ...[
+      '--writer',
+      command('writer.ts', '--workers', String(workers), ...(importPath ? ['--import', importPath] : [])),
+    ],
+    ...['--verifier', command('verifier.ts')],
+    ...['--cuts', String(cuts), '--seed', String(seed), '--while-open'],
+    // More facts at risk detect a control sooner.
+    ...(importPath ? ['--until-lost', '--facts', '30-60'] : []),
+  ]
+}
+
+function command(script: string, ...args: string[]): string {
+  return [process.execPath, join(import.meta.dirname, script), ...args].map(quote).join(' ')
+}
+
+/** Quotes a word for bash. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function parseResult(output: string): CutResult {
+  const verdicts = [...output.matchAll(/^cut \d+: (ok|LOST), /gm)].map(([, verdict]) => verdict)
+  const facts = [...output.matchAll(/(\d+) acknowledged facts/g)].map(([, count]) => Number(count))
+  return {
+    cuts: verdicts.length,
+    lost: verdicts.filter((verdict) => verdict === 'LOST').length,
+    acknowledged: facts.reduce((sum, count) => sum + count, 0),
+    output,
+  }
+}

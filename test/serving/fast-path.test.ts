@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { numbers } from '../support/random.ts'
+import { compareResponses } from './fast-path-comparison.ts'
+import { openServicePair } from './fast-path-sites.ts'
+
+// Long form: `npm run fast-path -- --requests 1000000 --seed N`.
+
+test('the HTTP/1 fast path responds as Node’s parser does to random requests, and only with published content', async (t) => {
+  const pick = numbers(t)
+  await using services = await openServicePair()
+  const { faults, requests, statuses } = await compareResponses(services, 20_000, pick)
+  assert.deepEqual(faults, [])
+  assert.ok(requests >= 20_000)
+  for (const status of [200, 206, 301, 304, 400, 401, 404, 405, 412, 416]) {
+    assert.ok(statuses.has(status), `no response was ${status}`)
+  }
+  t.diagnostic(format(statuses))
+  for (const { log } of [services.fast, services.plain]) {
+    assert.deepEqual(
+      log.filter(({ level }) => level === 'error'),
+      [],
+    )
+  }
+})
+
+function format(statuses: Map<number, number>): string {
+  const sorted = [...statuses].sort(([one], [other]) => one - other)
+  return sorted.map(([status, count]) => `${status}: ${count}`).join(', ')
+}

@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
+
+/** The database of one test. Other processes can open it by its address. */
+export interface TestDatabase extends AsyncDisposable {
+  address: string
+}
+
+/** Opens the database at an address, as another process does. */
+export function openStore(address: string): Promise<Store> {
+  const url = new URL(address)
+  switch (url.protocol) {
+    case 'sqlite:':
+      return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollMilliseconds: 20 })
+  }
+  throw new Error(`no engine is at ${address}`)
+}
+
+/** Creates a temporary folder for an SQLite database. */
+export async function freshSqlite(): Promise<TestDatabase & { file: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-store-'))
+  const file = join(folder, 'slipway.db')
+  return {
+    file,
+    address: `sqlite:${file}`,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
