@@ -23,9 +23,10 @@ const ENTRY_BYTES = 300
  */
 export class SerializedCache<S extends Serialized> {
   readonly #clock: () => number
-  readonly #cache: SecondChanceCache<S, HttpResponse>
+  /** By the serialized form itself: a strong key would keep the response, and with it the files of a deleted site. */
+  readonly #cache: SecondChanceCache<S, S>
   readonly #sentOnce = new WeakSet<HttpResponse>()
-  /** A weak key lookup takes a fraction of a Map lookup by content, and frees entries with their response. */
+  /** A weak key lookup takes a fraction of a Map lookup by content, and does not keep the response. */
   readonly #entries = new WeakMap<HttpResponse, CacheEntry<S>>()
   #second = 0
   #date = ''
@@ -45,7 +46,9 @@ export class SerializedCache<S extends Serialized> {
   /** Caches the serialized form of a response that repeats. */
   add(response: HttpResponse, serialized: S): void {
     if (!this.#sentOnce.has(response)) return void this.#sentOnce.add(response)
-    const entry = this.#cache.set(response, serialized, serialized.bytes.length + ENTRY_BYTES)
+    const replaced = this.#entries.get(response)?.value
+    if (replaced) this.#cache.delete(replaced)
+    const entry = this.#cache.set(serialized, serialized, serialized.bytes.length + ENTRY_BYTES)
     if (entry) this.#entries.set(response, entry)
   }
 

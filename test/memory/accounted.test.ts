@@ -172,6 +172,28 @@ describe('a cache holds no more memory than it accounts for', () => {
   })
 })
 
+for (const [protocol, Serializer] of Object.entries({
+  'HTTP/1': ResponseSerializer,
+  'HTTP/2': FrameSerializer,
+})) {
+  test(`a cached response of ${protocol} does not keep the files of its site`, () => {
+    const budget = new MemoryBudget(2 ** 30)
+    const serializer = new Serializer({ clock: () => 1_000_000, budget })
+    const socket = { write: () => true, writableLength: 0 } as unknown as Socket
+    const send = (response: EdgeResponse) => {
+      if (serializer instanceof FrameSerializer) return void serializer.serialize(response, undefined)
+      serializer.send(socket, response, { body: undefined, head: true, close: false })
+    }
+    const heap = heapBytesOf(() => {
+      const injected = { hash: 'a', size: 1, head: Buffer.alloc(250_000), publishedHash: 'b', tailStart: 0 }
+      const content = { path: 'a', hash: 'a', size: 1, injected }
+      const response: EdgeResponse = { status: 200, headers: ['Content-Length', '1'], content }
+      for (let time = 0; time < 2; time++) send(response)
+    }, ENTRIES)
+    assertAccounted(budget.usedBytes / (ENTRIES + 1), heap)
+  })
+}
+
 describe('a resolver holds no more memory than it accounts for', () => {
   const id = '0'.repeat(26)
   const hosts: Record<string, (number: number) => Promise<Host> | Host> = {
