@@ -64,6 +64,18 @@ describe('the table of a site holds no more memory than it accounts for', () => 
   for (const [title, paths] of Object.entries(FILES)) test(title, () => assertTable(paths, {}))
 })
 
+test('the generated root page of a site keeps nothing of what its table was built of', () => {
+  const paths = ['a.bin', 'b.bin']
+  const make = () => {
+    const rows = Array.from({ length: 1000 }, (_, number) => `${number}`.padEnd(1000))
+    const sizes = { br: 1, zstd: 1, gzip: 1 }
+    return buildTable(paths, {
+      encodings: new Map(rows.map((hash) => [Buffer.from(hash).toString(), sizes])),
+    })
+  }
+  assertAccounted(make().bytes, heapBytesOf(make, 50))
+})
+
 function assertTable(paths: string[], texts: { headers?: string; redirects?: string }): void {
   const { rules } = parseRules({ headers: texts.headers, redirects: texts.redirects })
   // Parsed as by the store, so that no strings are shared.

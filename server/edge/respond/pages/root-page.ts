@@ -13,12 +13,14 @@ import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
  */
 export function fallbackIndex(
   files: readonly ServedFile[],
-  { policy, ...published }: PageMetadata & { policy: Policy },
+  { policy, metadata, toUrl }: PageMetadata & { policy: Policy },
 ): GeneratedPage | RedirectResponse | undefined {
   const index = findNearestIndex(files)
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
   const [file] = files
   if (!file) return undefined
+  // The page keeps what it is rendered from: no more than that.
+  const published = { metadata, toUrl }
   if (files.length > 1)
     return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy)
   return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy)
