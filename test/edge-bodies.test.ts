@@ -135,6 +135,38 @@ test('large files are sent completely in small reads when there is no memory for
   assert.equal(clientMemory.heldBytes, 0)
 })
 
+test('a download in ranges leaves what is cached in the cache, and chunks that are requested again are cached', async () => {
+  const size = 5 * MIB
+  let reads = 0
+  const blobs: Blobs = Object.create(edge.blobs)
+  blobs.bytes = async () => Buffer.alloc(1000)
+  blobs.read = async (_, { range } = {}) => {
+    reads++
+    return Readable.from([Buffer.alloc(range!.end - range!.start + 1)])
+  }
+  const bodies = new BodyCache({ blobs, budget: new MemoryBudget(4 * size) })
+  const download = async (hash: string, start: number, end: number) => {
+    const pieces = (await bodies.open({ path: 'a', hash, size, range: { start, end } })) as ChunkReader
+    for (let part = await pieces.next(); part; part = await pieces.next());
+    pieces.close()
+  }
+  await bodies.open({ path: 'b', hash: 'small', size: 1000 })
+  for (const rangeBytes of [50_000, 200_000, MIB]) {
+    for (let video = 0; video < 8; video++) {
+      for (let start = 0; start < size; start += rangeBytes)
+        await download(`${rangeBytes} ${video}`, start, Math.min(start + rangeBytes, size) - 1)
+    }
+  }
+  assert.ok(bodies.peek({ path: 'b', hash: 'small', size: 1000 }))
+  const chunk = 128 * 1024
+  for (const [hash, start] of Object.entries({ 'a whole file': 0, 'a part of it': 2 * chunk + 1000 })) {
+    for (let time = 0; time < 2; time++) await download(hash, start, 3 * chunk)
+    reads = 0
+    await download(hash, start, 3 * chunk)
+    assert.equal(reads, 0, hash)
+  }
+})
+
 test('a full cache still serves, within its limit', async () => {
   const small = await EdgeFixture.start({ cacheBytes: 300_000 })
   await using _ = small

@@ -1,12 +1,13 @@
 import type { Blobs } from '../../blobs/blobs.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import { FULL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'
 import { readContent, streamContent } from './read-content.ts'
 
 /**
- * Files up to this many bytes are cached as a whole; larger ones in chunks, when they are requested again.
+ * Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again.
  */
 const MAX_BUFFERED_FILE_BYTES = 256 * 1024
 
@@ -16,8 +17,8 @@ const BUFFER_BYTES = 400
 /** Concurrent reads of small files; further ones are streamed like large files. */
 const MAX_CONCURRENT_READS = 256
 
-/** Number of recently requested large files. */
-const MAX_REMEMBERED_REQUESTS = 1000
+/** Number of recently requested chunks of large files. */
+const MAX_REMEMBERED_REQUESTS = 10_000
 
 /** File contents: from the cache, otherwise from the blobs. */
 export class BodyCache {
@@ -25,8 +26,11 @@ export class BodyCache {
   readonly #budget: MemoryBudget
   readonly #cache: SecondChanceCache<Buffer>
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
-  /** Only a repeated request caches a large file: a single download must not evict frequently requested files. */
-  readonly #requestedOnce = new Set<string>()
+  /**
+   * Offsets in recently requested chunks from which they were requested. Only repeated requests cache a chunk: a single
+   * download, whole or in ranges, must not evict frequently requested files.
+   */
+  readonly #requestedFrom = new Map<string, number>()
 
   constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
     this.#blobs = blobs
@@ -65,11 +69,14 @@ export class BodyCache {
     onError: ((error: unknown) => void) | undefined,
   ): Promise<ChunkReader | undefined> {
     const name = cacheKey(content)
-    const keeps = this.#wasRequestedBefore(name) && content.size <= this.#budget.limit / 4
+    const isCacheable = content.size <= this.#budget.limit / 4
+    const start = content.range?.start ?? 0
     const source = {
       peek: (number: number) => this.#cache.get(`${name}:${number}`),
       onRead: (number: number, bytes: Buffer) => {
-        if (keeps) this.#cache.set(`${name}:${number}`, bytes, bytes.length + BUFFER_BYTES)
+        const key = `${name}:${number}`
+        if (isCacheable && this.#isRequestedAgain(key, Math.max(0, start - number * FULL_READ_BYTES)))
+          this.#cache.set(key, bytes, bytes.length + BUFFER_BYTES)
       },
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
       onError,
@@ -84,12 +91,13 @@ export class BodyCache {
     return isThere ? reader : undefined
   }
 
-  /** Whether a large file was requested recently. */
-  #wasRequestedBefore(name: string): boolean {
-    if (this.#requestedOnce.has(name)) return true
-    this.#requestedOnce.add(name)
-    if (this.#requestedOnce.size > MAX_REMEMBERED_REQUESTS)
-      this.#requestedOnce.delete(this.#requestedOnce.values().next().value!)
+  /** Whether bytes from this offset of a chunk were requested recently; the next range of a download is a first request. */
+  #isRequestedAgain(key: string, offset: number): boolean {
+    const before = this.#requestedFrom.get(key)
+    if (before !== undefined && offset <= before) return true
+    this.#requestedFrom.set(key, offset)
+    if (this.#requestedFrom.size > MAX_REMEMBERED_REQUESTS)
+      this.#requestedFrom.delete(this.#requestedFrom.keys().next().value!)
     return false
   }
 
