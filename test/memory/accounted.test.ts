@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
+import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import type { Host } from '../../server/edge/resolve/host.ts'
 import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
@@ -143,6 +146,34 @@ describe('a cache holds no more memory than it accounts for', () => {
           const hash = `${index}`.padStart(64, '0')
           await bodies.open({ path: 'a', hash, size })
         }
+      })
+      assertAccounted(budget.usedBytes, heap)
+    })
+  }
+
+  for (const headBytes of [100_000, 120_000]) {
+    test(`chunks behind a head of ${headBytes} bytes`, async () => {
+      const budget = new MemoryBudget(2 ** 30)
+      const read = async (_: string, { range }: { range: { start: number; end: number } }) => {
+        const chunks: Buffer[] = []
+        for (let { start } = range; start <= range.end; start += 131_072)
+          chunks.push(Buffer.alloc(Math.min(131_072, range.end + 1 - start)))
+        return Readable.from(chunks)
+      }
+      const bodies = new BodyCache({ blobs: { read } as unknown as Blobs, budget })
+      const head = Buffer.alloc(headBytes)
+      const download = async (number: number) => {
+        const hash = `${number}`.padStart(64, '0')
+        const size = 1_500_000
+        const injected = { hash, size, head, publishedHash: 'a', tailStart: 100 }
+        const pieces = (await bodies.open({ path: 'a', hash, size, injected })) as ChunkReader
+        for (let part = await pieces.next(); part; part = await pieces.next());
+        pieces.close()
+      }
+      const heap = await grownBy(async () => {
+        for (let number = 0; number < 40; number++) await download(number >> 1)
+        // Streams are destroyed in a later turn of the event loop.
+        await turn()
       })
       assertAccounted(budget.usedBytes, heap)
     })

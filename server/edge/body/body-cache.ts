@@ -76,7 +76,7 @@ export class BodyCache {
       onRead: (number: number, bytes: Buffer) => {
         const key = `${name}:${number}`
         if (isCacheable && this.#isRequestedAgain(key, Math.max(0, start - number * FULL_READ_BYTES)))
-          this.#cache.set(key, bytes, bytes.length + BUFFER_BYTES)
+          this.#cache.set(key, toOwnBuffer(bytes), bytes.length + BUFFER_BYTES)
       },
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
       onError,
@@ -119,6 +119,11 @@ export class BodyCache {
 
 function cacheKey({ hash, encoding }: BlobSlice): string {
   return encoding === undefined ? hash : `${hash}.${encoding}`
+}
+
+/** The bytes in memory of their own: a part of a larger buffer would keep all of it. */
+function toOwnBuffer(bytes: Buffer): Buffer {
+  return bytes.buffer.byteLength > bytes.length ? Buffer.from(new Uint8Array(bytes).buffer) : bytes
 }
 
 /** The requested range. A small part is copied, so that a slow reader does not retain the whole buffer. */
