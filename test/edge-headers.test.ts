@@ -9,7 +9,7 @@ import {
 } from '../server/edge/resolve/policy.ts'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, getResponse, header, LIVE } from './edge-responses.ts'
+import { buildTable, getResponse, header, LIVE, toStoredFile } from './edge-responses.ts'
 
 const FILES = ['index.html', '404.html', 'a.txt', 'docs/index.html', 'app.js', 'sp ace.txt', 'bytes.png']
 const times = { publishedAt: toLastModified(LIVE), metadataChangedAt: toLastModified(LIVE) }
@@ -81,6 +81,22 @@ describe('_headers match the requested path', () => {
       for (let round = 0; round < 2; round++) assert.equal(header(getResponse(table, target), name), expected)
     })
   }
+})
+
+test('_headers of ordinary length are applied to a response once', () => {
+  const encodings = new Map(FILES.map((path) => [toStoredFile(path).hash!, { br: 1, zstd: 1, gzip: 1 }]))
+  const headers = `/*\n  Content-Security-Policy: ${'a'.repeat(1900)}\n/:name\n  Link: </:name>; rel=canonical\n`
+  const table = buildTable(FILES, { headers, encodings })
+  const requestAll = () =>
+    FILES.flatMap((path) =>
+      ['br', 'zstd', 'gzip', 'identity'].map((coding) =>
+        getResponse(table, `/${path.replace(' ', '%20')}`, { 'accept-encoding': coding }),
+      ),
+    )
+  const first = requestAll()
+  for (const range of ['bytes=0-1', 'bytes=100-'])
+    for (let time = 0; time < 200; time++) getResponse(table, '/a.txt', { range })
+  for (const [index, response] of requestAll().entries()) assert.equal(response, first[index])
 })
 
 describe('_headers may change', () => {

@@ -7,6 +7,7 @@ import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import type { Host } from '../../server/edge/resolve/host.ts'
+import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
@@ -18,7 +19,7 @@ import { InjectedDocuments } from '../../server/sites/page-metadata/injected-doc
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { emptySite, emptyVersion } from '../edge-fixture.ts'
-import { buildTable, toStoredFile } from '../edge-responses.ts'
+import { buildTable, getResponse, toStoredFile } from '../edge-responses.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */
@@ -67,6 +68,39 @@ describe('the table of a site holds no more memory than it accounts for', () => 
   for (const [title, paths] of Object.entries(FILES)) test(title, () => assertTable(paths, {}))
 })
 
+const LONG_HEADERS = {
+  ...HEADERS,
+  'values of placeholders': `/:a\n${repeated(7, () => ` X-A: ${'a'.repeat(1900)}:a`)}`,
+  'values that are appended': `/*\n${repeated(2500, () => 'a:b')}`,
+  'thousands of cookies': `/*\n${repeated(800, () => 'set-cookie: b=c')}`,
+}
+
+describe('nor does it once every file was requested in every way', () => {
+  for (const [title, headers] of Object.entries(LONG_HEADERS)) {
+    test(title, () => {
+      const files = Array.from({ length: 50 }, (_, number) => toStoredFile(`page-number-${number}.html`))
+      const { rules } = parseRules({ headers, redirects: undefined })
+      const json = JSON.stringify({ files, rules })
+      const make = () => {
+        const encodings = new Map(files.map(({ hash }) => [hash!, { br: 1, zstd: 1, gzip: 1 }]))
+        const table = buildTable([], { ...JSON.parse(json), encodings })
+        for (const { path } of files) requestInEveryWay(table, path)
+        return table
+      }
+      assertAccounted(make().bytes, measureHeapBytes(make, 2))
+    })
+  }
+})
+
+function requestInEveryWay(table: RouteTable, path: string): void {
+  for (const target of [`/${path}`, `/${path.replace('.html', '')}`]) {
+    getResponse(table, Buffer.from(`${target}?${'a'.repeat(8000)}`).toString('latin1'))
+    for (const coding of ['br', 'zstd', 'gzip', 'identity'])
+      for (const etag of ['*', '"another"'])
+        getResponse(table, target, { 'accept-encoding': coding, 'if-none-match': etag })
+  }
+}
+
 test('the generated root page of a site keeps nothing of what its table was built of', () => {
   const paths = ['a.bin', 'b.bin']
   const make = () => {
@@ -76,7 +110,7 @@ test('the generated root page of a site keeps nothing of what its table was buil
       encodings: new Map(rows.map((hash) => [Buffer.from(hash).toString(), sizes])),
     })
   }
-  assertAccounted(make().bytes, heapBytesOf(make, 50))
+  assertAccounted(make().bytes, measureHeapBytes(make, 50))
 })
 
 function assertTable(paths: string[], texts: { headers?: string; redirects?: string }): void {
@@ -170,7 +204,7 @@ describe('a cache holds no more memory than it accounts for', () => {
         for (let part = await pieces.next(); part; part = await pieces.next());
         pieces.close()
       }
-      const heap = await grownBy(async () => {
+      const heap = await measureGrowth(async () => {
         for (let number = 0; number < 40; number++) await download(number >> 1)
         // Streams are destroyed in a later turn of the event loop.
         await turn()
@@ -227,7 +261,7 @@ for (const [protocol, Serializer] of Object.entries({
       if (serializer instanceof FrameSerializer) return void serializer.serialize(response, undefined)
       serializer.send(socket, response, { body: undefined, head: true, close: false })
     }
-    const heap = heapBytesOf(() => {
+    const heap = measureHeapBytes(() => {
       const injected = { hash: 'a', size: 1, head: Buffer.alloc(250_000), publishedHash: 'b', tailStart: 0 }
       const content = { path: 'a', hash: 'a', size: 1, injected }
       const response: EdgeResponse = { status: 200, headers: ['Content-Length', '1'], content }

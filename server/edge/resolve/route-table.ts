@@ -84,7 +84,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     notFoundPages,
     maxFolderLength: Math.max(0, ...[...notFoundPages.keys()].map((folder) => folder.length)),
     redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
-    headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy) : undefined,
+    headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy, entries.size) : undefined,
     fallback: spaMode ? findFile(entries, '/') : undefined,
   }
   const headBytes = published.injectedIndex?.head.length ?? 0
@@ -177,10 +177,9 @@ function buildNotFoundPages(files: readonly ServedFile[]): Map<string, NotFound>
   return new Map(pages.map((page) => [toNfc(dirname(page.path)), { kind: 'missing', page }]))
 }
 
-/** Measured bytes of a table, of a name in it, of `_headers` per name, and of a listed file. */
+/** Measured bytes of a table, of a name in it, and of a listed file. */
 const TABLE_BYTES = 700
 const ENTRY_BYTES = 90
-const RULED_ENTRY_BYTES = 700
 const LISTED_FILE_BYTES = 150
 
 /** Of a file with one response; about 170 without, and 300 for each further response. */
@@ -192,7 +191,7 @@ function estimateBytes(
 ): number {
   const old = previousFiles?.entries ?? new Map<string, ServedFile>()
   let bytes = TABLE_BYTES + FILE_BYTES * (files + old.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
-  for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length + (headers ? RULED_ENTRY_BYTES : 0)
+  for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length
   for (const path of old.keys()) bytes += ENTRY_BYTES + path.length
   return root?.kind === 'page' ? bytes + LISTED_FILE_BYTES * (files + 20) : bytes
 }

@@ -7,19 +7,33 @@ import { type EdgeResponse, withHeaders } from '../response.ts'
 /** A generated page allows its style sheet there; it runs nothing anyway. */
 const GENERATED_PAGE_HEADERS = ['content-security-policy']
 
+/** Memory for cached responses of a version, and of each of its paths: several ordinary responses. */
+const CACHE_BYTES = 10_000
+const CACHE_BYTES_PER_PATH = 1000
+
+/** Measured: a path in the cache, a response in it, the same without its header lines, a name or value, and a string. */
+const PATH_BYTES = 250
+const ENTRY_BYTES = 40
+const RESPONSE_BYTES = 130
+const POINTER_BYTES = 10
+const STRING_BYTES = 24
+
 /** The rules of a version's `_headers`, applied to responses. */
 export class SiteHeaders {
-  /** Estimated memory in bytes, without caches. */
+  /** Estimated memory in bytes, with a full cache. */
   readonly bytes: number
   readonly #rules: HeaderRules
   readonly #policy: Policy
   /** Whether any rule depends on the host. */
   readonly #byHost: boolean
   readonly #cache = new Map<string, WeakMap<EdgeResponse, EdgeResponse>>()
+  readonly #maxCachedBytes: number
+  #cachedBytes = 0
 
-  constructor(rules: readonly HeaderRule[], policy: Policy) {
+  constructor(rules: readonly HeaderRule[], policy: Policy, pathCount: number) {
     this.#rules = new HeaderRules(rules)
-    this.bytes = this.#rules.bytes
+    this.#maxCachedBytes = CACHE_BYTES + CACHE_BYTES_PER_PATH * pathCount
+    this.bytes = this.#rules.bytes + this.#maxCachedBytes
     this.#policy = policy
     this.#byHost = rules.some(({ host }) => host !== undefined)
   }
@@ -33,15 +47,44 @@ export class SiteHeaders {
     return headers === answer.headers ? answer : withHeaders(answer, headers)
   }
 
-  /** The same for a path of the version: cached, and the same object while `answer` is the same. */
+  /** The same for a path of the version: cached, and the same object for the same `answer` while it is. */
   applyCached(answer: EdgeResponse, asked: RuleInput): EdgeResponse {
-    if (this.#byHost) return this.apply(answer, asked)
+    // Each response to a range is a new object, which would only fill the cache.
+    if (this.#byHost || answer.status === 206 || answer.status === 416) return this.apply(answer, asked)
     const { path } = asked.target
-    const known = this.#cache.get(path) ?? new WeakMap<EdgeResponse, EdgeResponse>()
-    const remembered = known.get(answer)
+    const remembered = this.#cache.get(path)?.get(answer)
     if (remembered) return remembered
     const made = this.apply(answer, asked)
-    this.#cache.set(path, known.set(answer, made))
+    this.#remember(path, answer, made)
     return made
+  }
+
+  /** A full cache is cleared: the responses in use are soon cached again. */
+  #remember(path: string, answer: EdgeResponse, made: EdgeResponse): void {
+    const pathBytes = PATH_BYTES + path.length
+    const responseBytes = this.#estimateBytes(answer, made)
+    if (pathBytes + responseBytes > this.#maxCachedBytes) return
+    if (this.#cachedBytes + pathBytes + responseBytes > this.#maxCachedBytes) {
+      this.#cache.clear()
+      this.#cachedBytes = 0
+    }
+    let known = this.#cache.get(path)
+    if (!known) {
+      known = new WeakMap()
+      // A copy: a part of a target would keep its query.
+      this.#cache.set(Buffer.from(path, 'latin1').toString('latin1'), known)
+      this.#cachedBytes += pathBytes
+    }
+    known.set(answer, made)
+    this.#cachedBytes += responseBytes
+  }
+
+  /** Header values that neither the rules nor `answer` contain are strings of this response only. */
+  #estimateBytes(answer: EdgeResponse, made: EdgeResponse): number {
+    if (made === answer) return ENTRY_BYTES
+    const shared = new Set(answer.headers)
+    const own = made.headers.filter((text) => !shared.has(text) && !this.#rules.texts.has(text))
+    const stringBytes = own.reduce((sum, text) => sum + STRING_BYTES + text.length, 0)
+    return RESPONSE_BYTES + POINTER_BYTES * made.headers.length + stringBytes
   }
 }

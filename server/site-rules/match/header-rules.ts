@@ -26,6 +26,8 @@ const REMOVED_BYTES = 50
 export class HeaderRules {
   /** Estimated memory in bytes. */
   readonly bytes: number
+  /** Names, and values without placeholders. */
+  readonly texts: ReadonlySet<string>
   readonly #rules: CompiledHeaderRule[]
 
   constructor(published: readonly HeaderRule[]) {
@@ -34,6 +36,10 @@ export class HeaderRules {
       const patterns = readHeaderPatterns(rule)
       return typeof patterns === 'string' ? [] : [compileHeaderRule(rule, patterns)]
     })
+    const lines = this.#rules.flatMap(({ set }) => set)
+    this.texts = new Set(
+      lines.flatMap(({ name, value }) => (typeof value === 'string' ? [name, value] : name)),
+    )
     this.bytes = this.#rules.reduce((sum, { bytes }) => sum + bytes, rules.length > 0 ? BASE_BYTES : 0)
   }
 
@@ -122,7 +128,7 @@ class HeaderEditor {
   /** Names set by rules, lower case. */
   readonly #setByRules = new Set<string>()
   /** By name, lower case. */
-  readonly #pairs = new Map<string, [name: string, value: string][]>()
+  readonly #pairs = new Map<string, [name: string, ...values: string[]][]>()
   /** Remaining bytes for lines with placeholders. */
   #bytesLeft: number
 
@@ -133,7 +139,12 @@ class HeaderEditor {
   }
 
   get lines(): readonly string[] {
-    return [...this.#pairs.values()].flat(2)
+    const lines: string[] = []
+    for (const [name, ...values] of [...this.#pairs.values()].flat()) {
+      // Joined at once: a concatenation would keep each of its parts.
+      lines.push(name, values.length === 1 ? values[0]! : values.join(', '))
+    }
+    return lines
   }
 
   remove(name: string): void {
@@ -148,7 +159,7 @@ class HeaderEditor {
     if (!this.#setByRules.has(lower) && !isSetCookie(name) && lower !== 'vary') this.remove(lower)
     this.#setByRules.add(lower)
     const there = isSetCookie(name) ? undefined : this.#pairs.get(lower)?.[0]
-    if (there) there[1] += `, ${value}`
+    if (there) there.push(value)
     else this.#add(name, value)
   }
 
