@@ -16,7 +16,7 @@ import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
 import { noise } from './edge-fixture.ts'
 import { waitFor } from './support/wait-for.ts'
 
-// What one client can do to all others: each of these took something that it should not have had.
+// Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
 let api: Api
 before(async () => {
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   for (const method of ['GET', 'HEAD']) {
     for (const path of ['files/b.bin', 'archive']) {
       test(`at any stage of ${method} ${path} leaves no file open`, async (t) => {
@@ -43,9 +43,9 @@ describe('a client that leaves', () => {
   }
 })
 
-describe('the disk holds each file of a version once', () => {
+describe('the disk stores each file of a version once', () => {
   for (const size of [1000, 300_000]) {
-    test(`however often one of ${size} bytes is put`, async () => {
+    test(`however often one of ${size} bytes is uploaded`, async () => {
       const { version, put } = await pending(size)
       const same = noise(size)
       for (const bytes of [noise(size), same, same, noise(size), same]) await put(bytes)
@@ -59,7 +59,7 @@ describe('the disk holds each file of a version once', () => {
     })
   }
 
-  test('and another file of the same bytes keeps its own', async () => {
+  test('and separately from another file with the same bytes', async () => {
     const size = 1000
     const { slug, upload } = await api.anonymous.create({ files: [named('a', size), named('b', size)] })
     const [a, b] = upload.uploads
@@ -71,7 +71,7 @@ describe('the disk holds each file of a version once', () => {
     assert.equal((await api.anonymous.finalize(slug, { versionId })).success, true)
   })
 
-  test('and nothing of what is put after finalize or after the end of the site', async () => {
+  test('and nothing that is uploaded after finalize or after the deletion of the site', async () => {
     const { client } = await api.account()
     const finalized = await pending(1000)
     await finalized.put(noise(1000))
@@ -85,7 +85,7 @@ describe('the disk holds each file of a version once', () => {
     }
   })
 
-  test('and none that a version brings which can never go live', async () => {
+  test('and none of a version that can never go live', async () => {
     const { client } = await api.account()
     const { slug, versionId: baseVersionId } = await api.publish(client, { 'a.bin': 'one' })
     const { upload } = await client.update(slug, { files: [named('a.bin', 1000)], baseVersionId })
@@ -97,7 +97,7 @@ describe('the disk holds each file of a version once', () => {
   })
 })
 
-test('a file that is put while its version is finalized is late, not an error of the service', async () => {
+test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async () => {
   const { version, put } = await pending(300_000)
   await put(noise(300_000))
   let go = () => {}
@@ -117,27 +117,27 @@ test('a file that is put while its version is finalized is late, not an error of
   await expectFailure(late, 'UPLOAD_EXPIRED')
 })
 
-describe('a body that nobody asked for', () => {
+describe('a body larger than the route accepts', () => {
   const large = 'Content-Type: application/json\r\nContent-Length: 2000000\r\n\r\n'
 
-  test('is not taken in by a preflight, which costs nothing', async () => {
+  test('is not read by a preflight, which is not charged', async () => {
     const socket = await send(`OPTIONS /api/v1/publish HTTP/1.1\r\nHost: localhost\r\n${large}{`)
-    assert.match(await heard(socket), /^HTTP\/1\.1 204 /)
+    assert.match(await firstBytes(socket), /^HTTP\/1\.1 204 /)
   })
 
-  test('is not taken in by a finalize, which is charged only afterwards', async () => {
+  test('is not read by a finalize, which is charged only afterwards', async () => {
     const socket = await send(`POST /api/v1/publish/a/finalize HTTP/1.1\r\nHost: localhost\r\n${large}{`)
-    assert.match(await heard(socket), /^HTTP\/1\.1 413 /)
+    assert.match(await firstBytes(socket), /^HTTP\/1\.1 413 /)
   })
 
-  test('but the longest that is meant is', async () => {
+  test('is refused, and the largest valid one is read', async () => {
     const { key, client } = await api.account()
     const { slug } = await api.publish(client, { 'a.txt': 'a' })
     const [title, description, password] = [200, 500, 200].map((length) => '\u{1f600}'.repeat(length))
     const change = JSON.stringify({ title, description, password })
     const body = change.replace(/[\ud800-\udfff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
     const headers = { 'content-type': 'application/json' }
-    const { status, json } = await api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, {
+    const { status, json } = await api.request('PATCH', `/api/v1/publish/${slug}/metadata`, {
       key,
       headers,
       body,
@@ -146,32 +146,40 @@ describe('a body that nobody asked for', () => {
   })
 })
 
-test('who claims a site while an anonymous version is finalized owns what is live from then on', async () => {
+test('a claim during the finalize of an anonymous version moves the site and that version to the account', async () => {
   const { client } = await api.account()
   const { slug, claimToken } = await api.publish(api.anonymous, { 'a.txt': 'old' })
   const { upload } = await api.update(api.anonymous, slug, { 'a.txt': 'new' }, { claimToken: claimToken! })
   await api.upload(upload, { 'a.txt': 'new' })
-  const house = await api.inside()
-  const { blobs } = house
-  const { clock, versions, precompressor } = house.sweepOptions
+  const operator = await api.operator()
+  const { blobs } = operator
+  const { clock, versions, precompressor } = operator.sweepOptions
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const claimedMeanwhile: Blobs = {
+  const claimDuringCommit: Blobs = {
     ...blobs,
     async commit(batch, received) {
       await client.claim(slug, claimToken!)
       return blobs.commit(batch, received)
     },
   }
-  const rooms = { ...house, blobs: claimedMeanwhile, versions, precompressor, addresses, clock, log }
-  const finalizing = new Finalizer(rooms)
+  const dependencies = {
+    ...operator,
+    blobs: claimDuringCommit,
+    versions,
+    precompressor,
+    addresses,
+    clock,
+    log,
+  }
+  const finalizing = new Finalizer(dependencies)
   const { versionId } = upload
-  const stranger = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
-  await assert.rejects(finalizing.finalize(stranger, slug, { versionId }), { code: 'UNAUTHORIZED' })
+  const anonymous = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
+  await assert.rejects(finalizing.finalize(anonymous, slug, { versionId }), { code: 'UNAUTHORIZED' })
   assert.notEqual((await client.details(slug)).currentVersionId, versionId)
 })
 
-test('requests that come all at once on one connection open one large file at a time', async (t) => {
+test('pipelined requests on one connection open one large file at a time', async (t) => {
   if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
   const bytes = noise(400_000)
   const { slug } = await api.publish(api.anonymous, { 'big.bin': bytes })
@@ -190,9 +198,9 @@ test('requests that come all at once on one connection open one large file at a 
   assert.ok(most > 0 && most < 5, `${most} were open`)
 })
 
-test('right passwords are work too: so many a minute, and then no more', async () => {
-  const house = await api.inside()
-  const guesses = new AttemptLimiter({ store: house.store, clock: () => api.clock.now })
+test('correct passwords are rate limited, too, because they cost the same work', async () => {
+  const operator = await api.operator()
+  const guesses = new AttemptLimiter({ store: operator.store, clock: () => api.clock.now })
   const guess = async (address: string) => {
     const leave = await guesses.begin(address, 'a-site')
     if ('windows' in leave) await guesses.reset(leave)
@@ -210,7 +218,7 @@ interface Pending {
   put(bytes: Bytes): Promise<unknown>
 }
 
-/** A new site with one file of that size, which is still to come. */
+/** Creates a site with one file of `size` bytes to upload. */
 async function pending(size: number, client = api.anonymous): Promise<Pending> {
   const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
   const [target] = upload.uploads
@@ -232,7 +240,7 @@ function settled(): string[] {
   return globSync('??/*', { cwd: blobFolder(api) }).toSorted()
 }
 
-/** Sends these bytes and leaves the connection open, reading nothing. */
+/** Sends these bytes and leaves the connection open without reading. */
 function send(bytes: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: api.port, host: '127.0.0.1' }, () => resolve(socket))
@@ -242,8 +250,8 @@ function send(bytes: string): Promise<Socket> {
   })
 }
 
-/** The first bytes that come back; the connection ends then. */
-async function heard(socket: Socket): Promise<string> {
+/** Reads the first bytes of the response and closes the connection. */
+async function firstBytes(socket: Socket): Promise<string> {
   socket.resume()
   const [bytes] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer]
   socket.destroy()

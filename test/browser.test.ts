@@ -45,6 +45,6 @@ const cases: [userAgent: string | undefined, words: string | null][] = [
 ]
 
 for (const [userAgent, words] of cases)
-  test(`a browser is named in words of ours: ${words}, of ${userAgent?.slice(0, 120)}`, () => {
+  test(`the User-Agent ${userAgent?.slice(0, 120)} is described as ${words}`, () => {
     assert.equal(describeUserAgent(userAgent), words)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClientMemory } from '../server/lib/client-memory.ts'
 
-test('a client cannot hold more memory than its share, and others still find room', () => {
+test('a client cannot reserve more memory than its share, and others still can', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
   const first = memory.reserve('192.0.2.1')
   const second = memory.reserve('192.0.2.1')
@@ -14,21 +14,21 @@ test('a client cannot hold more memory than its share, and others still find roo
   assert.equal(memory.heldBytes, 800)
 })
 
-test('all clients together cannot hold more memory than the total', () => {
+test('all clients together cannot reserve more memory than the total', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
   for (const address of ['192.0.2.1', '192.0.2.2']) assert.equal(memory.reserve(address).resize(400), true)
   assert.equal(memory.reserve('192.0.2.3').resize(201), false)
   assert.equal(memory.reserve('192.0.2.3').resize(200), true)
 })
 
-test('the addresses of an IPv6 /64 are one client', () => {
+test('the addresses of an IPv6 /64 count as one client', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
   assert.equal(memory.reserve('2001:db8:0:1::1').resize(300), true)
   assert.equal(memory.reserve('2001:db8:0:1::2').resize(101), false)
   assert.equal(memory.reserve('2001:db8:0:2::1').resize(101), true)
 })
 
-test('what is released can be reserved again', () => {
+test('released memory can be reserved again', () => {
   const memory = new ClientMemory({ totalBytes: 400, perNetworkBytes: 400 })
   const reservation = memory.reserve('192.0.2.1')
   assert.equal(reservation.resize(400), true)
@@ -41,14 +41,14 @@ test('what is released can be reserved again', () => {
   assert.equal(reservation.require(1), false)
 })
 
-test('room that is required is taken from what the same client has held for longest', () => {
+test('required memory is taken from the oldest reservation of the same client', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
   const evicted: string[] = []
   const response = (address: string, name: string) => memory.reserve(address, () => void evicted.push(name))
   const [oldest, older, newest] = ['oldest', 'older', 'newest'].map((name) => response('192.0.2.1', name))
   const other = response('192.0.2.2', 'of another')
   for (const one of [other, oldest, older]) assert.ok(one!.require(200))
-  // What was empty in between is held since then.
+  // A reservation that was empty in between counts from its refill.
   oldest!.resize(0)
   oldest!.resize(200)
   assert.ok(newest!.require(200))
@@ -57,7 +57,7 @@ test('room that is required is taken from what the same client has held for long
   assert.equal(newest!.require(401), false)
 })
 
-test('when all memory is used up, the client that holds most makes room', () => {
+test('when all memory is used up, reservations of the largest client are evicted', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
   const evicted: string[] = []
   const hold = (address: string, bytes: number) =>

@@ -10,7 +10,7 @@ function slipwayServer(args: string[], settings: Record<string, string>) {
   return spawnSync(process.execPath, [SCRIPT, ...args], { env, encoding: 'utf8' })
 }
 
-test('a wrong setting stops what works with the service, with a line that says where to look', () => {
+test('an invalid setting stops commands that use the data, with a line that names the help', () => {
   for (const args of [[], ['sweep', 'all'], ['account', 'plan', 'a@example.com', 'hobby']]) {
     const { status, stderr } = slipwayServer(args, { SLIPWAY_PROT: '80' })
     assert.equal(status, 1)
@@ -21,8 +21,8 @@ test('a wrong setting stops what works with the service, with a line that says w
   }
 })
 
-test('a wrong setting does not stop what tells how to set it right', () => {
-  for (const [command, told] of [
+test('an invalid setting does not stop commands that print help', () => {
+  for (const [command, output] of [
     ['settings', /^SLIPWAY_PORT +8080 /m],
     ['help', /slipway-server settings/],
     ['sweeps', /^blobs +every +300 s/m],
@@ -30,11 +30,11 @@ test('a wrong setting does not stop what tells how to set it right', () => {
   ] as const) {
     const { status, stdout, stderr } = slipwayServer([command], { SLIPWAY_PORT: 'eighty' })
     assert.deepEqual([status, stderr], [0, ''])
-    assert.match(stdout, told)
+    assert.match(stdout, output)
   }
 })
 
-test('a command that is not known is answered with those that are', () => {
+test('an unknown command prints the known ones', () => {
   const { status, stderr } = slipwayServer(['sweeep'], {})
   assert.equal(status, 2)
   assert.match(stderr, /^There is no command sweeep\.\n/)

@@ -7,7 +7,7 @@ import { SecureService } from './tls/secure-service.ts'
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
-/** Opens a connection from this address and asks for something; the beginning of the answer, empty when it is closed. */
+/** Sends a request from this address; returns the beginning of the response, or '' when the connection is closed. */
 async function visit(port: number, localAddress: string): Promise<{ socket: Socket; answer: string }> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   socket.on('error', () => undefined)
@@ -20,7 +20,7 @@ async function visit(port: number, localAddress: string): Promise<{ socket: Sock
 }
 
 describe('an address has a limited number of connections', () => {
-  test('beyond it they are closed at once, others are served, and one line of the log says so', async () => {
+  test('further ones are closed at once and logged in one line, and other addresses are served', async () => {
     await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
     const { port, log } = running
     const first = []
@@ -40,12 +40,12 @@ describe('an address has a limited number of connections', () => {
     const { socket } = first[0]!
     socket.destroy()
     let again = await visit(port, '127.0.0.2')
-    // Until the service knows that the first one is gone.
+    // Until the service has noticed that the first one is closed.
     while (again.answer === '') again = await visit(port, '127.0.0.2')
     for (const { socket } of [...first, other, again]) socket.destroy()
   })
 
-  test('over HTTP and HTTPS together', async () => {
+  test('counted over HTTP and HTTPS together', async () => {
     await using service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '2' })
     const one = await visit(service.running.port, '127.0.0.2')
     const two = connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
@@ -54,7 +54,7 @@ describe('an address has a limited number of connections', () => {
     for (const socket of [one.socket, two]) socket.destroy()
   })
 
-  test('but none where the peers are proxies that bring many clients', async () => {
+  test('unless the peers are trusted proxies', async () => {
     await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '1', TRUSTED_PROXIES: '1' })
     const visits = []
     for (let count = 0; count < 3; count++) visits.push(await visit(running.port, '127.0.0.2'))

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { ContextPool } from './context-pool.ts'
 import { requires } from './tools/part.ts'
 
-test('a context that is used again remembers nothing and is online', requires('chromium'), async () => {
+test('a reused context has no data of earlier pages and is online', requires('chromium'), async () => {
   await using server = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/html').end('<link rel="icon" href="data:,">')
   }).listen(0, '127.0.0.1')
@@ -38,7 +38,7 @@ test('a context that is used again remembers nothing and is online', requires('c
   assert.equal(second.context.pages().length, 2, 'the blank page and its own')
 })
 
-test('a context whose clock was replaced is not used again', requires('chromium'), async () => {
+test('a context with a replaced clock is not reused', requires('chromium'), async () => {
   await using pool = await ContextPool.open()
   const first = await pool.visitor()
   await first.page.clock.install()

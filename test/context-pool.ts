@@ -4,7 +4,7 @@ import { BrowserUser } from './visitor.ts'
 
 interface PooledContext {
   context: BrowserContext
-  /** Of a blank page that stays open: the next page of the context then starts in half the time. */
+  /** Of a blank page that stays open, with which the next page of the context opens in half the time. */
   session: CDPSession
 }
 
@@ -49,7 +49,7 @@ export class ContextPool implements AsyncDisposable {
   }
 }
 
-/** Makes a context like a new one, but for its HTTP cache; false when it cannot. */
+/** Resets a context except for its HTTP cache; returns false when it cannot be reused. */
 async function reset({ context, session }: PooledContext): Promise<boolean> {
   const [blank, ...pages] = context.pages()
   if (!blank || (await blank.evaluate(hasFakeClock))) return false

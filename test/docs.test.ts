@@ -10,28 +10,28 @@ const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
 const domains = readFileSync(new URL('../docs/domains.md', import.meta.url), 'utf8')
 const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
 
-test('the operator finds every setting in docs/run.md, with its default and meaning', () => {
+test('docs/run.md lists every setting with its default and description', () => {
   for (const { name, defaultValue, description } of describeSettings()) {
     const row = `| \`${name}\` | ${defaultValue ? `\`${defaultValue}\`` : '–'} | ${description} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
 })
 
-test('the operator finds every sweep in docs/run.md, with its interval and meaning', () => {
+test('docs/run.md lists every sweep with its interval and description', () => {
   for (const { name, intervalSeconds, description } of sweeps) {
     const row = `| \`${name}\` | ${intervalSeconds} s | ${description} |`
     assert.ok(run.includes(row), `docs/run.md lacks the row: ${row}`)
   }
 })
 
-test('every setting that docs/domains.md names is one', () => {
+test('docs/domains.md names existing settings only', () => {
   const known = new Set(describeSettings().map(({ name }) => name))
   const named = new Set(domains.match(/SLIPWAY_[A-Z_]+[A-Z]/g))
   assert.ok(named.size > 10)
   for (const name of named) assert.ok(known.has(name), `${name} is no setting`)
 })
 
-test('the publisher finds every command in the table of docs/publish.md', () => {
+test('docs/publish.md lists every command', () => {
   const rows = publish.split('\n').filter((line) => line.startsWith('| `slipway'))
   for (const name of Object.keys(COMMANDS)) {
     assert.ok(
@@ -41,7 +41,7 @@ test('the publisher finds every command in the table of docs/publish.md', () => 
   }
 })
 
-test('the rules that docs/publish.md shows are read as they stand there', () => {
+test('the rules in docs/publish.md are valid', () => {
   const blocks = [...publish.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
   const [redirects, headers] = blocks.filter(([, language]) => language === '').map(([, , text]) => text)
   const { rules, warnings } = parseRules({ redirects, headers })

@@ -13,7 +13,7 @@ import type { BlobEncodings } from '../server/store/contract/encodings.ts'
 import { Api, HOUR_MS, MINUTE_MS } from './api/api.ts'
 import { type Contents, sha256, toFiles } from './api/content.ts'
 import { deterministicBytes } from './blobs/bytes.ts'
-import { silence } from './blobs/house.ts'
+import { silence } from './blobs/service-with-internals.ts'
 import { compressibleText, decoded } from './encoded.ts'
 import { Program } from './operator/program.ts'
 import { startTestService } from './service.ts'
@@ -48,12 +48,12 @@ class Prepared implements AsyncDisposable {
   }
 
   async rowOf(slug: string, content: string | Buffer): Promise<BlobEncodings | undefined> {
-    const { store } = await this.api.inside()
+    const { store } = await this.api.operator()
     return (await store.read.encodings.ofSite(slug)).find((row) => row.hash === sha256(content))
   }
 
   async isDone(versionId: string): Promise<boolean> {
-    const { store } = await this.api.inside()
+    const { store } = await this.api.operator()
     return (await store.read.versions.header(versionId))?.isEncoded === true
   }
 
@@ -67,7 +67,7 @@ class Prepared implements AsyncDisposable {
 
   /** Asserts that each encoding exists with the recorded size and decodes to the content. */
   async assertPrepared(slug: string, content: string | Buffer): Promise<void> {
-    const { blobs } = await this.api.inside()
+    const { blobs } = await this.api.operator()
     const row = await this.rowOf(slug, content)
     for (const encoding of ENCODINGS) {
       const bytes = await blobs.bytes(sha256(content), encoding)

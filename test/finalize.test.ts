@@ -10,7 +10,7 @@ import { withMethods } from './store/with-methods.ts'
 
 test('a finalize overtaken by another of the same version reports that it is live', async () => {
   await using api = await Api.start()
-  const context = await api.inside()
+  const context = await api.operator()
   const contents = { 'index.html': 'home', 'about.html': 'about' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload
@@ -47,7 +47,7 @@ test('a finalize overtaken by another of the same version reports that it is liv
 
 test('concurrent finalizes of one version do its work once', async () => {
   await using api = await Api.start()
-  const context = await api.inside()
+  const context = await api.operator()
   const contents = { 'index.html': 'home', 'about.html': 'about' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload
@@ -79,7 +79,7 @@ test('concurrent finalizes of one version do its work once', async () => {
 
 test('a draft that waits for a refused finalize of its version does not stop the event loop', async () => {
   await using api = await Api.start()
-  const inside = await api.inside()
+  const inside = await api.operator()
   const contents = { 'index.html': 'home' }
   const { slug, upload } = await api.create(api.anonymous, contents)
   const { versionId } = upload

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { nodeTransport } from '../client/sdk/node-transport.ts'
 import { Slipway } from '../client/sdk/slipway.ts'
 import { toTarget } from './api/api.ts'
-import { headOf, send } from './bodies/body-routes.ts'
+import { formatHead, send } from './bodies/body-routes.ts'
 import { ServerProcess } from './faults/server-process.ts'
 
 const MIB = 2 ** 20
@@ -56,39 +56,41 @@ const manyValues = Buffer.concat([
 const attacks: Attack[] = [
   {
     sentence: 'JSON in chunks of one byte, to an address that is not there',
-    run: (victim) => flood(victim, 4, [headOf(json('/stuff')), chunks(300_000, 1)]),
+    run: (victim) => flood(victim, 4, [formatHead(json('/stuff')), chunks(300_000, 1)]),
   },
   {
     sentence: 'JSON in chunks of one byte, to publish',
-    run: (victim) => flood(victim, 4, [headOf(json('/api/v1/publish')), chunks(300_000, 1)]),
+    run: (victim) => flood(victim, 4, [formatHead(json('/api/v1/publish')), chunks(300_000, 1)]),
   },
   {
     sentence: 'JSON in chunks of 17 bytes, to publish',
-    run: (victim) => flood(victim, 5, [headOf(json('/api/v1/publish')), chunks(2_000_000, 17)]),
+    run: (victim) => flood(victim, 5, [formatHead(json('/api/v1/publish')), chunks(2_000_000, 17)]),
   },
   {
     sentence: '150 bodies of 2 MB without their last byte, to an address that is not there',
-    run: (victim) => flood(victim, 150, [headOf(json('/stuff')), chunks(2_000_000, 50_000)]),
+    run: (victim) => flood(victim, 150, [formatHead(json('/stuff')), chunks(2_000_000, 50_000)]),
   },
   {
     sentence: '150 bodies of 2 MB without their last byte, to publish',
-    run: (victim) => flood(victim, 150, [headOf(json('/api/v1/publish')), chunks(2_000_000, 50_000)]),
+    run: (victim) => flood(victim, 150, [formatHead(json('/api/v1/publish')), chunks(2_000_000, 50_000)]),
   },
   {
     sentence: '30 uploads of one publish in chunks of one byte',
     run: async (victim) => {
       const targets = await uploadTargets(victim, 30)
       const bytes = chunks(70_000, 1)
-      return (await Promise.all(targets.map((target) => flood(victim, 1, [headOf(target), bytes])))).flat()
+      return (
+        await Promise.all(targets.map((target) => flood(victim, 1, [formatHead(target), bytes])))
+      ).flat()
     },
   },
   {
     sentence: '30 zips in chunks of one byte',
-    run: (victim) => flood(victim, 30, [headOf(zip), chunks(70_000, 1)]),
+    run: (victim) => flood(victim, 30, [formatHead(zip), chunks(70_000, 1)]),
   },
   {
     sentence: '10 manifests with the maximum number of values',
-    run: (victim) => flood(victim, 10, [headOf(json('/api/v1/publish')), manyValues]),
+    run: (victim) => flood(victim, 10, [formatHead(json('/api/v1/publish')), manyValues]),
   },
 ]
 

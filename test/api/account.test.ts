@@ -10,7 +10,7 @@ before(async () => {
 after(() => api[Symbol.asyncDispose]())
 
 describe('an account', () => {
-  test('tells what it may and what it has', async () => {
+  test('shows its plan, limits and usage', async () => {
     const { email, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
     const { usage, limits, createdAt, ...rest } = await client.me()
@@ -27,7 +27,7 @@ describe('an account', () => {
     assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
   })
 
-  test('tells how many requests of an hour it has made, and when they start again', async () => {
+  test('shows its requests in this hour, and when the limit resets', async () => {
     const { client } = await api.account()
     const start = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
     for (const used of [1, 2, 3]) {
@@ -39,11 +39,11 @@ describe('an account', () => {
     assert.equal((await client.me()).usage.requestsThisHour, 1)
   })
 
-  test('tells whether it has a key, and never the key', async () => {
+  test('shows whether it has a key, and never the key', async () => {
     const { headers } = await browser(api, { email: 'no-key-yet@example.com' })
-    const me = () => api.ask('GET', '/api/v1/me', { headers })
+    const me = () => api.request('GET', '/api/v1/me', { headers })
     assert.equal((await me()).json.hasKey, false)
-    const { json } = await api.ask('POST', '/api/v1/me/key', { headers })
+    const { json } = await api.request('POST', '/api/v1/me/key', { headers })
     const after = await me()
     assert.equal(after.json.hasKey, true)
     assert.equal(after.text.includes(json.apiKey), false)

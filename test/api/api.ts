@@ -23,24 +23,24 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import type { ApiResponse } from './answer.ts'
+import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
-import { assertInvariants } from './promises.ts'
+import { assertInvariants } from './invariants.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-export interface Ask {
+export interface ApiRequest {
   key?: string | undefined
   headers?: Record<string, string> | undefined
-  /** Becomes a JSON body. */
+  /** Sent as a JSON body. */
   json?: unknown
   body?: string | Buffer | Readable
 }
 
-/** Somebody with an account. */
+/** An account with its API key and client. */
 export interface Account {
   email: string
   key: string
@@ -48,16 +48,16 @@ export interface Account {
 }
 
 /**
- * A real service and everybody who talks to it: clients through the SDK, strangers with raw HTTP, visitors, the
- * operator. Whoever asks, every answer under /api/ is held to what is promised of all of them.
+ * A real service with clients: the SDK, plain HTTP, visitors and the operator. Every response under /api/ is checked
+ * against the invariants of the API, whichever client receives it.
  */
 export class Api implements AsyncDisposable {
   readonly running: RunningService
   readonly #settings: Record<string, string>
   readonly anonymous: Slipway
   conformance: Conformance | undefined
-  #people = 0
-  #house: Promise<OperatorContext & AsyncDisposable> | undefined
+  #accounts = 0
+  #operator: Promise<OperatorContext & AsyncDisposable> | undefined
   readonly #transport = nodeTransport()
   readonly #agent = new Agent({ keepAlive: true })
 
@@ -66,7 +66,7 @@ export class Api implements AsyncDisposable {
     await using stack = new AsyncDisposableStack()
     const api = stack.use(new Api(await startTestService(settings), settings))
     api.clock.now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * MINUTE_MS
-    const { json } = await api.ask('GET', '/api/openapi.json')
+    const { json } = await api.request('GET', '/api/openapi.json')
     api.conformance = new Conformance(json as ApiDocument)
     stack.move()
     return api
@@ -94,19 +94,19 @@ export class Api implements AsyncDisposable {
     return this.running.data
   }
 
-  /** Lets time pass; a millisecond is enough to put things in order. */
+  /** Moves the clock, by default by a millisecond, which is enough to order records. */
   pass(milliseconds = 1): void {
     this.clock.now += milliseconds
   }
 
-  /** The SDK, with a clock that the test moves and pauses that take no time. */
+  /** An SDK client on the clock of the test, whose pauses take no time. */
   client(key?: string): Slipway {
     const retryPolicy = { wait: async () => undefined, random: () => 0.5, now: () => this.clock.now }
     return new Slipway({ baseUrl: this.baseUrl, key, send: this.#send, retryPolicy })
   }
 
-  /** Signs in as a person would; without an address as somebody new. */
-  async account(email = `person${++this.#people}@example.com`): Promise<Account> {
+  /** Signs in with a mailed code, by default to a new account. */
+  async account(email = `user${++this.#accounts}@example.com`): Promise<Account> {
     await this.anonymous.requestCode(email)
     const { apiKey: key } = await this.anonymous.verifyCode(email, await this.running.mailedCode(email))
     return { email, key, client: this.client(key) }
@@ -122,13 +122,13 @@ export class Api implements AsyncDisposable {
     return client.publish({ files: toFiles(contents), ...options })
   }
 
-  /** A new site, staged and not uploaded. */
+  /** Creates a site without its uploads. */
   create(client: Slipway, contents: Contents): Promise<CreateResponse> {
     this.pass()
     return client.create({ files: toManifest(contents) })
   }
 
-  /** Another version, staged and not uploaded. */
+  /** Stages a version without its uploads. */
   update(
     client: Slipway,
     slug: string,
@@ -139,15 +139,19 @@ export class Api implements AsyncDisposable {
     return client.update(slug, { files: toManifest(contents), ...more })
   }
 
-  /** Sends what a plan asks for. */
+  /** Uploads the files of a plan. */
   async upload({ uploads }: UploadPlan, contents: Contents): Promise<void> {
     await Promise.all(
       uploads.map((target) => this.anonymous.upload(target, Buffer.from(contents[target.path]!))),
     )
   }
 
-  /** A request to the API, just as it is written down. */
-  async ask(method: string, target: string, { key, headers, json, body }: Ask = {}): Promise<ApiResponse> {
+  /** Sends a request as given, without the SDK. */
+  async request(
+    method: string,
+    target: string,
+    { key, headers, json, body }: ApiRequest = {},
+  ): Promise<ApiResponse> {
     const answer = await this.#exchange(method, target, {
       headers: {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
@@ -160,12 +164,12 @@ export class Api implements AsyncDisposable {
     return answer
   }
 
-  /** A visitor's request to the host of an address such as `siteUrl`. */
+  /** Sends a visitor's request to the host of a URL such as `siteUrl`. */
   visit(url: string, path = '/', headers: Record<string, string> = {}): Promise<ApiResponse> {
     return this.#exchange('GET', path, { headers: { host: new URL(url).host, ...headers } })
   }
 
-  /** Sends these bytes on a connection of its own, ends it, and answers what came back until it was closed. */
+  /** Sends these bytes on a new connection, half-closes it, and returns everything received until it is closed. */
   cutOff(bytes: Buffer): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect({ port: this.port, host: '127.0.0.1' })
@@ -177,27 +181,27 @@ export class Api implements AsyncDisposable {
     })
   }
 
-  /** What the operator types: `slipway-server account plan EMAIL PLAN`. */
+  /** Does what `slipway-server account plan EMAIL PLAN` does. */
   async setPlan(email: string, plan: Plan): Promise<void> {
-    await (await this.inside()).accounts.setPlan(email, plan)
+    await (await this.operator()).accounts.setPlan(email, plan)
   }
 
-  /** What the operator types: `slipway-server sweep NAME`. */
+  /** Does what `slipway-server sweep NAME` does. */
   async sweep(name: string): Promise<number> {
-    const { sweepOptions } = await this.inside()
+    const { sweepOptions } = await this.operator()
     return runOnce(sweeps.find((sweep) => sweep.name === name)!, sweepOptions)
   }
 
-  /** The rooms behind the doors, as the operator's commands open them: to see what is really kept. */
-  inside(): Promise<OperatorContext> {
-    this.#house ??= this.#open()
-    return this.#house
+  /** The parts of the service as the operator's commands open them, to check what is stored. */
+  operator(): Promise<OperatorContext> {
+    this.#operator ??= this.#open()
+    return this.#operator
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#transport.close()
     this.#agent.destroy()
-    await (await this.#house)?.[Symbol.asyncDispose]()
+    await (await this.#operator)?.[Symbol.asyncDispose]()
     await this.running[Symbol.asyncDispose]()
   }
 
@@ -209,13 +213,13 @@ export class Api implements AsyncDisposable {
     return openForOperator(config, { log, version: 'test', clock: () => this.clock.now })
   }
 
-  /** The SDK's transport, listened to. */
+  /** The SDK's transport, with a check of every JSON response. */
   #send: Send = async (outgoing) => {
     const incoming = await this.#transport.send(outgoing)
     if (!/json/.test(incoming.header('content-type') ?? '')) return incoming
     const text = await incoming.text()
     assertInvariants(
-      heard(outgoing, incoming.status, incoming.header, text),
+      toResponse(outgoing, incoming.status, incoming.header, text),
       this.clock.now,
       this.conformance,
     )
@@ -245,14 +249,14 @@ export class Api implements AsyncDisposable {
       })
       if (body === undefined) outgoing.end()
       else if (typeof body === 'string' || Buffer.isBuffer(body)) {
-        // Node says no length of its own accord where a body is unusual, as with DELETE.
+        // Node sets no Content-Length by itself where a body is unusual, as with DELETE.
         outgoing.setHeader('Content-Length', Buffer.byteLength(body)).end(body)
       } else pipeline(body, outgoing).catch(() => undefined)
     })
   }
 }
 
-/** The SDK's error when a call was refused with this code; anything else fails the test. */
+/** Returns the SDK's error with this code; any other outcome fails the test. */
 export async function expectFailure(call: Promise<unknown>, code: ErrorCode): Promise<SlipwayError> {
   const outcome = await call.then(
     (value) => ({ value }),
@@ -264,27 +268,27 @@ export async function expectFailure(call: Promise<unknown>, code: ErrorCode): Pr
   return outcome.error
 }
 
-/** Path and query of an address, to send somewhere by hand. */
+/** Path and query of a URL. */
 export function toTarget(url: string): string {
   return url.replace(/^https?:\/\/[^/]+/, '')
 }
 
-/** Where the embedded blobs lie. */
+/** The folder of the blob store. */
 export function blobFolder(api: Api): string {
   return join(api.data, 'blobs')
 }
 
-function heard(
+function toResponse(
   { method, url }: Outgoing,
   status: number,
   header: (name: string) => string | null,
   text: string,
 ): ApiResponse {
-  const headers = Object.fromEntries(HEARD.map((name) => [name, header(name) ?? undefined]))
+  const headers = Object.fromEntries(CHECKED_HEADERS.map((name) => [name, header(name) ?? undefined]))
   return { method, target: toTarget(url), status, headers, body: Buffer.from(text), text, json: parsed(text) }
 }
 
-const HEARD = [
+const CHECKED_HEADERS = [
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',

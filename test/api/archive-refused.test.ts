@@ -8,7 +8,7 @@ import { tar, tarHeader, tarPart } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
 import { numbers } from '../support/random.ts'
 import { Api } from './api.ts'
-import { type Kind, keepsNothing, make, part, send, TYPES } from './archive-requests.ts'
+import { assertKeepsNothing, type Kind, make, part, send, TYPES } from './archive-requests.ts'
 
 const MIB = 2 ** 20
 
@@ -18,14 +18,14 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-describe('nothing is kept of an archive that', () => {
+describe('an archive is refused without leaving files or rows when it', () => {
   const both = (parts: Part[]): [Kind, Buffer][] => [
     ['tar', tar(parts)],
     ['tar.gz', gzipSync(tar(parts))],
     ['zip', zip(parts)],
   ]
   const good = part('index.html', 'good')
-  const refusals: [sentence: string, archives: [Kind, Buffer][], code: string, says?: RegExp][] = [
+  const refusals: [sentence: string, archives: [Kind, Buffer][], code: string, message?: RegExp][] = [
     ['climbs out', both([good, part('../x')]), 'VALIDATION_ERROR', /'\.\.'/],
     ['climbs in between', both([good, part('a/../../x')]), 'VALIDATION_ERROR', /'\.\.'/],
     ['begins at the root', both([good, part('/etc/passwd')]), 'VALIDATION_ERROR', /relative/],
@@ -84,15 +84,15 @@ describe('nothing is kept of an archive that', () => {
       /encrypted/,
     ],
     [
-      'lies about a checksum',
+      'declares a wrong checksum',
       [
-        ['zip', zip([good, { ...part('lie', 'truth'), crc32: 1 }])],
-        ['zip', zip([good, { ...part('lie', Buffer.alloc(600_000, 'truth')), crc32: 1 }])],
+        ['zip', zip([good, { ...part('falsified', 'content'), crc32: 1 }])],
+        ['zip', zip([good, { ...part('falsified', Buffer.alloc(600_000, 'content')), crc32: 1 }])],
       ],
       'VALIDATION_ERROR',
     ],
     [
-      'is cut off',
+      'is truncated',
       [
         ['tar', tar([good, part('b', randomBytes(5000))]).subarray(0, 3000)],
         ['zip', zip([good]).subarray(0, -5)],
@@ -100,7 +100,11 @@ describe('nothing is kept of an archive that', () => {
       ],
       'VALIDATION_ERROR',
     ],
-    ['is none', (Object.keys(TYPES) as Kind[]).map((kind) => [kind, randomBytes(5000)]), 'VALIDATION_ERROR'],
+    [
+      'is not an archive',
+      (Object.keys(TYPES) as Kind[]).map((kind) => [kind, randomBytes(5000)]),
+      'VALIDATION_ERROR',
+    ],
     ['is empty', (Object.keys(TYPES) as Kind[]).map((kind) => [kind, Buffer.alloc(0)]), 'VALIDATION_ERROR'],
     [
       'is of another kind',
@@ -120,18 +124,20 @@ describe('nothing is kept of an archive that', () => {
       'VALIDATION_ERROR',
     ],
   ]
-  for (const [sentence, archives, code, says] of refusals) {
+  for (const [sentence, archives, code, message] of refusals) {
     test(sentence, async () => {
       const account = await api.account()
       for (const [kind, bytes] of archives) {
-        const answer = await keepsNothing(api, account, () => send(api, kind, bytes, { key: account.key }))
+        const answer = await assertKeepsNothing(api, account, () =>
+          send(api, kind, bytes, { key: account.key }),
+        )
         assert.equal(answer.json.code, code, `${kind}: ${answer.text}`)
-        if (says) assert.match(answer.json.error, says, kind)
+        if (message) assert.match(answer.json.error, message, kind)
       }
     })
   }
 
-  test('has a file or a site over the limit, and the limit is named', async () => {
+  test('has a file or a site over the limit, which the error names', async () => {
     const account = await api.account()
     const [file, site] = [2 * MIB, 3 * MIB]
     const whole = { 'a.bin': randomBytes(file), 'b.bin': randomBytes(site - file) }
@@ -139,14 +145,14 @@ describe('nothing is kept of an archive that', () => {
       assert.equal((await send(api, kind, make(kind, whole))).status, 201, kind)
       const over = { file: { 'a.bin': Buffer.alloc(file + 1, 'x') }, site: { ...whole, 'c.bin': 'x' } }
       for (const [what, contents] of Object.entries(over)) {
-        const answer = await keepsNothing(api, account, () => send(api, kind, make(kind, contents)))
+        const answer = await assertKeepsNothing(api, account, () => send(api, kind, make(kind, contents)))
         assert.equal(answer.status, 413, `${kind} ${what}`)
         assert.match(answer.json.error, new RegExp(`${what === 'file' ? file : site}`))
       }
     }
   })
 
-  test('unpacks to far more than it is: a bomb is cut off', async () => {
+  test('unpacks to far more than its size: a bomb is refused early', async () => {
     const account = await api.account()
     const zeros = Buffer.alloc(MIB)
     let fed = 0
@@ -157,17 +163,17 @@ describe('nothing is kept of an archive that', () => {
       })(),
     ).pipe(createGzip({ level: 1 }))
     bomb.on('error', () => undefined)
-    const gz = await keepsNothing(api, account, () => send(api, 'tar.gz', bomb).catch(() => undefined))
+    const gz = await assertKeepsNothing(api, account, () => send(api, 'tar.gz', bomb).catch(() => undefined))
     if (gz) assert.ok(gz.status === 400 || gz.status === 413, gz.text)
     assert.ok(fed < 2048, `${fed} MiB were taken`)
     const inflating = zip([part('a'), { ...part('bomb', Buffer.alloc(64 * MIB)), size: 1000 }])
-    const lie = await keepsNothing(api, account, () => send(api, 'zip', inflating))
+    const lie = await assertKeepsNothing(api, account, () => send(api, 'zip', inflating))
     assert.equal(lie.json.code, 'VALIDATION_ERROR')
     const honest = zip([part('bomb', Buffer.alloc(64 * MIB))])
-    assert.equal((await keepsNothing(api, account, () => send(api, 'zip', honest))).status, 413)
+    assert.equal((await assertKeepsNothing(api, account, () => send(api, 'zip', honest))).status, 413)
   })
 
-  test('is cut off with its connection, at any place', async (context) => {
+  test('loses its connection at any byte', async (context) => {
     const account = await api.account()
     const next = numbers(context)
     const contents = { 'index.html': 'home', 'a.bin': randomBytes(400_000), 'b.bin': randomBytes(50_000) }
@@ -180,10 +186,10 @@ describe('nothing is kept of an archive that', () => {
         `Content-Type: ${TYPES[kind]}`,
         `Content-Length: ${bytes.length}`,
       ].join('\r\n')
-      const wire = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
-      await keepsNothing(api, account, async () => {
+      const requestBytes = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
+      await assertKeepsNothing(api, account, async () => {
         for (let round = 0; round < 12; round++) {
-          const answer = await api.cutOff(wire.subarray(0, 1 + next(wire.length - 1)))
+          const answer = await api.cutOff(requestBytes.subarray(0, 1 + next(requestBytes.length - 1)))
           assert.doesNotMatch(answer, /^HTTP\/1\.1 2/)
         }
       })

@@ -8,8 +8,8 @@ import { gzipSync } from 'node:zlib'
 import type { Part } from '../archive/part.ts'
 import { tar } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
-import type { ApiResponse } from './answer.ts'
 import { type Account, type Api, DAY_MS } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
 import type { Contents } from './content.ts'
 
 export const TYPES = {
@@ -27,7 +27,7 @@ export function make(kind: Kind, contents: Contents): Buffer {
   return kind === 'tar' ? tar(parts) : gzipSync(tar(parts))
 }
 
-/** Sends an archive, as a new site or to one that is there. */
+/** Sends an archive as a new site, or as an update of the site `slug`. */
 export function send(
   api: Api,
   kind: Kind | string,
@@ -42,52 +42,52 @@ export function send(
   api.pass()
   const type = TYPES[kind as Kind] ?? kind
   const [method, path] = slug === undefined ? ['POST', '/api/v1/publish'] : ['PUT', `/api/v1/publish/${slug}`]
-  return api.ask(method!, path + query, { key, body, headers: { 'content-type': type, ...headers } })
+  return api.request(method!, path + query, { key, body, headers: { 'content-type': type, ...headers } })
 }
 
-/** The files below folders of the service, as they are now. A folder that goes during the look is looked for again. */
+/** The current files below folders of the service. A folder that disappears while it is listed is listed again. */
 export async function filesIn({ data }: Api, ...folders: string[]): Promise<string[]> {
-  const look = (name: string): Promise<Dirent[]> =>
+  const list = (name: string): Promise<Dirent[]> =>
     readdir(join(data, name), { recursive: true, withFileTypes: true }).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT' || !existsSync(join(data, name))) throw error
-        return look(name)
+        return list(name)
       },
     )
-  const found = await Promise.all(folders.map(look))
-  const files = found.flat().filter((entry) => entry.isFile())
+  const entries = await Promise.all(folders.map(list))
+  const files = entries.flat().filter((entry) => entry.isFile())
   return files.map((entry) => join(entry.parentPath, entry.name).slice(data.length + 1))
 }
 
-/** All bytes that are kept, once none are under way any more: what follows an answer may take a moment. */
-export async function bytesAtRest(api: Api): Promise<Set<string>> {
+/** The stored files, once none are being moved: work after a response may take a moment. */
+export async function storedFiles(api: Api): Promise<Set<string>> {
   for (let round = 0; round < 500 && (await filesIn(api, 'blobs/staged', 'spool')).length > 0; round++) {
     await setImmediate()
   }
   return new Set(await filesIn(api, 'blobs', 'spool'))
 }
 
-/** What the database knows that could belong to an archive. */
-async function knownOf(api: Api, account: Account) {
-  const house = await api.inside()
-  const { versions, blobReferences } = house.store.read
+/** Counts of rows that an archive could have added. */
+async function readCounts(api: Api, account: Account) {
+  const operator = await api.operator()
+  const { versions, blobReferences } = operator.store.read
   const pending = (await versions.abandoned(api.clock.now + DAY_MS, 1000)).length
   const sites = await Array.fromAsync(account.client.sites())
-  return { pending, sites, named: await blobReferences.count() }
+  return { pending, sites, references: await blobReferences.count() }
 }
 
-/** Runs what must be refused and sees to it that neither the disk nor the database has anything of it afterwards. */
-export async function keepsNothing<T>(api: Api, account: Account, work: () => Promise<T>): Promise<T> {
-  const before = { bytes: await bytesAtRest(api), known: await knownOf(api, account) }
+/** Asserts that a refused request leaves no files on the disk and no rows in the database. */
+export async function assertKeepsNothing<T>(api: Api, account: Account, work: () => Promise<T>): Promise<T> {
+  const before = { bytes: await storedFiles(api), counts: await readCounts(api, account) }
   const outcome = await work()
-  const after = { bytes: await bytesAtRest(api), known: await knownOf(api, account) }
+  const after = { bytes: await storedFiles(api), counts: await readCounts(api, account) }
   assert.deepEqual(
     [...after.bytes].filter((path) => !before.bytes.has(path)),
     [],
   )
-  assert.deepEqual(after.known.sites, before.known.sites)
-  // A sweep may have taken something of earlier tests meanwhile.
-  assert.ok(after.known.pending <= before.known.pending, 'no version is waiting')
-  assert.ok(after.known.named <= before.known.named, 'no bytes are named')
+  assert.deepEqual(after.counts.sites, before.counts.sites)
+  // A sweep may have deleted rows of earlier tests.
+  assert.ok(after.counts.pending <= before.counts.pending, 'no pending version')
+  assert.ok(after.counts.references <= before.counts.references, 'no blob reference')
   return outcome
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { type Account, Api, HOUR_MS } from './api.ts'
-import { bytesAtRest, filesIn, keepsNothing, make, send, TYPES } from './archive-requests.ts'
+import { assertKeepsNothing, filesIn, make, send, storedFiles, TYPES } from './archive-requests.ts'
 
 const MIB = 2 ** 20
 
@@ -19,7 +19,7 @@ describe('an archive as an update', () => {
   const old = { 'index.html': 'old', 'old.txt': 'old' }
   const fresh = make('tar.gz', { 'index.html': 'new' })
 
-  test('takes the place of the whole version at once', async () => {
+  test('replaces the whole version at once', async () => {
     const first = await api.publish(owner.client, old, { title: 'T' })
     const { slug, siteUrl } = first
     const { status, json } = await send(api, 'tar.gz', fresh, { slug, key: owner.key })
@@ -31,7 +31,7 @@ describe('an archive as an update', () => {
     assert.equal((await owner.client.details(slug)).files.length, 1)
   })
 
-  test('may be kept as a draft', async () => {
+  test('can be stored as a draft', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, old)
     const { json } = await send(api, 'tar.gz', fresh, { slug, query: '?live=false', key: owner.key })
     assert.equal((await api.visit(siteUrl)).text, 'old')
@@ -40,12 +40,12 @@ describe('an archive as an update', () => {
     assert.equal((await api.visit(siteUrl)).text, 'new')
   })
 
-  test('is refused when another version is live than the one it was based on, and keeps nothing', async () => {
+  test('is refused without storing anything when another version than its base is live', async () => {
     const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
     const query = (base: string) => ({ slug, query: `?baseVersionId=${base}`, key: owner.key })
     const right = await send(api, 'tar.gz', fresh, query(versionId))
     assert.equal(right.status, 200)
-    const late = await keepsNothing(api, owner, () =>
+    const late = await assertKeepsNothing(api, owner, () =>
       send(api, 'zip', make('zip', { 'late.txt': 'late' }), query(versionId)),
     )
     assert.equal(late.status, 409)
@@ -53,7 +53,7 @@ describe('an archive as an update', () => {
     assert.equal((await api.visit(siteUrl)).text, 'new')
   })
 
-  test('wins or loses as a whole when several are based on the same version, and nothing waits afterwards', async () => {
+  test('succeeds or fails as a whole when several have the same base, and leaves no pending version', async () => {
     const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
     const names = ['one', 'two', 'three', 'four']
     const query = { slug, query: `?baseVersionId=${versionId}`, key: owner.key }
@@ -66,11 +66,11 @@ describe('an archive as an update', () => {
     for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
     assert.equal((await owner.client.details(slug)).pendingVersionId, null)
     assert.equal((await owner.client.versions(slug)).versions.length, 2)
-    await bytesAtRest(api)
+    await storedFiles(api)
     assert.deepEqual(await filesIn(api, 'blobs/staged', 'spool'), [])
   })
 
-  test('of an anonymous site needs its claim token, and does not move its end', async () => {
+  test('of an anonymous site needs its claim token, and does not extend its lifetime', async () => {
     const site = await api.publish(api.anonymous, old)
     const { slug, siteUrl, claimToken, expiresAt } = site
     api.pass(HOUR_MS)
@@ -83,7 +83,7 @@ describe('an archive as an update', () => {
     const byQuery = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
     assert.equal(byQuery.status, 200, 'older clients have it in the query')
     const header = (token: string) => ({ 'x-slipway-claim-token': token })
-    const wrong = await keepsNothing(api, owner, () =>
+    const wrong = await assertKeepsNothing(api, owner, () =>
       send(api, 'tar.gz', fresh, { slug, headers: header('x') }),
     )
     assert.equal(wrong.json.code, 'INVALID_CLAIM_TOKEN')
@@ -94,7 +94,7 @@ describe('an archive as an update', () => {
       [`?claimToken=${claimToken}&claimToken=x`, 400, 'VALIDATION_ERROR'],
     ] as const
     for (const [query, status, code] of wrongly) {
-      const refusal = await keepsNothing(api, owner, () => send(api, 'tar.gz', fresh, { slug, query }))
+      const refusal = await assertKeepsNothing(api, owner, () => send(api, 'tar.gz', fresh, { slug, query }))
       assert.equal(refusal.status, status, query)
       assert.equal(refusal.json.code, code)
     }
@@ -103,18 +103,20 @@ describe('an archive as an update', () => {
     assert.equal(late.json.code, 'SITE_EXPIRED')
   })
 
-  test('is for the owner alone, and refused before its bytes are taken', async () => {
+  test('is refused for other accounts before its body is read', async () => {
     const { slug } = await api.publish(owner.client, old)
-    const stranger = await api.account()
+    const otherAccount = await api.account()
     const body = () =>
       Readable.from(
         (async function* () {
           for (let piece = 0; piece < 50; piece++) yield randomBytes(64 * 1024)
         })(),
       )
-    const theirs = await keepsNothing(api, owner, () => send(api, 'tar', body(), { slug, key: stranger.key }))
+    const theirs = await assertKeepsNothing(api, owner, () =>
+      send(api, 'tar', body(), { slug, key: otherAccount.key }),
+    )
     assert.equal(theirs.json.code, 'NOT_FOUND')
-    const nobodys = await keepsNothing(api, owner, () => send(api, 'tar', body(), { slug }))
+    const nobodys = await assertKeepsNothing(api, owner, () => send(api, 'tar', body(), { slug }))
     assert.equal(nobodys.json.code, 'UNAUTHORIZED')
     const missing = await send(api, 'tar', body(), { slug: 'no-such-site-234567', key: owner.key })
     assert.equal(missing.json.code, 'NOT_FOUND')
@@ -135,9 +137,9 @@ describe('an archive as an update', () => {
     ['?baseVersionId=a&baseVersionId=b', ['baseVersionId']],
   ]
   for (const [query, fields] of queries) {
-    test(`is refused for what it says: ${query.slice(0, 40)}`, async () => {
+    test(`is refused for its query: ${query.slice(0, 40)}`, async () => {
       const { slug } = await api.publish(owner.client, old)
-      const answer = await keepsNothing(api, owner, () =>
+      const answer = await assertKeepsNothing(api, owner, () =>
         send(api, 'tar.gz', fresh, { slug, query, key: owner.key }),
       )
       assert.equal(answer.status, 400, answer.text)

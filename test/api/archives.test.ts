@@ -39,7 +39,7 @@ async function serves(siteUrl: string, contents: Contents): Promise<void> {
   }
 }
 
-describe('a folder as real archivers pack it', requires('archivers'), () => {
+describe('a folder packed by common archivers', requires('archivers'), () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'slipway-site-'))
@@ -70,7 +70,7 @@ with tarfile.open(fileobj=sys.stdout.buffer, mode='w|gz') as archive: archive.ad
     ['python’s tarfile', 'tar.gz', () => run('python3', '-c', PYTHON_TAR)],
   ]
   for (const [name, kind, pack] of archivers) {
-    test(`is live in one request: ${name}`, async () => {
+    test(`is published in one request: ${name}`, async () => {
       const { status, json } = await send(api, kind, pack(), { key: owner.key })
       assert.equal(status, 201)
       await serves(json.siteUrl, SITE)
@@ -82,7 +82,7 @@ with tarfile.open(fileobj=sys.stdout.buffer, mode='w|gz') as archive: archive.ad
 
 describe('an archive', () => {
   for (const kind of Object.keys(TYPES) as Kind[]) {
-    test(`of ${kind} is answered like a finalize, with what came`, async () => {
+    test(`of ${kind} is answered like a finalize, with the received files`, async () => {
       const { status, json } = await send(api, kind, make(kind, SITE), { key: owner.key })
       assert.equal(status, 201)
       const { slug, siteUrl, versionId } = json as ArchiveResponse
@@ -102,7 +102,7 @@ describe('an archive', () => {
       await serves(siteUrl, SITE)
     })
 
-    test(`of ${kind} may come in pieces without a length`, async () => {
+    test(`of ${kind} can be sent in chunks without a Content-Length`, async () => {
       const bytes = make(kind, SITE)
       const pieces = Array.from({ length: Math.ceil(bytes.length / 10_007) }, (_, at) =>
         bytes.subarray(at * 10_007, (at + 1) * 10_007),
@@ -118,13 +118,13 @@ describe('an archive', () => {
     ['application/x-zip-compressed', 'zip'],
     ['application/x-gzip', 'tar.gz'],
   ] as const) {
-    test(`may be called ${type}`, async () => {
+    test(`can have the type ${type}`, async () => {
       const { status } = await send(api, type, make(kind, { 'index.html': 'x' }), { key: owner.key })
       assert.equal(status, 201)
     })
   }
 
-  test('without an account comes with the means to claim the site, as a manifest does', async () => {
+  test('without an account returns the claim token and URL, as a manifest does', async () => {
     const { json } = await send(api, 'tar', make('tar', SITE))
     const { claimToken, claimUrl, expiresAt, anonymous, warning, slug } = json
     assert.equal(anonymous, true)
@@ -134,16 +134,16 @@ describe('an archive', () => {
     await owner.client.claim(slug, claimToken)
   })
 
-  test('says of the site what its query says', async () => {
+  test('sets the metadata in its query', async () => {
     const contents = { 'index.html': 'home', 'card.png': 'png' }
-    const said = {
+    const metadata = {
       title: 'Ä & B',
       description: 'D',
       ogImagePath: 'card.png',
       spaMode: true,
       ttlSeconds: 3600,
     }
-    const options = { contentType: TYPES.zip, ...said }
+    const options = { contentType: TYPES.zip, ...metadata }
     const { slug, siteUrl } = await owner.client.publishArchive(make('zip', contents), options)
     const { title, description, ogImagePath, spaMode, expiresAt } = await owner.client.details(slug)
     assert.deepEqual([title, description, ogImagePath, spaMode], ['Ä & B', 'D', 'card.png', true])
@@ -151,7 +151,7 @@ describe('an archive', () => {
     assert.equal((await api.visit(siteUrl)).status, 200)
   })
 
-  test('leaves out the litter of archivers, and says so', async () => {
+  test('leaves out junk files of archivers, and reports them', async () => {
     const contents = {
       'index.html': 'home',
       '__MACOSX/._index.html': 'junk',
@@ -167,13 +167,13 @@ describe('an archive', () => {
     ])
   })
 
-  test('keeps .well-known and other names that begin with a dot', async () => {
+  test('includes .well-known and other names that begin with a dot', async () => {
     const contents = { '.well-known/security.txt': 'x', '.nojekyll': 'x' }
     const { json } = await send(api, 'tar', make('tar', contents), { key: owner.key })
     assert.equal(json.fileCount, 2)
   })
 
-  test('may have a thousand files', async () => {
+  test('can have 1,000 files', async () => {
     const contents: Contents = {}
     for (let number = 0; number < 1000; number++) contents[`${number % 9}/${number}.txt`] = `${number}`
     for (const kind of ['zip', 'tar.gz'] as const) {
@@ -183,7 +183,7 @@ describe('an archive', () => {
     }
   })
 
-  test('is what the next manifest is compared with', async () => {
+  test('is the version that the next manifest is compared with', async () => {
     const { json } = await send(api, 'tar', make('tar', { 'index.html': 'home', 'a.txt': 'a' }), {
       key: owner.key,
     })
@@ -195,7 +195,7 @@ describe('an archive', () => {
   })
 })
 
-test('many archives at once are published each on its own', async () => {
+test('many archives are published independently at the same time', async () => {
   const names = Array.from({ length: 8 }, (_, number) => `site ${number}`)
   const answers = await Promise.all(
     names.map((name, number) => {
@@ -209,12 +209,12 @@ test('many archives at once are published each on its own', async () => {
   }
 })
 
-test('an archive is one request, and one that is too many is refused before it is read', async () => {
+test('an archive costs one request, and one over the rate limit is refused before its body is read', async () => {
   await using few = await Api.start({ RATE_ANONYMOUS: '5' })
   const archive = make('tar', { 'index.html': 'x' })
   const headers = { 'content-type': TYPES.tar }
   for (const remaining of ['4', '3', '2', '1', '0']) {
-    const answer = await few.ask('POST', '/api/v1/publish', { body: archive, headers })
+    const answer = await few.request('POST', '/api/v1/publish', { body: archive, headers })
     assert.equal(answer.status, 201)
     assert.equal(answer.headers['x-ratelimit-remaining'], remaining)
   }

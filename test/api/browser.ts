@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import type { Api } from './api.ts'
 
-/** A browser that is signed in, and what it sends from then on. */
+/** A signed-in browser: its cookie and the headers of its requests. */
 export interface SignedIn {
   cookie: string
-  /** What the service said of the cookie, in order. */
+  /** The attributes of the cookie, sorted. */
   attributes: string
-  /** Of a call that a page of ours makes. */
+  /** Headers of a request from a page of the service. */
   headers: Record<string, string>
 }
 
-/** Signs a browser in, as somebody who types the mailed code. */
+/** Signs a browser in with a mailed code. */
 export async function browser(api: Api, { email }: { email: string }, userAgent?: string): Promise<SignedIn> {
   await api.anonymous.requestCode(email)
   const code = await api.running.mailedCode(email)
-  const answer = await api.ask('POST', '/api/auth/session', {
+  const answer = await api.request('POST', '/api/auth/session', {
     json: { email, code },
     headers: userAgent === undefined ? {} : { 'user-agent': userAgent },
   })

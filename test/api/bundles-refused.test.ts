@@ -10,17 +10,17 @@ import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
 import { numbers } from '../support/random.ts'
 import { type Account, Api, blobFolder, toTarget } from './api.ts'
-import { sha256, toManifest } from './content.ts'
 import {
+  assertPublished,
   buildTar,
   buildTarParts,
-  isPublished,
-  lacking,
-  lacksOnly,
+  createPending,
+  missingPaths,
+  type PendingVersion,
   send,
-  type Waiting,
-  waitingFor,
-} from './one-bundle.ts'
+  waitForMissing,
+} from './bundle-fixture.ts'
+import { sha256, toManifest } from './content.ts'
 import { ServiceOnSmallDisk } from './small-disk.ts'
 
 const KIB = 2 ** 10
@@ -34,8 +34,8 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-/** The disk has these bytes of a version, and no others. */
-async function hasOnly({ versionId }: Waiting, contents: (string | Buffer)[]): Promise<void> {
+/** Asserts that exactly these contents of a version are staged on the disk. */
+async function hasOnly({ versionId }: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
   const names = await readdir(join(blobFolder(api), 'staged', versionId)).catch(() => [])
   assert.deepEqual(names.map((name) => name.slice(0, 64)).sort(), contents.map(sha256).sort())
 }
@@ -49,7 +49,7 @@ const sparse = (): Buffer => tarPart({ name: 'next.txt', type: 'S', data: nothin
 const flipped = (bytes: Buffer): Buffer =>
   Buffer.from(bytes.map((byte, at) => (at === 700 ? byte ^ 1 : byte)))
 
-const refusals: [sentence: string, part: () => Buffer, code: ErrorCode, says: RegExp][] = [
+const refusals: [sentence: string, part: () => Buffer, code: ErrorCode, message: RegExp][] = [
   [
     'is too long',
     () => tarPart({ name: 'next.txt', data: Buffer.from('next!') }),
@@ -64,13 +64,13 @@ const refusals: [sentence: string, part: () => Buffer, code: ErrorCode, says: Re
   ],
   ['is empty', () => tarPart({ name: 'next.txt', data: nothing }), 'SIZE_MISMATCH', /next\.txt.*0/],
   [
-    'is large and says another size',
+    'is large and declares another size',
     () => tarPart({ name: 'large.bin', data: large.subarray(1) }),
     'SIZE_MISMATCH',
     /large\.bin/,
   ],
   [
-    'says that it has 5 GiB',
+    'declares 5 GiB',
     () => tarHeader({ name: 'next.txt', declares: 5 * 2 ** 30 }),
     'PAYLOAD_TOO_LARGE',
     /33554432/,
@@ -158,25 +158,25 @@ const refusals: [sentence: string, part: () => Buffer, code: ErrorCode, says: Re
   ],
 ]
 
-describe('what came whole stays, nothing is kept of the rest, and all can be sent again, when a file', () => {
-  for (const [sentence, part, code, says] of refusals) {
+describe('complete files of a bundle are kept, the rest is discarded and can be sent again, when a file', () => {
+  for (const [sentence, part, code, message] of refusals) {
     test(sentence, async () => {
-      const waiting = await waitingFor(owner, SITE)
-      const { json } = await send(api, waiting, Buffer.concat([good, part(), TAR_END]))
+      const pending = await createPending(owner, SITE)
+      const { json } = await send(api, pending, Buffer.concat([good, part(), TAR_END]))
       assert.equal(json.code, code, json.error)
-      assert.match(json.error, says)
-      assert.deepEqual(await lacking(owner, waiting), ['large.bin', 'late.txt', 'next.txt'])
-      await hasOnly(waiting, ['good'])
+      assert.match(json.error, message)
+      assert.deepEqual(await missingPaths(owner, pending), ['large.bin', 'late.txt', 'next.txt'])
+      await hasOnly(pending, ['good'])
       const { 'good.txt': _, ...rest } = SITE
-      assert.equal((await send(api, waiting, buildTar(rest))).status, 200)
-      await isPublished(api, owner, waiting, SITE)
+      assert.equal((await send(api, pending, buildTar(rest))).status, 200)
+      await assertPublished(api, owner, pending, SITE)
     })
   }
 })
 
-describe('a bundle that does not end as it should', () => {
-  const ends: [sentence: string, body: () => Buffer, left: string[], says: RegExp][] = [
-    ['without its end', () => Buffer.concat([good, late]), ['large.bin', 'next.txt'], /cut off/],
+describe('a bundle that ends', () => {
+  const ends: [sentence: string, body: () => Buffer, left: string[], message: RegExp][] = [
+    ['without an end record', () => Buffer.concat([good, late]), ['large.bin', 'next.txt'], /cut off/],
     [
       'in a header',
       () => Buffer.concat([good, late.subarray(0, 100)]),
@@ -190,29 +190,29 @@ describe('a bundle that does not end as it should', () => {
       /late\.txt: .*cut off/,
     ],
     [
-      'with another tar behind it',
+      'before another tar that follows it',
       () => Buffer.concat([good, TAR_END, late]),
       ['large.bin', 'late.txt', 'next.txt'],
       /follows its end/,
     ],
-    ['before it begins', () => nothing, ['good.txt', 'large.bin', 'late.txt', 'next.txt'], /cut off/],
+    ['before its first byte', () => nothing, ['good.txt', 'large.bin', 'late.txt', 'next.txt'], /cut off/],
   ]
-  for (const [sentence, body, left, says] of ends) {
-    test(`but ${sentence} is refused, and what came whole stays`, async () => {
-      const waiting = await waitingFor(owner, SITE)
-      const { json } = await send(api, waiting, body())
+  for (const [sentence, body, left, message] of ends) {
+    test(`${sentence} is refused, and its complete files are kept`, async () => {
+      const pending = await createPending(owner, SITE)
+      const { json } = await send(api, pending, body())
       assert.equal(json.code, 'VALIDATION_ERROR')
-      assert.match(json.error, says)
-      assert.deepEqual(await lacking(owner, waiting), left)
+      assert.match(json.error, message)
+      assert.deepEqual(await missingPaths(owner, pending), left)
     })
   }
 
-  test('but with the connection keeps what came whole, wherever that is', async (context) => {
+  test('with its connection keeps its complete files, whatever the last byte', async (context) => {
     const next = numbers(context)
-    const waiting = await waitingFor(owner, SITE)
+    const pending = await createPending(owner, SITE)
     const body = buildTar(SITE)
     const head = [
-      `PUT ${toTarget(waiting.bundle.url)} HTTP/1.1`,
+      `PUT ${toTarget(pending.bundle.url)} HTTP/1.1`,
       'Host: localhost',
       'Content-Type: application/x-tar',
       `Content-Length: ${body.length}`,
@@ -221,13 +221,13 @@ describe('a bundle that does not end as it should', () => {
     for (let round = 0; round < 20; round++)
       await breakAfter(head, body.subarray(0, next(body.length - 3000)))
     await api.cutOff(Buffer.concat([Buffer.from(head), body.subarray(0, -TAR_END.length - late.length)]))
-    await lacksOnly(owner, waiting, ['late.txt'])
-    await isLeftWith(waiting, ['good', 'next', large])
-    assert.equal((await send(api, waiting, Buffer.concat([late, TAR_END]))).status, 200)
-    await isPublished(api, owner, waiting, SITE)
+    await waitForMissing(owner, pending, ['late.txt'])
+    await isLeftWith(pending, ['good', 'next', large])
+    assert.equal((await send(api, pending, Buffer.concat([late, TAR_END]))).status, 200)
+    await assertPublished(api, owner, pending, SITE)
   })
 
-  /** Sends these bytes and lets the connection break when they have gone. */
+  /** Sends these bytes and breaks the connection when they are written. */
   function breakAfter(head: string, body: Buffer): Promise<void> {
     return new Promise((resolve) => {
       const socket = connect({ port: api.port, host: '127.0.0.1' })
@@ -238,38 +238,38 @@ describe('a bundle that does not end as it should', () => {
     })
   }
 
-  /** The same as `hasOnly`, once what was cut off has ended. */
-  async function isLeftWith(waiting: Waiting, contents: (string | Buffer)[]): Promise<void> {
-    const folder = join(blobFolder(api), 'staged', waiting.versionId)
+  /** Like `hasOnly`, but waits until the interrupted request has ended. */
+  async function isLeftWith(pending: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
+    const folder = join(blobFolder(api), 'staged', pending.versionId)
     for (let round = 0; round < 1000 && (await readdir(folder)).length > contents.length; round++) {
       await setImmediate()
     }
-    await hasOnly(waiting, contents)
+    await hasOnly(pending, contents)
   }
 })
 
 describe('a bundle over its limit', () => {
-  test('is refused before its bytes come when it says so', async () => {
-    const waiting = await waitingFor(owner, SITE)
+  test('is refused before its body when Content-Length exceeds it', async () => {
+    const pending = await createPending(owner, SITE)
     const tar = buildTar(SITE)
-    let asked = 0
+    let chunks = 0
     const slow = Readable.from(
       (async function* () {
-        for (; asked < 600; asked++) yield Buffer.alloc(64 * KIB)
+        for (; chunks < 600; chunks++) yield Buffer.alloc(64 * KIB)
       })(),
       { objectMode: false },
     )
-    const answer = await send(api, waiting, slow, { 'content-length': `${32 * MIB + 1}` }).catch(
+    const answer = await send(api, pending, slow, { 'content-length': `${32 * MIB + 1}` }).catch(
       () => undefined,
     )
     if (answer) assert.deepEqual([answer.status, answer.json.code], [413, 'PAYLOAD_TOO_LARGE'])
     slow.destroy()
-    assert.equal((await lacking(owner, waiting)).length, 4)
-    assert.equal((await send(api, waiting, tar)).status, 200)
+    assert.equal((await missingPaths(owner, pending)).length, 4)
+    assert.equal((await send(api, pending, tar)).status, 200)
   })
 
-  test('is cut off there when it does not, and what came whole stays', async () => {
-    const waiting = await waitingFor(owner, SITE)
+  test('is cut off at the limit without Content-Length, and its complete files are kept', async () => {
+    const pending = await createPending(owner, SITE)
     const folder = tarPart({ name: 'folder/', type: '5', data: nothing })
     const folders = Buffer.concat(Array.from({ length: 128 }, () => folder))
     let sent = 0
@@ -280,29 +280,29 @@ describe('a bundle over its limit', () => {
       })(),
       { objectMode: false },
     )
-    // Who sends so much may miss the answer: the connection ends soon after it.
-    const answer = await send(api, waiting, endless).catch(() => undefined)
+    // A client that still sends may miss the response, because the connection ends soon after it.
+    const answer = await send(api, pending, endless).catch(() => undefined)
     if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
     endless.destroy()
     assert.ok(sent < 48 * MIB, `${sent} bytes were taken in`)
-    await lacksOnly(owner, waiting, ['large.bin', 'late.txt', 'next.txt'])
+    await waitForMissing(owner, pending, ['large.bin', 'late.txt', 'next.txt'])
   })
 
-  test('takes no file that is larger than it may be as a whole', async () => {
+  test('refuses a file that is larger than a bundle', async () => {
     const file = { path: 'huge.bin', size: 40 * MIB, contentType: 'application/octet-stream' }
-    const waiting = await waitingFor(owner, SITE, [...toManifest(SITE), file])
+    const pending = await createPending(owner, SITE, [...toManifest(SITE), file])
     const body = Buffer.concat([good, tarHeader({ name: 'huge.bin', declares: 40 * MIB })])
-    const { json } = await send(api, waiting, body)
+    const { json } = await send(api, pending, body)
     assert.equal(json.code, 'PAYLOAD_TOO_LARGE')
-    assert.deepEqual(await lacking(owner, waiting), ['huge.bin', 'large.bin', 'late.txt', 'next.txt'])
+    assert.deepEqual(await missingPaths(owner, pending), ['huge.bin', 'large.bin', 'late.txt', 'next.txt'])
   })
 })
 
-describe('a service in trouble', () => {
-  test('says UNAVAILABLE to a bundle that is one too many, however many files it has', async () => {
+describe('an overloaded service', () => {
+  test('answers UNAVAILABLE to a bundle over the limit of concurrent uploads, however many files it has', async () => {
     await using narrow = await Api.start({ UPLOADS_AT_ONCE: '1' })
-    const somebody = await narrow.account()
-    const waiting = await waitingFor(somebody, SITE)
+    const account = await narrow.account()
+    const pending = await createPending(account, SITE)
     const held = Promise.withResolvers<void>()
     const body = buildTar(SITE)
     const slow = Readable.from(
@@ -313,18 +313,18 @@ describe('a service in trouble', () => {
       })(),
       { objectMode: false },
     )
-    const first = send(narrow, waiting, slow)
-    let second = await send(narrow, waiting, Buffer.concat([late, TAR_END]))
-    for (; second.status === 200; second = await send(narrow, waiting, Buffer.concat([late, TAR_END]))) {
+    const first = send(narrow, pending, slow)
+    let second = await send(narrow, pending, Buffer.concat([late, TAR_END]))
+    for (; second.status === 200; second = await send(narrow, pending, Buffer.concat([late, TAR_END]))) {
       await setImmediate()
     }
     assert.deepEqual([second.status, second.json.code], [503, 'UNAVAILABLE'])
     held.resolve()
     assert.equal((await first).status, 200)
-    await isPublished(narrow, somebody, waiting, SITE)
+    await assertPublished(narrow, account, pending, SITE)
   })
 
-  test('says INSUFFICIENT_STORAGE when its disk is full, keeps what came whole, and goes on', async () => {
+  test('answers INSUFFICIENT_STORAGE when its disk is full, keeps complete files, and stays available', async () => {
     await using small = await ServiceOnSmallDisk.start(8 * MIB)
     const contents = { 'a.txt': 'small', 'large.bin': Buffer.alloc(10 * MIB, 'x'), 'z.txt': 'late' }
     const { slug, upload } = await small.client.create({ files: toManifest(contents) })

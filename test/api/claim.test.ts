@@ -18,7 +18,7 @@ async function anonymousSite() {
 }
 
 describe('a claim', () => {
-  test('makes an anonymous site the account’s own, for good', async () => {
+  test('moves an anonymous site to the account permanently', async () => {
     const { client } = await api.account()
     const { slug, siteUrl, claimToken } = await anonymousSite()
     api.pass(23 * HOUR_MS)
@@ -35,14 +35,14 @@ describe('a claim', () => {
     )
   })
 
-  test('may be repeated by the same account, which is told so', async () => {
+  test('can be repeated by the same account, with a response that shows it', async () => {
     const { slug, siteUrl, claimToken } = await anonymousSite()
     await owner.client.claim(slug, claimToken)
     const again = { success: true, slug, siteUrl, expiresAt: null, alreadyOwned: true }
     assert.deepEqual(await owner.client.claim(slug, claimToken), again)
   })
 
-  test('is ALREADY_CLAIMED for everybody else', async () => {
+  test('is ALREADY_CLAIMED for other accounts', async () => {
     const { slug, claimToken } = await anonymousSite()
     const other = await api.account()
     await owner.client.claim(slug, claimToken)
@@ -50,12 +50,12 @@ describe('a claim', () => {
     await expectFailure(other.client.details(slug), 'NOT_FOUND')
   })
 
-  test('is won by one of many who try at once', async () => {
+  test('succeeds for one of several accounts at the same time', async () => {
     const { slug, claimToken } = await anonymousSite()
-    const people = await Promise.all([1, 2, 3, 4].map(() => api.account()))
-    const outcomes = await Promise.allSettled(people.map(({ client }) => client.claim(slug, claimToken)))
+    const accounts = await Promise.all([1, 2, 3, 4].map(() => api.account()))
+    const outcomes = await Promise.allSettled(accounts.map(({ client }) => client.claim(slug, claimToken)))
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    const winner = people[outcomes.findIndex(({ status }) => status === 'fulfilled')]!
+    const winner = accounts[outcomes.findIndex(({ status }) => status === 'fulfilled')]!
     assert.equal((await winner.client.details(slug)).slug, slug)
   })
 
@@ -98,14 +98,14 @@ describe('a claim', () => {
     test(`needs a token, not ${JSON.stringify(json).slice(0, 40)}`, async () => {
       const { slug } = await anonymousSite()
       for (const call of ['claim', 'claim/preview']) {
-        const answer = await api.ask('POST', `/api/v1/publish/${slug}/${call}`, { key: owner.key, json })
+        const answer = await api.request('POST', `/api/v1/publish/${slug}/${call}`, { key: owner.key, json })
         assert.equal(answer.status, 400)
         assert.equal(answer.json.details[0].field, 'claimToken')
       }
     })
   }
 
-  test('ends the token: from then on the site is published with the key', async () => {
+  test('invalidates the token: from then on the site is published with the key', async () => {
     const { slug, siteUrl, claimToken } = await anonymousSite()
     await owner.client.claim(slug, claimToken)
     const files = toManifest({ 'index.html': 'new' })
@@ -114,7 +114,7 @@ describe('a claim', () => {
     assert.equal((await api.visit(siteUrl)).text, 'new')
   })
 
-  test('of a site that waits for its uploads lets its new owner finalize it', async () => {
+  test('of a site with pending uploads lets its new owner finalize it', async () => {
     const contents = { 'index.html': 'later' }
     const { slug, siteUrl, upload, claimToken } = await api.create(api.anonymous, contents)
     await owner.client.claim(slug, claimToken!)
@@ -124,7 +124,7 @@ describe('a claim', () => {
     assert.equal((await api.visit(siteUrl)).text, 'later')
   })
 
-  test('comes in time until the very end, and not after it', async () => {
+  test('succeeds until the last millisecond of the site, and not after it', async () => {
     const [one, other] = [await anonymousSite(), await anonymousSite()]
     api.clock.now = Date.parse(one.expiresAt!) - 1
     await owner.client.claim(one.slug, one.claimToken)
@@ -135,8 +135,8 @@ describe('a claim', () => {
   })
 })
 
-describe('the holder of a claim link', () => {
-  test('sees what it is about before signing in', async () => {
+describe('a claim link', () => {
+  test('shows the site before signing in', async () => {
     const contents = { 'index.html': 'home', 'a.txt': 'aa' }
     const site = await api.publish(api.anonymous, contents, { title: 'T' })
     const { slug, siteUrl, claimToken, expiresAt, versionId } = site
@@ -155,7 +155,7 @@ describe('the holder of a claim link', () => {
     assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), offered)
   })
 
-  test('learns nothing from a token that was used, but that it was', async () => {
+  test('shows nothing but the claim once the token was used', async () => {
     const { client } = await api.account()
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'home' }, { title: 'T' })
     await client.claim(slug, claimToken!)
@@ -166,10 +166,10 @@ describe('the holder of a claim link', () => {
     assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), claimed)
   })
 
-  test('finds a page there', async () => {
+  test('opens a page', async () => {
     const { claimUrl } = await api.create(api.anonymous, { 'index.html': 'x' })
     const { pathname, search } = new URL(claimUrl!)
-    const page = await api.ask('GET', pathname + search)
+    const page = await api.request('GET', pathname + search)
     assert.equal(page.status, 200)
     assert.match(page.headers['content-type']!, /^text\/html/)
     assert.equal(page.headers['referrer-policy'], 'no-referrer')

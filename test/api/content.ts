@@ -3,7 +3,7 @@ import type { PublishFile } from '../../client/sdk/slipway.ts'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 
-/** A site as a test writes it down: contents by path. */
+/** The files of a site: contents by path. */
 export type Contents = Record<string, string | Buffer>
 
 export function sha256(content: string | Buffer): string {
@@ -20,7 +20,7 @@ export function toManifest(contents: Contents): Required<FileEntry>[] {
   return Object.entries(contents).map(([path, content]) => toEntry(path, content))
 }
 
-/** The manifest of somebody who does not hash: every file has to be uploaded. */
+/** A manifest without hashes, so that every file has to be uploaded. */
 export function toPlainManifest(contents: Contents): FileEntry[] {
   return toManifest(contents).map(({ hash: _, ...entry }) => entry)
 }

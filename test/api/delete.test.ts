@@ -5,20 +5,20 @@ import { sha256, toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
-let stranger: Account
+let otherAccount: Account
 before(async () => {
   api = await Api.start()
   owner = await api.account()
-  stranger = await api.account()
+  otherAccount = await api.account()
 })
 after(() => api[Symbol.asyncDispose]())
 
 describe('a deleted site', () => {
-  test('is gone at once, for visitors and for everyone else, and its slug is never used again', async () => {
+  test('is not found from that moment on, for visitors and in the API, and its slug is never used again', async () => {
     const { slug, siteUrl, previewUrl, versionId } = await api.publish(owner.client, { 'index.html': 'here' })
     const pending = await api.update(owner.client, slug, { 'index.html': 'more' })
     assert.equal((await api.visit(siteUrl)).status, 200)
-    const { status, json } = await api.ask('DELETE', `/api/v1/publish/${slug}`, { key: owner.key })
+    const { status, json } = await api.request('DELETE', `/api/v1/publish/${slug}`, { key: owner.key })
     assert.equal(status, 200)
     assert.deepEqual(json, { slug, deleted: true })
     for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
@@ -42,16 +42,16 @@ describe('a deleted site', () => {
       ['GET', `${slug}/archive`],
     ]
     for (const [method, path, body] of calls) {
-      const answer = await api.ask(method, `/api/v1/publish/${path}`, { key: owner.key, json: body })
+      const answer = await api.request(method, `/api/v1/publish/${path}`, { key: owner.key, json: body })
       assert.equal(answer.status, 404, `${method} ${path}`)
       assert.equal(answer.json.code, 'NOT_FOUND')
     }
     const [target] = pending.upload.uploads
-    const late = await api.ask('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })
+    const late = await api.request('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })
     assert.equal(late.json.code, 'UPLOAD_EXPIRED')
   })
 
-  test('takes its domains along', async () => {
+  test('deletes its domains', async () => {
     const { client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'x' })
     await client.addDomain('www.delete-test.example.com', slug)
@@ -61,19 +61,19 @@ describe('a deleted site', () => {
     await client.addDomain('www.delete-test.example.com', other.slug)
   })
 
-  test('leaves no bytes that nobody else has, and takes none that others have', async () => {
+  test('deletes blobs without other references, and no others', async () => {
     const [mine, shared] = [`only here ${sha256('a')}`, `here and there ${sha256('b')}`]
     const { slug } = await api.publish(owner.client, { 'mine.txt': mine, 'shared.txt': shared })
-    const other = await api.publish(stranger.client, { 'shared.txt': shared, 'index.html': 'x' })
+    const other = await api.publish(otherAccount.client, { 'shared.txt': shared, 'index.html': 'x' })
     await owner.client.delete(slug)
     api.pass(HOUR_MS)
     await api.sweep('blobs')
-    const house = await api.inside()
-    assert.equal(await house.blobs.bytes(sha256(mine)), undefined)
+    const operator = await api.operator()
+    assert.equal(await operator.blobs.bytes(sha256(mine)), undefined)
     assert.equal((await api.visit(other.siteUrl, '/shared.txt')).text, shared)
   })
 
-  test('is not counted among what an account has', async () => {
+  test('does not count towards the usage of its account', async () => {
     const { client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'x' })
     await client.delete(slug)
@@ -82,7 +82,7 @@ describe('a deleted site', () => {
     assert.equal(usage.totalBytes, 0)
   })
 
-  test('does not come back when it is deleted while it is published', async () => {
+  test('stays deleted when it is deleted during a publish', async () => {
     const contents = { 'index.html': 'x' }
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)

@@ -6,11 +6,11 @@ import { reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge-fixture.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
-import type { ApiResponse } from './answer.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
 import { make, send, TYPES } from './archive-requests.ts'
+import { buildTar } from './bundle-fixture.ts'
 import { toEntry, toManifest } from './content.ts'
-import { buildTar } from './one-bundle.ts'
 
 const MIB = 2 ** 20
 
@@ -32,7 +32,7 @@ describe('the reserve', () => {
 })
 
 test(
-  'on a disk that is as full as its reserve nothing is published, and all else works',
+  'on a disk with no more than the reserve free, publishing is refused and everything else works',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(64 * MIB)
@@ -47,12 +47,12 @@ test(
     await disk.fill(24 * MIB)
     const key = owner.key
     const put = (target: { url: string; headers: Record<string, string> }, body: Buffer) =>
-      api.ask('PUT', toTarget(target.url), { headers: target.headers, body })
+      api.request('PUT', toTarget(target.url), { headers: target.headers, body })
     const json = { files: toManifest(contents) }
     const archive = await make('zip', { 'index.html': 'new', 'b.bin': noise(3 * MIB) })
     const publishing: [what: string, publish: () => Promise<ApiResponse>][] = [
-      ['create', () => api.ask('POST', '/api/v1/publish', { key, json })],
-      ['update', () => api.ask('PUT', `/api/v1/publish/${site.slug}`, { key, json })],
+      ['create', () => api.request('POST', '/api/v1/publish', { key, json })],
+      ['update', () => api.request('PUT', `/api/v1/publish/${site.slug}`, { key, json })],
       ['a small upload', () => put(staged.upload.uploads[0]!, Buffer.from('hello'))],
       ['a large upload', () => put(staged.upload.uploads[1]!, contents['a.bin'])],
       ['a bundle', () => put(staged.upload.bundle!, buildTar(contents))],
@@ -61,15 +61,17 @@ test(
       [
         'finalize',
         () =>
-          api.ask('POST', `/api/v1/publish/${whole.slug}/finalize`, {
+          api.request('POST', `/api/v1/publish/${whole.slug}/finalize`, {
             key,
             json: { versionId: whole.upload.versionId },
           }),
       ],
-      ['duplicate', () => api.ask('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
+      ['duplicate', () => api.request('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
     ]
-    // A measurement of the free space counts for a second. The disk has room beside the reserve, so only the reserve refuses.
-    while (!(await api.ask('POST', '/api/v1/publish', { key, json })).text.includes('INSUFFICIENT_STORAGE'));
+    // Free space is measured once per second. The disk has space beside the reserve, so that only the reserve refuses.
+    while (
+      !(await api.request('POST', '/api/v1/publish', { key, json })).text.includes('INSUFFICIENT_STORAGE')
+    );
     for (const [what, publish] of publishing) {
       const { status, json: answer } = await publish()
       assert.deepEqual([status, answer.code], [507, 'INSUFFICIENT_STORAGE'], what)
@@ -83,7 +85,7 @@ test(
     const { versions } = await owner.client.versions(site.slug)
     assert.equal(versions.length, 1)
     assert.equal((await owner.client.restore(site.slug, site.versionId)).replayed, true)
-    assert.equal((await api.ask('GET', '/health')).status, 200)
+    assert.equal((await api.request('GET', '/health')).status, 200)
     const { upload } = await owner.client.refresh(staged.slug, staged.upload)
     assert.equal(upload.uploads.length, 2)
 
@@ -96,7 +98,7 @@ test(
 )
 
 test(
-  'a body is cut off before it takes the reserve, with others that arrive beside it',
+  'uploads that arrive together are refused before they use the reserve',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(64 * MIB)

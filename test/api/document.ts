@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
-/** What the tests read of an OpenAPI document. */
+/** The parts of an OpenAPI document that the tests read. */
 export interface ApiDocument {
   openapi: string
   info: { title: string; version: string; description?: string }
@@ -20,10 +20,10 @@ export interface Operation {
   responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
 }
 
-/** Checks answers against the document that the service gives out about itself. */
+/** Checks responses against the service's own OpenAPI document. */
 export class Conformance {
   readonly document: ApiDocument
-  /** `GET /api/v1/me 200`: every documented answer that was seen and conforms. */
+  /** Documented responses that were received and conform, such as `GET /api/v1/me 200`. */
   readonly seen = new Set<string>()
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
 
@@ -31,7 +31,7 @@ export class Conformance {
     this.document = document
   }
 
-  /** Holds a JSON answer of a documented route to its schema; what is on no documented route is left alone. */
+  /** Asserts that a JSON response of a documented route conforms to its schema; ignores other routes. */
   check(method: string, path: string, status: number, body: unknown): void {
     const [template, operation] = this.#find(method, path) ?? []
     if (!template || !operation) return
@@ -45,7 +45,7 @@ export class Conformance {
     this.seen.add(name)
   }
 
-  /** Notes an answer of bytes, which has no schema but must be documented. */
+  /** Asserts that the content type of a response without schema is documented. */
   checkBytes(method: string, path: string, status: number, contentType: string): void {
     const [template, operation] = this.#find(method, path) ?? []
     if (!template || !operation) return

@@ -60,7 +60,7 @@ function operations(): [name: string, operation: Operation][] {
 }
 
 describe('the OpenAPI document', () => {
-  test('is one of version 3.1, and says what it describes and where', () => {
+  test('has version 3.1, a description and the address of the service', () => {
     assert.match(document.openapi, /^3\.1\.\d+$/)
     assert.equal(typeof document.info.title, 'string')
     assert.equal(typeof document.info.version, 'string')
@@ -72,14 +72,14 @@ describe('the OpenAPI document', () => {
     for (const route of ROUTES) assert.ok(known.has(route), route)
   })
 
-  test('names methods and places that OpenAPI knows, each with a summary and answers', () => {
+  test('has valid methods and parameter locations, each operation with a summary and responses', () => {
     for (const [name, { summary, tags, responses, parameters = [] }] of operations()) {
       assert.match(name, /^(GET|PUT|POST|DELETE|PATCH) \/api\//)
-      assert.ok(summary && tags?.length, `${name} says what it is for`)
+      assert.ok(summary && tags?.length, `${name} has a summary and tags`)
       const statuses = Object.keys(responses)
       assert.ok(
         statuses.some((status) => /^2\d\d$/.test(status)),
-        `${name} says what success is`,
+        `${name} documents its success`,
       )
       for (const status of statuses) assert.match(status, /^([1-5]\d\d|[45]XX|default)$/, name)
       for (const { description } of Object.values(responses)) assert.equal(typeof description, 'string', name)
@@ -87,7 +87,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('has a parameter for each place in a path, and no other', () => {
+  test('has a parameter for each placeholder in a path, and no other', () => {
     for (const [name, { parameters = [] }] of operations()) {
       const places = [...name.matchAll(/\{([^}]+)\}/g)].map(([, place]) => place!)
       const declared = parameters.filter((parameter) => parameter.in === 'path')
@@ -98,7 +98,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('has only schemas that are JSON Schema 2020-12', () => {
+  test('has valid JSON Schema 2020-12 only', () => {
     const ajv = new Ajv2020({ strict: false })
     const valid = (schema: object, name: string) =>
       assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`)
@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('says which calls need a key, which may have one and which look at none', async () => {
+  test('marks operations with a required, an optional and no key', async () => {
     const schemes = Object.keys(document.components.securitySchemes)
     for (const [name, operation] of operations()) {
       const security = (operation.security ?? document.security) as Record<string, unknown>[]
@@ -123,14 +123,14 @@ describe('the OpenAPI document', () => {
         .replace('{slug}', 'no-such-site-234567')
         .replace('{*}', 'a')
         .replace(/\{\w+\}/g, 'x')
-      const without = await api.ask(method, target)
+      const without = await api.request(method, target)
       if (needsKey) assert.equal(without.status, 401, name)
-      const withWrong = await api.ask(method, target, { key: 'sl_live_wrong' })
+      const withWrong = await api.request(method, target, { key: 'sl_live_wrong' })
       assert.equal(withWrong.status === 401, security.length > 0, `${name} with a wrong key`)
     }
   })
 
-  test('describes errors in one way', () => {
+  test('has one schema for errors', () => {
     const [, first] = operations()[0]!
     const error = first.responses['4XX']
     for (const [name, { responses }] of operations()) {
@@ -141,7 +141,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(schema.required.toSorted(), ['code', 'error', 'status'])
   })
 
-  test('asks for nothing in a manifest that the spec does not, and for all that it does', () => {
+  test('requires exactly the fields of a manifest that the spec requires', () => {
     const { requestBody } = document.paths['/api/v1/publish']!.post!
     const ajv = new Ajv2020({ strict: false })
     const takes = ajv.compile(requestBody!.content['application/json']!.schema)
@@ -158,14 +158,14 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(types, ['application/gzip', 'application/json', 'application/x-tar', 'application/zip'])
   })
 
-  test('describes every success as it is answered', async () => {
+  test('documents every successful response as it is sent', async () => {
     await everyCall()
     const documented = operations().flatMap(([name, { responses }]) =>
       Object.keys(responses)
         .filter((status) => /^2/.test(status))
         .map((status) => `${name} ${status}`),
     )
-    // Every answer is held to its schema as it comes; here each must have come.
+    // Api checks each response against its schema; this test asserts that every documented one was received.
     const seen = api.conformance!.seen
     assert.deepEqual(
       documented.filter((name) => !seen.has(name)),
@@ -173,8 +173,8 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  test('may be read by pages of any origin, without a key', async () => {
-    const answer = await api.ask('GET', '/api/openapi.json', {
+  test('is readable by pages of any origin, without a key', async () => {
+    const answer = await api.request('GET', '/api/openapi.json', {
       headers: { origin: 'https://elsewhere.example' },
     })
     assert.equal(answer.headers['access-control-allow-origin'], '*')
@@ -182,7 +182,7 @@ describe('the OpenAPI document', () => {
   })
 })
 
-/** Succeeds once with everything that the API can do. */
+/** Calls every operation of the API successfully once. */
 async function everyCall(): Promise<void> {
   const contents = { 'index.html': 'home', 'a.txt': 'a' }
   const { email, client, key } = await api.account()
@@ -200,7 +200,7 @@ async function everyCall(): Promise<void> {
   await client.restore(slug, versionId)
   await client.deleteVersion(slug, upload.versionId)
   for (const what of ['files/a.txt', 'archive'])
-    await api.ask('GET', `/api/v1/publish/${slug}/${what}`, { key })
+    await api.request('GET', `/api/v1/publish/${slug}/${what}`, { key })
   await client.addDomain('www.example.com', slug)
   await client.domains()
   await client.checkDomain('www.example.com')
@@ -223,8 +223,8 @@ async function everyCall(): Promise<void> {
 }
 
 describe('the pages about the API', () => {
-  test('have the reference of every route at /docs', async () => {
-    const { status, headers, text } = await api.ask('GET', '/docs')
+  test('have a reference of every route at /docs', async () => {
+    const { status, headers, text } = await api.request('GET', '/docs')
     assert.equal(status, 200)
     assert.match(headers['content-type']!, /^text\/html/)
     for (const [name, { summary }] of operations()) {
@@ -235,32 +235,32 @@ describe('the pages about the API', () => {
     assert.doesNotMatch(text, /undefined|\[object Object\]|\{\*\}/)
   })
 
-  test('say at / how to publish here', async () => {
-    const { status, text } = await api.ask('GET', '/')
+  test('explain at / how to publish', async () => {
+    const { status, text } = await api.request('GET', '/')
     assert.equal(status, 200)
     assert.ok(text.includes(api.baseUrl))
   })
 
-  test('are fresh, cannot be framed, and run nothing that is not ours', async () => {
+  test('are revalidated, cannot be framed, and run only own scripts', async () => {
     for (const target of ['/', '/docs', '/claim']) {
-      const { headers } = await api.ask('GET', target)
+      const { headers } = await api.request('GET', target)
       assert.match(`${headers['content-security-policy']}`, /default-src 'none'/)
       assert.match(`${headers['content-security-policy']}`, /frame-ancestors 'none'/)
       assert.doesNotMatch(`${headers['content-security-policy']}`, /unsafe/)
-      const again = await api.ask('GET', target, { headers: { 'if-none-match': `${headers.etag}` } })
+      const again = await api.request('GET', target, { headers: { 'if-none-match': `${headers.etag}` } })
       assert.equal(again.status, 304)
       assert.equal(again.body.length, 0)
     }
   })
 
-  test('answer that the service is well at /health', async () => {
-    const { status, json } = await api.ask('GET', '/health')
+  test('report at /health that the service is healthy', async () => {
+    const { status, json } = await api.request('GET', '/health')
     assert.equal(status, 200)
     assert.deepEqual(json, { status: 'ok' })
   })
 })
 
-test('the addresses in an answer are whole, so that a client needs to know only one', async () => {
+test('URLs in responses are absolute, so that a client needs only the base URL', async () => {
   const { upload } = await api.create(api.anonymous, { 'index.html': 'x' })
   for (const url of [upload.finalizeUrl, upload.uploads[0]!.url]) {
     assert.ok(url.startsWith(`${api.baseUrl}/api/v1/`))
@@ -268,12 +268,12 @@ test('the addresses in an answer are whole, so that a client needs to know only 
   }
 })
 
-test('addresses take scheme, host and port of the service’s own, wherever it is', async () => {
+test('URLs have the scheme, host and port of the configured base URL', async () => {
   await using far = await Api.start({
     BASE_URL: 'https://slipway.example.com:8443/',
     SITE_DOMAIN: 'sites.example.net',
   })
-  const { json } = await far.ask('POST', '/api/v1/publish', {
+  const { json } = await far.request('POST', '/api/v1/publish', {
     json: { files: toManifest({ 'index.html': 'x' }) },
   })
   const { slug, siteUrl, upload, claimUrl } = json

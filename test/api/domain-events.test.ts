@@ -21,14 +21,14 @@ after(() => api[Symbol.asyncDispose]())
 
 type Owner = Account & { slug: string }
 
-/** Somebody with a site. */
+/** A new account with a site. */
 async function publisher(): Promise<Owner> {
   const account = await api.account()
   const { slug } = await api.publish(account.client, { 'index.html': 'home' })
   return { ...account, slug }
 }
 
-/** The stream as it comes over the wire. */
+/** Opens an event stream and returns its response. */
 async function listen(
   domain: string,
   headers: Record<string, string>,
@@ -42,7 +42,7 @@ async function listen(
 
 const bearing = ({ key }: Account) => ({ authorization: `Bearer ${key}` })
 
-/** Everything that comes until the server ends it. */
+/** Reads a stream until the server ends it. */
 async function rest(incoming: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of incoming) text += chunk
@@ -50,11 +50,11 @@ async function rest(incoming: IncomingMessage): Promise<string> {
 }
 
 describe('the events of a domain', { concurrency: true }, () => {
-  test('begin with its record as it is, and cost one request', async () => {
+  test('begin with the current record, and cost one request', async () => {
     const { client, slug, key } = await publisher()
     const added = await client.addDomain('www.first.example.com', slug)
     const standing = async () => {
-      const { headers } = await api.ask('GET', '/api/v1/domains', { key })
+      const { headers } = await api.request('GET', '/api/v1/domains', { key })
       return Number(headers['x-ratelimit-remaining'])
     }
     const before = await standing()
@@ -67,7 +67,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     assert.equal(await standing(), before - 2)
   })
 
-  test('are a stream that nobody on the way keeps', async () => {
+  test('are a stream that proxies neither cache nor buffer', async () => {
     const owner = await publisher()
     await owner.client.addDomain('www.stream.example.com', owner.slug)
     for (const method of ['GET', 'HEAD']) {
@@ -89,9 +89,9 @@ describe('the events of a domain', { concurrency: true }, () => {
     }
   })
 
-  test('end with the domain, whichever process removed it', async () => {
+  test('end when the domain is removed, by any process', async () => {
     const { client, slug, email } = await publisher()
-    const { store, sweepOptions } = await api.inside()
+    const { store, sweepOptions } = await api.operator()
     const account = (await store.read.accounts.byEmail(email))!
     await client.addDomain('www.gone.example.com', slug)
     const events = client.domainEvents('www.gone.example.com')
@@ -102,8 +102,8 @@ describe('the events of a domain', { concurrency: true }, () => {
   })
 
   const endings: [what: string, end: (owner: Owner) => Promise<unknown>][] = [
-    ['its key is made new', ({ client }) => client.newKey()],
-    ['its owner leaves', ({ client, email }) => client.deleteAccount(email)],
+    ['its key is replaced', ({ client }) => client.newKey()],
+    ['its owner deletes the account', ({ client, email }) => client.deleteAccount(email)],
   ]
   for (const [what, end] of endings) {
     test(`end when ${what}`, async () => {
@@ -116,7 +116,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     })
   }
 
-  test('end when the session does, and not with another one', async () => {
+  test('end with their session, and not with another one', async () => {
     const owner = await publisher()
     await owner.client.addDomain('www.session.example.com', owner.slug)
     const [one, other] = [await browser(api, owner), await browser(api, owner)]
@@ -126,34 +126,37 @@ describe('the events of a domain', { concurrency: true }, () => {
     ]
     assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
     const [ended, going] = [rest(first), rest(second)]
-    await api.ask('DELETE', '/api/auth/session', { headers: one.headers })
+    await api.request('DELETE', '/api/auth/session', { headers: one.headers })
     await ended
     assert.equal(second.readableEnded, false)
     await owner.client.removeDomain('www.session.example.com')
     assert.match(await going, /event: gone\ndata: \{"domain":"www\.session\.example\.com"\}\n\n$/)
   })
 
-  test('are for the owner alone', async () => {
-    const [owner, stranger] = [await publisher(), await publisher()]
+  test('are refused for other accounts and without authentication', async () => {
+    const [owner, otherAccount] = [await publisher(), await publisher()]
     await owner.client.addDomain('www.mine.example.com', owner.slug)
     const path = '/api/v1/domains/www.mine.example.com/events'
-    const { key } = stranger
-    assert.equal((await api.ask('GET', path, { key })).json.code, 'NOT_FOUND')
-    assert.equal((await api.ask('GET', path)).json.code, 'UNAUTHORIZED')
-    assert.equal((await api.ask('GET', '/api/v1/domains/%20/events', { key })).json.code, 'VALIDATION_ERROR')
+    const { key } = otherAccount
+    assert.equal((await api.request('GET', path, { key })).json.code, 'NOT_FOUND')
+    assert.equal((await api.request('GET', path)).json.code, 'UNAUTHORIZED')
+    assert.equal(
+      (await api.request('GET', '/api/v1/domains/%20/events', { key })).json.code,
+      'VALIDATION_ERROR',
+    )
     const { cookie } = await browser(api, owner)
     const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://elsewhere.example' }
-    assert.equal((await api.ask('GET', path, { headers: foreign })).status, 401)
+    assert.equal((await api.request('GET', path, { headers: foreign })).status, 401)
   })
 
-  test('are refused beyond five of an account, until one of them is closed', async () => {
+  test('are limited to five streams per account', async () => {
     const owner = await publisher()
     await owner.client.addDomain('www.many.example.com', owner.slug)
     const path = '/api/v1/domains/www.many.example.com/events'
     const open: IncomingMessage[] = []
     for (let times = 0; times < 5; times++) open.push(await listen('www.many.example.com', bearing(owner)))
     assert.deepEqual(new Set(open.map(({ statusCode }) => statusCode)), new Set([200]))
-    const refusal = await api.ask('GET', path, { key: owner.key })
+    const refusal = await api.request('GET', path, { key: owner.key })
     assert.deepEqual([refusal.status, refusal.json.code], [429, 'RATE_LIMITED'])
     assert.match(refusal.json.error, /^An account can follow 5 domains at a time/)
     assert.equal(refusal.headers['retry-after'], '60')
@@ -162,7 +165,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     await owner.client.removeDomain('www.many.example.com')
   })
 
-  test('end in order when the service does, which does not wait for them', async () => {
+  test('end cleanly when the service stops, which does not wait for them', async () => {
     const service = await startTestService({ DRAIN_SECONDS: '600' })
     const key = await service.signIn('stays@example.com')
     const client = service.client(key)
@@ -172,10 +175,10 @@ describe('the events of a domain', { concurrency: true }, () => {
     const events = await listen('www.stays.example.com', { authorization: `Bearer ${key}` }, service.port)
     const ended = rest(events)
     await service[Symbol.asyncDispose]()
-    assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not broken off')
+    assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not aborted')
   })
 
-  test('come over HTTP/2 as well, and end in order there', async () => {
+  test('also work over HTTP/2, and end cleanly there', async () => {
     await using secure = await SecureService.start({ DRAIN_SECONDS: '600' })
     await secure.certify(BASE)
     const key = newApiKey()
@@ -206,7 +209,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     assert.equal(stream.rstCode, 0)
   })
 
-  test('are not kept for a reader who does not read', () => {
+  test('are not buffered without limit for a client that does not read', () => {
     const events = new EventWriter('www.example.com')
     const record = { domain: 'x'.repeat(50_000) } as DomainRecord
     events.record(record)
@@ -218,7 +221,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     events.end()
     const silent = new EventWriter('www.example.com')
     silent.heartbeat()
-    assert.equal(silent.destroyed, true, 'what was said long ago still waits')
+    assert.equal(silent.destroyed, true, 'the unread stream is closed')
   })
 })
 
@@ -256,7 +259,7 @@ describe('a stream of events', () => {
     ['colons in the data', ['data: a: b\n\n'], [['message', 'a: b']]],
   ]
   for (const [what, chunks, expected] of table) {
-    test(`is read as browsers read it: ${what}`, async () => {
+    test(`is parsed as browsers parse it: ${what}`, async () => {
       const found = await collect(chunks.map((chunk) => Buffer.from(chunk)))
       assert.deepEqual(
         found.map(({ type, data }) => [type, data]),
@@ -265,13 +268,13 @@ describe('a stream of events', () => {
     })
   }
 
-  test('is read whole though its characters are cut', async () => {
+  test('is decoded correctly when chunks split characters', async () => {
     const bytes = Buffer.from('data: zażółć 日本\n\n')
     const found = await collect([...bytes].map((byte) => Buffer.from([byte])))
     assert.deepEqual(found, [{ type: 'message', data: 'zażółć 日本' }])
   })
 
-  test('is not read without end', async () => {
+  test('is refused when an event exceeds the size limit', async () => {
     const line = Buffer.from('x'.repeat(2 ** 19))
     await assert.rejects(collect([line, line, line]), /too long/)
     const data = Buffer.from(`data: ${'x'.repeat(2 ** 19)}\n`)

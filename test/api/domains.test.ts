@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-/** Somebody new with a live site and room for five domains. */
+/** A new account with a live site, on a plan with five domains. */
 async function publisher(): Promise<Account & { slug: string; siteUrl: string }> {
   const account = await api.account()
   await api.setPlan(account.email, 'hobby')
@@ -19,18 +19,18 @@ async function publisher(): Promise<Account & { slug: string; siteUrl: string }>
   return { ...account, slug, siteUrl }
 }
 
-/** A record without what the looks change that happen by themselves. */
+/** A record without the fields that background checks change. */
 function lasting({ reason: _, checkedAt, nextCheckAt, ...record }: DomainRecord) {
   return record
 }
 
-/** Makes a domain active, as a proof does. */
+/** Makes a domain active, as a verification does. */
 async function activate(domain: string, change: Partial<Domain> = {}): Promise<void> {
-  const house = await api.inside()
+  const operator = await api.operator()
   const now = api.clock.now
-  await house.store.write('durable', async (tx) => {
+  await operator.store.write('durable', async (tx) => {
     const row = domainRow(domain, {
-      accountId: 'somebody else',
+      accountId: 'another-account',
       slug: 'some-site-234567',
       status: 'active',
       createdAt: now,
@@ -52,9 +52,9 @@ describe('a domain that is added', () => {
     ['me.github.io', 'ALIAS', '@', '_slipway', 'www.me.github.io'],
   ]
   for (const [domain, type, name, proof, alternate] of records) {
-    test(`waits for two records in DNS, and says which: ${domain}`, async () => {
+    test(`is pending until two DNS records exist, and lists them: ${domain}`, async () => {
       const { key, slug } = await publisher()
-      const { status, json } = await api.ask('POST', '/api/v1/domains', {
+      const { status, json } = await api.request('POST', '/api/v1/domains', {
         key,
         json: { domain, siteSlug: slug },
       })
@@ -85,7 +85,7 @@ describe('a domain that is added', () => {
     })
   }
 
-  test('has a proof of its own for each account and each name', async () => {
+  test('has a separate verification value for each account and each name', async () => {
     const [one, other] = [await publisher(), await publisher()]
     const proofs = new Set()
     for (const { client, slug } of [one, other]) {
@@ -130,7 +130,7 @@ describe('a domain that is added', () => {
     ['xn--bcher-kva.example.com', 'xn--bcher-kva.example.com'],
   ]
   for (const [typed, domain] of writings) {
-    test(`is the same however it is written: ${typed}`, async () => {
+    test(`is the same in every notation: ${typed}`, async () => {
       const { client, slug } = await publisher()
       assert.equal((await client.addDomain(typed, slug)).domain, domain)
       assert.equal((await client.checkDomain(typed)).domain, domain)
@@ -139,25 +139,25 @@ describe('a domain that is added', () => {
     })
   }
 
-  test('serves nobody any more once it is removed', async () => {
+  test('is not served once it is removed', async () => {
     const { key, email, client, slug } = await publisher()
-    const house = await api.inside()
-    const account = await house.store.read.accounts.byEmail(email)
+    const operator = await api.operator()
+    const account = await operator.store.read.accounts.byEmail(email)
     await activate('www.removed-example.com', { accountId: account!.id, slug })
     assert.equal((await api.visit('http://www.removed-example.com')).status, 200)
-    await api.ask('DELETE', '/api/v1/domains/www.removed-example.com', { key })
+    await api.request('DELETE', '/api/v1/domains/www.removed-example.com', { key })
     assert.equal((await api.visit('http://www.removed-example.com')).status, 404)
     assert.equal((await client.details(slug)).status, 'active')
   })
 
-  test('serves nobody before it is proven', async () => {
+  test('is not served before it is verified', async () => {
     const { client, slug } = await publisher()
     await client.addDomain('unproven.example.com', slug)
     assert.equal((await api.visit('http://unproven.example.com/')).status, 404)
   })
 })
 
-describe('a name that cannot be a domain of one’s own', () => {
+describe('a name that cannot be a custom domain', () => {
   const names = [
     '',
     ' ',
@@ -202,7 +202,7 @@ describe('a name that cannot be a domain of one’s own', () => {
   for (const domain of names) {
     test(`is refused: ${JSON.stringify(domain).slice(0, 40)}`, async () => {
       const { key, slug } = await publisher()
-      const answer = await api.ask('POST', '/api/v1/domains', { key, json: { domain, siteSlug: slug } })
+      const answer = await api.request('POST', '/api/v1/domains', { key, json: { domain, siteSlug: slug } })
       assert.equal(answer.status, 400, answer.text)
       assert.equal(answer.json.code, 'VALIDATION_ERROR')
       assert.equal(answer.json.details[0].field, 'domain')
@@ -219,7 +219,7 @@ describe('a name that cannot be a domain of one’s own', () => {
   for (const [json, fields] of bodies) {
     test(`is refused in a body of ${JSON.stringify(json)}`, async () => {
       const { key } = await publisher()
-      const answer = await api.ask('POST', '/api/v1/domains', { key, json })
+      const answer = await api.request('POST', '/api/v1/domains', { key, json })
       assert.equal(answer.status, 400)
       assert.deepEqual(answer.json.details.map(({ field }: { field: string }) => field).sort(), fields)
     })
@@ -231,7 +231,7 @@ describe('a plan', () => {
     ['free', 1],
     ['hobby', 5],
   ] as const) {
-    test(`of ${plan} has room for ${most}`, async () => {
+    test(`of ${plan} allows ${most}`, async () => {
       const { email, client, slug } = await publisher()
       await api.setPlan(email, plan)
       for (let number = 0; number < most; number++)
@@ -244,7 +244,7 @@ describe('a plan', () => {
     })
   }
 
-  test('has its room over all sites together', async () => {
+  test('counts the domains of all sites together', async () => {
     const { email, client, slug } = await publisher()
     await api.setPlan(email, 'free')
     const other = await api.publish(client, { 'index.html': 'x' })
@@ -253,21 +253,21 @@ describe('a plan', () => {
   })
 })
 
-describe('a name that somebody else wants', () => {
-  test('may wait in any account', async () => {
+describe('a name that two accounts add', () => {
+  test('can be pending in several accounts', async () => {
     for (const { client, slug } of [await publisher(), await publisher()]) {
       assert.equal((await client.addDomain('wanted.example.com', slug)).status, 'pending')
     }
   })
 
-  test('is DOMAIN_TAKEN once it is active elsewhere', async () => {
+  test('is DOMAIN_TAKEN once it is active in another account', async () => {
     await activate('active.example.com')
     const { client, slug } = await publisher()
     await expectFailure(client.addDomain('active.example.com', slug), 'DOMAIN_TAKEN')
     await expectFailure(client.addDomain('ACTIVE.example.com.', slug), 'DOMAIN_TAKEN')
   })
 
-  test('is not seen, changed or removed by others', async () => {
+  test('is not visible to other accounts, which cannot change or remove it', async () => {
     const [one, other] = [await publisher(), await publisher()]
     await one.client.addDomain('mine.example.com', one.slug)
     await expectFailure(other.client.checkDomain('mine.example.com'), 'NOT_FOUND')
@@ -276,7 +276,7 @@ describe('a name that somebody else wants', () => {
     assert.equal((await one.client.domains()).domains.length, 1)
   })
 
-  test('is not put on a site of somebody else, or on one that is gone', async () => {
+  test('cannot point to a site of another account, or to a deleted one', async () => {
     const [one, other] = [await publisher(), await publisher()]
     await expectFailure(other.client.addDomain('not-mine.example.com', one.slug), 'NOT_FOUND')
     await expectFailure(other.client.addDomain('not-mine.example.com', 'no-such-site-234567'), 'NOT_FOUND')
@@ -286,7 +286,7 @@ describe('a name that somebody else wants', () => {
     await expectFailure(other.client.addDomain('not-mine.example.com', other.slug), 'NOT_FOUND')
   })
 
-  test('added many times at once is there once', async () => {
+  test('added many times at once is stored once', async () => {
     const { client, slug } = await publisher()
     const outcomes = await Promise.allSettled(
       [1, 2, 3, 4].map(() => client.addDomain('once.example.com', slug)),
@@ -296,11 +296,11 @@ describe('a name that somebody else wants', () => {
   })
 })
 
-test('a domain that cannot be one is not looked for either', async () => {
+test('an invalid domain is refused in every operation', async () => {
   const { key } = await publisher()
   for (const name of ['%20', 'com', '127.0.0.1', 'a%2Fb.example.com', `${'a'.repeat(400)}.com`]) {
     for (const method of ['GET', 'DELETE']) {
-      const answer = await api.ask(method, `/api/v1/domains/${name}`, { key })
+      const answer = await api.request(method, `/api/v1/domains/${name}`, { key })
       assert.ok([400, 404].includes(answer.status), `${method} ${name}: ${answer.status}`)
     }
   }

@@ -14,15 +14,15 @@ after(() => api[Symbol.asyncDispose]())
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 /** A live site with a draft beside it. */
-async function siteWithDraft(more: SiteMetadata = {}, said: SiteMetadata = {}) {
-  const live = await api.publish(owner.client, { 'index.html': 'live' }, said)
+async function siteWithDraft(more: SiteMetadata = {}, metadata: SiteMetadata = {}) {
+  const live = await api.publish(owner.client, { 'index.html': 'live' }, metadata)
   const { slug, siteUrl } = live
   const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false, ...more })
   return { slug, siteUrl, live, draft }
 }
 
 describe('a draft', () => {
-  test('is kept at an address of its own, and the site stays as it is', async () => {
+  test('is served at a preview URL of its own, and the site stays as it is', async () => {
     const { siteUrl, live, draft } = await siteWithDraft()
     assert.equal(draft.status, 'active')
     assert.equal(draft.currentVersionId, live.versionId)
@@ -33,7 +33,7 @@ describe('a draft', () => {
     assert.match(`${preview.headers['cache-control']}`, /no-store|private|no-cache/)
   })
 
-  test('stands among the versions, never published', async () => {
+  test('is listed among the versions as never published', async () => {
     const { slug, live, draft } = await siteWithDraft()
     const { versions } = await owner.client.versions(slug)
     assert.deepEqual(
@@ -45,7 +45,7 @@ describe('a draft', () => {
     )
   })
 
-  test('is live once it is restored, without another upload', async () => {
+  test('goes live when it is restored, without another upload', async () => {
     const { slug, siteUrl, live, draft } = await siteWithDraft()
     const answer = await owner.client.restore(slug, draft.versionId)
     assert.equal(answer.currentVersionId, draft.versionId)
@@ -58,29 +58,29 @@ describe('a draft', () => {
     )
   })
 
-  test('is live once it is finalized anew without live: false', async () => {
+  test('goes live when it is finalized again without live: false', async () => {
     const { slug, siteUrl, draft } = await siteWithDraft()
     await owner.client.finalize(slug, { versionId: draft.versionId })
     assert.equal(await text(siteUrl), 'draft')
   })
 
-  test('may be finalized as a draft again, which says so and changes nothing', async () => {
+  test('can be finalized as a draft again, with a response that shows it and without a change', async () => {
     const { slug, siteUrl, draft } = await siteWithDraft()
     const again = await owner.client.finalize(slug, { versionId: draft.versionId, live: false })
     assert.equal(again.replayed, true)
     assert.equal(await text(siteUrl), 'live')
   })
 
-  test('does not take the live version down when that is finalized as a draft', async () => {
+  test('does not unpublish the live version when that is finalized as a draft', async () => {
     const { slug, siteUrl, live } = await siteWithDraft()
     const again = await owner.client.finalize(slug, { versionId: live.versionId, live: false })
     assert.equal(again.currentVersionId, live.versionId)
     assert.equal(await text(siteUrl), 'live')
   })
 
-  test('says what it says of the site only once it is live', async () => {
-    const said = { title: 'Draft', description: null, ttlSeconds: 3600 }
-    const { slug, draft } = await siteWithDraft(said, { title: 'Live', description: 'D' })
+  test('sets its metadata only once it is live', async () => {
+    const metadata = { title: 'Draft', description: null, ttlSeconds: 3600 }
+    const { slug, draft } = await siteWithDraft(metadata, { title: 'Live', description: 'D' })
     const before = await owner.client.details(slug)
     assert.deepEqual([before.title, before.description, before.expiresAt], ['Live', 'D', null])
     api.pass(5000)
@@ -90,7 +90,7 @@ describe('a draft', () => {
     assert.equal(after.expiresAt, new Date(api.clock.now + 3600_000).toISOString())
   })
 
-  test('says it once: what was said later stays when the version is restored again', async () => {
+  test('sets its metadata once: later changes stay when the version is restored again', async () => {
     const { slug, live, draft } = await siteWithDraft({ title: 'Draft' })
     await owner.client.restore(slug, draft.versionId)
     await owner.client.setMetadata(slug, { title: 'Later' })
@@ -100,7 +100,7 @@ describe('a draft', () => {
     assert.equal((await owner.client.details(slug)).title, 'Later')
   })
 
-  test('may be the first version of a site, which is pending until it is live', async () => {
+  test('can be the first version of a site, which is pending until it is live', async () => {
     const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { live: false })
     const { slug, siteUrl, previewUrl } = draft
     assert.equal(draft.status, 'pending')
@@ -113,14 +113,14 @@ describe('a draft', () => {
     assert.equal(await text(siteUrl), 'draft')
   })
 
-  test('may be left for another one, and deleted', async () => {
+  test('can be replaced by another one, and deleted', async () => {
     const { slug, draft } = await siteWithDraft()
     await owner.client.deleteVersion(slug, draft.versionId)
     assert.equal((await api.visit(draft.previewUrl)).status, 404)
     await expectFailure(owner.client.restore(slug, draft.versionId), 'NOT_FOUND')
   })
 
-  test('is refused when another version went live since the one it was based on', async () => {
+  test('is refused when another version than its base went live since', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const { slug } = first
     const contents = { 'index.html': 'draft' }
@@ -133,11 +133,11 @@ describe('a draft', () => {
     )
   })
 
-  test('of an anonymous site needs no key either, but its claim token to go live', async () => {
+  test('of an anonymous site needs no key, but the claim token to go live', async () => {
     const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
     const { slug, versionId, claimToken } = draft
     assert.equal(await text(draft.previewUrl), 'draft')
-    // What everyone has who was shown the draft.
+    // The draft's URL contains slug and version id, so that its visitors know both.
     const [, idInAddress] = /\/\/([0-9a-z]{26})--/.exec(draft.previewUrl)!
     for (const client of [api.anonymous, owner.client]) {
       await expectFailure(client.finalize(slug, { versionId: idInAddress! }), 'INVALID_CLAIM_TOKEN')
@@ -152,19 +152,19 @@ describe('a draft', () => {
     assert.equal(again.replayed, true, 'who does not know the token may repeat what changes nothing')
   })
 
-  test('beside an anonymous live version goes live by the claim token in a header, and by no other way', async () => {
+  test('beside an anonymous live version goes live by the claim token in a header only', async () => {
     const live = await api.publish(api.anonymous, { 'index.html': 'live' })
     const { slug, siteUrl, claimToken } = live
     const options = { slug, claimToken: claimToken!, live: false }
     const { versionId } = await api.publish(api.anonymous, { 'index.html': 'draft' }, options)
     const finalize = (headers: Record<string, string>, more: object = {}) =>
-      api.ask('POST', `/api/v1/publish/${slug}/finalize`, { headers, json: { versionId, ...more } })
+      api.request('POST', `/api/v1/publish/${slug}/finalize`, { headers, json: { versionId, ...more } })
     for (const answer of [
       await finalize({}),
       await finalize({ 'x-slipway-claim-token': 'x' }),
       await finalize({ 'x-slipway-claim-token': '' }),
       await finalize({}, { claimToken: '' }),
-      await api.ask('POST', `/api/v1/publish/${slug}/finalize?claimToken=${claimToken}`, {
+      await api.request('POST', `/api/v1/publish/${slug}/finalize?claimToken=${claimToken}`, {
         json: { versionId },
       }),
     ])
@@ -174,7 +174,7 @@ describe('a draft', () => {
     assert.equal(await text(siteUrl), 'draft')
   })
 
-  test('of a site that was claimed is its owner’s to make live', async () => {
+  test('of a claimed site can go live only by its owner', async () => {
     const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
     const { slug, versionId, claimToken } = draft
     await owner.client.claim(slug, claimToken!)

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
-import type { ApiResponse } from './answer.ts'
 import { type Account, Api, DAY_MS, HOUR_MS, toTarget } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
 import { toEntry, toManifest } from './content.ts'
-import { STATUS_BY_CODE } from './promises.ts'
+import { STATUS_BY_CODE } from './invariants.ts'
 import { ServiceOnSmallDisk } from './small-disk.ts'
 
 let api: Api
@@ -24,55 +24,56 @@ after(() => api[Symbol.asyncDispose]())
 const site = (slug: string, rest = '') => `/api/v1/publish/${slug}${rest}`
 const json = (body: unknown, key: string | undefined = owner.key) => ({ json: body, key })
 
-/** A site that waits for one file of five bytes. */
-async function waiting(more: object = {}) {
+/** Creates a site with one pending file of five bytes. */
+async function createPendingSite(more: object = {}) {
   const files = [{ ...toEntry('a.txt', 'hello'), ...more }]
   const { slug, upload } = await owner.client.create({ files })
   const [target] = upload.uploads
   const put = (body: string, headers: Record<string, string> = {}) =>
-    api.ask('PUT', toTarget(target!.url), { body, headers: { ...target!.headers, ...headers } })
+    api.request('PUT', toTarget(target!.url), { body, headers: { ...target!.headers, ...headers } })
   return { slug, upload, target: target!, put }
 }
 
 const live = () => api.publish(owner.client, { 'index.html': 'x' })
 
-/** Every code of the contract that a caller can bring about, and how. */
+/** Every error code of the contract that a client can cause, and how. */
 const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiResponse>][] = [
   [
     'VALIDATION_ERROR',
     'a manifest that breaks a rule',
-    () => api.ask('POST', '/api/v1/publish', json({ files: [] })),
+    () => api.request('POST', '/api/v1/publish', json({ files: [] })),
   ],
   [
     'INVALID_JSON',
     'a body that is not JSON',
-    () => api.ask('POST', '/api/v1/publish', { body: '{', headers: { 'content-type': 'application/json' } }),
+    () =>
+      api.request('POST', '/api/v1/publish', { body: '{', headers: { 'content-type': 'application/json' } }),
   ],
   [
     'INVALID_CODE',
     'a wrong code',
-    () => api.ask('POST', '/api/auth/agent/verify-code', { json: { email: 'a@example.org', code: 'x' } }),
+    () => api.request('POST', '/api/auth/agent/verify-code', { json: { email: 'a@example.org', code: 'x' } }),
   ],
-  ['SIZE_MISMATCH', 'bytes of another length', async () => (await waiting()).put('hello!')],
-  ['HASH_MISMATCH', 'other bytes', async () => (await waiting()).put('jello')],
+  ['SIZE_MISMATCH', 'bytes of another length', async () => (await createPendingSite()).put('hello!')],
+  ['HASH_MISMATCH', 'other bytes', async () => (await createPendingSite()).put('jello')],
   [
     'CONTENT_TYPE_MISMATCH',
     'bytes of another type',
-    async () => (await waiting()).put('hello', { 'content-type': 'text/html' }),
+    async () => (await createPendingSite()).put('hello', { 'content-type': 'text/html' }),
   ],
-  ['UNAUTHORIZED', 'no key', () => api.ask('GET', '/api/v1/publishes')],
+  ['UNAUTHORIZED', 'no key', () => api.request('GET', '/api/v1/publishes')],
   [
     'INVALID_CLAIM_TOKEN',
     'a wrong claim token',
     async () => {
       const { slug } = await api.publish(api.anonymous, { 'index.html': 'x' })
-      return api.ask('POST', site(slug, '/claim'), json({ claimToken: 'x' }))
+      return api.request('POST', site(slug, '/claim'), json({ claimToken: 'x' }))
     },
   ],
   [
     'INVALID_UPLOAD_TOKEN',
     'a changed upload address',
-    async () => api.ask('PUT', `${toTarget((await waiting()).target.url)}0`, { body: 'hello' }),
+    async () => api.request('PUT', `${toTarget((await createPendingSite()).target.url)}0`, { body: 'hello' }),
   ],
   [
     'DOMAIN_LIMIT_REACHED',
@@ -81,22 +82,18 @@ const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiRes
       const { client, key } = await api.account()
       const { slug } = await api.publish(client, { 'index.html': 'x' })
       await client.addDomain('one.example.com', slug)
-      return api.ask('POST', '/api/v1/domains', json({ domain: 'two.example.com', siteSlug: slug }, key))
+      return api.request('POST', '/api/v1/domains', json({ domain: 'two.example.com', siteSlug: slug }, key))
     },
   ],
-  [
-    'NOT_FOUND',
-    'a site that is not there',
-    () => api.ask('GET', site('no-such-site-234567'), { key: owner.key }),
-  ],
-  ['NOT_FOUND', 'a route that is not there', () => api.ask('GET', '/api/v2/publish')],
-  ['METHOD_NOT_ALLOWED', 'a method that is not known', () => api.ask('PATCH', '/api/v1/publish')],
+  ['NOT_FOUND', 'an unknown site', () => api.request('GET', site('no-such-site-234567'), { key: owner.key })],
+  ['NOT_FOUND', 'a route that is not there', () => api.request('GET', '/api/v2/publish')],
+  ['METHOD_NOT_ALLOWED', 'a method that is not known', () => api.request('PATCH', '/api/v1/publish')],
   [
     'UPLOADS_MISSING',
-    'a finalize too early',
+    'a finalize before the uploads',
     async () => {
-      const { slug, upload } = await waiting()
-      return api.ask('POST', site(slug, '/finalize'), json({ versionId: upload.versionId }))
+      const { slug, upload } = await createPendingSite()
+      return api.request('POST', site(slug, '/finalize'), json({ versionId: upload.versionId }))
     },
   ],
   [
@@ -104,31 +101,31 @@ const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiRes
     'an update of a version that is not live any more',
     async () => {
       const files = toManifest({ 'index.html': 'y' })
-      return api.ask('PUT', site((await live()).slug), json({ files, baseVersionId: 'x' }))
+      return api.request('PUT', site((await live()).slug), json({ files, baseVersionId: 'x' }))
     },
   ],
   [
     'ALREADY_CLAIMED',
-    'a claim of somebody else’s site',
+    'a claim of a site of another account',
     async () => {
       const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
       await (await api.account()).client.claim(slug, claimToken!)
-      return api.ask('POST', site(slug, '/claim'), json({ claimToken }))
+      return api.request('POST', site(slug, '/claim'), json({ claimToken }))
     },
   ],
   [
     'SITE_PENDING',
-    'a duplicate of what was never finalized',
-    async () => api.ask('POST', site((await waiting()).slug, '/duplicate'), { key: owner.key }),
+    'a duplicate of a site that was never finalized',
+    async () => api.request('POST', site((await createPendingSite()).slug, '/duplicate'), { key: owner.key }),
   ],
   [
     'DOMAIN_TAKEN',
-    'a domain that is there already',
+    'a domain that was added before',
     async () => {
       const { client, key } = await api.account()
       const { slug } = await api.publish(client, { 'index.html': 'x' })
       await client.addDomain('one.example.com', slug)
-      return api.ask('POST', '/api/v1/domains', json({ domain: 'one.example.com', siteSlug: slug }, key))
+      return api.request('POST', '/api/v1/domains', json({ domain: 'one.example.com', siteSlug: slug }, key))
     },
   ],
   [
@@ -136,23 +133,23 @@ const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiRes
     'deleting the live version',
     async () => {
       const { slug, versionId } = await live()
-      return api.ask('DELETE', site(slug, `/versions/${versionId}`), { key: owner.key })
+      return api.request('DELETE', site(slug, `/versions/${versionId}`), { key: owner.key })
     },
   ],
   [
     'SITE_EXPIRED',
-    'a claim too late',
+    'a claim after the expiry',
     async () => {
       const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
       api.pass(DAY_MS)
-      return api.ask('POST', site(slug, '/claim'), json({ claimToken }))
+      return api.request('POST', site(slug, '/claim'), json({ claimToken }))
     },
   ],
   [
     'UPLOAD_EXPIRED',
-    'an upload too late',
+    'an upload after the expiry of its URL',
     async () => {
-      const { put } = await waiting()
+      const { put } = await createPendingSite()
       api.pass(HOUR_MS)
       return put('hello')
     },
@@ -160,26 +157,26 @@ const provocations: [code: ErrorCode, how: string, provoke: () => Promise<ApiRes
   [
     'PAYLOAD_TOO_LARGE',
     'a body that is too large',
-    () => api.ask('POST', '/api/v1/publish', json({ filler: 'x'.repeat(2 ** 21) })),
+    () => api.request('POST', '/api/v1/publish', json({ filler: 'x'.repeat(2 ** 21) })),
   ],
   [
     'UNSUPPORTED_MEDIA_TYPE',
     'a body of another kind',
-    () => api.ask('POST', '/api/v1/publish', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+    () => api.request('POST', '/api/v1/publish', { body: 'x', headers: { 'content-type': 'text/plain' } }),
   ],
   [
     'RATE_LIMITED',
     'a sixth code in an hour',
     async () => {
-      const ask = () =>
-        api.ask('POST', '/api/auth/agent/request-code', { json: { email: 'often@example.org' } })
-      for (let round = 0; round < 5; round++) await ask()
-      return ask()
+      const requestCode = () =>
+        api.request('POST', '/api/auth/agent/request-code', { json: { email: 'often@example.org' } })
+      for (let round = 0; round < 5; round++) await requestCode()
+      return requestCode()
     },
   ],
 ]
 
-describe('a failure has its code and its status, and says in a sentence what is wrong', () => {
+describe('an error has its code, its status and a message', () => {
   for (const [code, how, provoke] of provocations) {
     test(`${STATUS_BY_CODE[code]} ${code}: ${how}`, async () => {
       const { status, json } = await provoke()
@@ -189,17 +186,17 @@ describe('a failure has its code and its status, and says in a sentence what is 
     })
   }
 
-  test('and none is left out but those of a service in trouble or a slow client (slow-bodies.test.ts)', () => {
+  test('every error code is tested, those of an overloaded service below and of slow clients in slow-bodies.test.ts', () => {
     const provoked = new Set(provocations.map(([code]) => code))
     const others = Object.keys(STATUS_BY_CODE).filter((code) => !provoked.has(code as ErrorCode))
     assert.deepEqual(others.sort(), ['INSUFFICIENT_STORAGE', 'INTERNAL', 'REQUEST_TIMEOUT', 'UNAVAILABLE'])
   })
 })
 
-describe('a service in trouble', () => {
-  test('says UNAVAILABLE and when to come back, while more uploads come than it takes', async () => {
+describe('an overloaded or broken service', () => {
+  test('answers UNAVAILABLE with Retry-After above the limit of concurrent uploads', async () => {
     const bytes = Buffer.alloc(300 * 1024, 'x')
-    const [slow, other] = [await waiting(toEntry('a.bin', bytes)), await waiting()]
+    const [slow, other] = [await createPendingSite(toEntry('a.bin', bytes)), await createPendingSite()]
     const upload = request(slow.target.url.replace('localhost', '127.0.0.1'), {
       method: 'PUT',
       headers: { ...slow.target.headers, 'Content-Length': `${bytes.length}` },
@@ -209,7 +206,7 @@ describe('a service in trouble', () => {
       upload.on('response', (answer) => resolve(answer.resume().statusCode))
     })
     upload.write(bytes.subarray(1))
-    // It is under way once its file is there.
+    // The upload has started once its file exists.
     const folder = join(api.data, 'blobs', 'staged', slow.upload.versionId)
     while ((await readdir(folder).catch(() => [])).length === 0) await setImmediate()
     const answer = await other.put('hello')
@@ -220,12 +217,12 @@ describe('a service in trouble', () => {
     assert.equal((await other.put('hello')).status, 200)
   })
 
-  test('says INTERNAL with the id under which the log has it all, and tells the caller nothing of it', async () => {
+  test('answers INTERNAL with an id, and logs the error in full under that id only', async () => {
     await using broken = await Api.start()
     const { key } = await broken.account()
     const database = new DatabaseSync(join(broken.data, 'slipway.db'))
     database.exec('ALTER TABLE domains RENAME TO lost')
-    const answer = await broken.ask('GET', '/api/v1/domains', { key })
+    const answer = await broken.request('GET', '/api/v1/domains', { key })
     assert.equal(answer.status, 500)
     assert.equal(answer.json.code, 'INTERNAL')
     const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(answer.json.error)!
@@ -235,10 +232,10 @@ describe('a service in trouble', () => {
     assert.match(`${logged?.error}`, /\n +at /)
     database.exec('ALTER TABLE lost RENAME TO domains')
     database.close()
-    assert.equal((await broken.ask('GET', '/api/v1/domains', { key })).status, 200)
+    assert.equal((await broken.request('GET', '/api/v1/domains', { key })).status, 200)
   })
 
-  test('tells its limits even when it cannot count', async () => {
+  test('sends rate limit headers even when it cannot count', async () => {
     await using broken = await Api.start()
     const { siteUrl } = await broken.publish(broken.anonymous, { 'index.html': 'home' })
     assert.equal((await broken.visit(siteUrl)).status, 200)
@@ -246,13 +243,13 @@ describe('a service in trouble', () => {
     database.exec('ALTER TABLE counters RENAME TO lost')
     for (const target of ['/api/v1/publishes', '/api/nowhere', '/api/openapi.json']) {
       broken.pass(2000)
-      assert.equal((await broken.ask('GET', target)).status, 500)
+      assert.equal((await broken.request('GET', target)).status, 500)
     }
     assert.equal((await broken.visit(siteUrl)).text, 'home')
     database.close()
   })
 
-  test('says INSUFFICIENT_STORAGE when its disk is full, keeps nothing of it, and goes on', async () => {
+  test('answers INSUFFICIENT_STORAGE when its disk is full, keeps no bytes, and stays available', async () => {
     await using small = await ServiceOnSmallDisk.start(8 * 2 ** 20)
     const { siteUrl } = await small.client.publish({
       files: [{ ...toEntry('index.html', 'home'), open: () => Buffer.from('home') }],
@@ -277,7 +274,7 @@ describe('a service in trouble', () => {
 })
 
 describe('a method', () => {
-  test('that a path does not know is 405, and Allow names those it does; whatever the body is', async () => {
+  test('that a path does not support is 405 with Allow, whatever the body is', async () => {
     const { paths } = api.conformance!.document
     for (const [template, operations] of Object.entries(paths)) {
       const target = template
@@ -290,7 +287,7 @@ describe('a method', () => {
         if (allowed.includes(method) || method === 'CONNECT') continue
         const body = { body: 'x', headers: { 'content-type': 'text/plain' } }
         const sends = !['GET', 'HEAD', 'TRACE'].includes(method)
-        const answer = await api.ask(method, target, sends ? body : {})
+        const answer = await api.request(method, target, sends ? body : {})
         assert.equal(answer.status, 405, `${method} ${target}`)
         assert.deepEqual(answer.headers.allow!.split(', ').sort(), allowed, `${method} ${target}`)
         if (method !== 'HEAD') assert.equal(answer.json.code, 'METHOD_NOT_ALLOWED')
@@ -298,10 +295,10 @@ describe('a method', () => {
     }
   })
 
-  test('HEAD is answered wherever GET is, without a body', async () => {
+  test('HEAD is supported wherever GET is, without a body', async () => {
     for (const target of ['/api/v1/me', '/api/v1/publishes', '/api/v1/domains', '/api/openapi.json']) {
       const [get, head] = await Promise.all(
-        ['GET', 'HEAD'].map((method) => api.ask(method, target, { key: owner.key })),
+        ['GET', 'HEAD'].map((method) => api.request(method, target, { key: owner.key })),
       )
       assert.equal(head!.status, get!.status, target)
       assert.equal(head!.headers['content-type'], get!.headers['content-type'])
@@ -310,7 +307,7 @@ describe('a method', () => {
   })
 })
 
-describe('an address', () => {
+describe('a URL', () => {
   const nowhere = [
     '/api/',
     '/api/v1',
@@ -335,27 +332,27 @@ describe('an address', () => {
     '/api/v1/publish/constructor/toString',
   ]
   for (const target of nowhere) {
-    test(`that leads nowhere is NOT_FOUND: ${target.slice(0, 40)}`, async () => {
+    test(`that matches no route is NOT_FOUND: ${target.slice(0, 40)}`, async () => {
       for (const method of ['POST', 'PUT', 'DELETE']) {
-        const { status } = await api.ask(method, target)
+        const { status } = await api.request(method, target)
         assert.ok(status >= 400 && status < 500, `${method} ${target}: ${status}`)
       }
-      const answer = await api.ask('GET', target, { key: owner.key })
+      const answer = await api.request('GET', target, { key: owner.key })
       if (target === '/api/v1/me?%zz') assert.equal(answer.status, 200)
       else assert.equal(answer.json.code, 'NOT_FOUND')
     })
   }
 
-  test('outside of the API that leads nowhere is a page for people', async () => {
+  test('outside of the API that matches no route is an HTML page', async () => {
     for (const target of ['/nowhere', '/apix', '/%zz', '/%ff', '/api', `/${'x'.repeat(5000)}`]) {
-      const answer = await api.ask('GET', target)
+      const answer = await api.request('GET', target)
       assert.equal(answer.status, 404, target)
       assert.match(answer.headers['content-type']!, /^text\/html/, target)
     }
   })
 })
 
-test('a client that is still sending reads why it was refused', async () => {
+test('a client that is still sending can read why it was refused', async () => {
   const pieces = () => Readable.from(Array.from({ length: 56 }, () => Buffer.alloc(64 * 1024, 'x')))
   const calls: [target: string, type: string, code: ErrorCode][] = [
     ['/api/v1/publish', 'application/json', 'PAYLOAD_TOO_LARGE'],
@@ -365,7 +362,7 @@ test('a client that is still sending reads why it was refused', async () => {
     ['/api/v1/publish/no-such-site-234567/claim', 'application/json', 'UNAUTHORIZED'],
   ]
   for (const [target, type, code] of calls) {
-    const answer = await api.ask('POST', target, { body: pieces(), headers: { 'content-type': type } })
+    const answer = await api.request('POST', target, { body: pieces(), headers: { 'content-type': type } })
     assert.equal(answer.json.code, code)
   }
 })

@@ -32,27 +32,27 @@ function filePath(slug: string, path: string): string {
   return `/api/v1/publish/${slug}/files/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-async function bytesOf(download: { bytes(): AsyncIterable<Uint8Array> }): Promise<Buffer> {
+async function readDownload(download: { bytes(): AsyncIterable<Uint8Array> }): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(download.bytes()))
 }
 
 describe('one file', () => {
-  test('comes back as it was published, with its type and length', async () => {
+  test('is returned as it was published, with its type and length', async () => {
     const { slug } = await api.publish(owner.client, contents)
     for (const [path, content] of Object.entries(contents)) {
       const download = await owner.client.file(slug, path)
       assert.equal(download.size, Buffer.byteLength(content), path)
-      assert.deepEqual(await bytesOf(download), Buffer.from(content))
+      assert.deepEqual(await readDownload(download), Buffer.from(content))
     }
     const page = await owner.client.file(slug, 'index.html')
     assert.equal(page.contentType, 'text/html; charset=utf-8')
-    await bytesOf(page)
+    await readDownload(page)
   })
 
-  test('cannot act as a page of the service', async () => {
+  test('cannot run as a page of the service', async () => {
     const { slug } = await api.publish(owner.client, contents)
     for (const path of ['index.html', "it's (fine).svg"]) {
-      const { headers } = await api.ask('GET', filePath(slug, path), { key: owner.key })
+      const { headers } = await api.request('GET', filePath(slug, path), { key: owner.key })
       assert.match(headers['content-disposition']!, /^attachment/)
       assert.match(`${headers['content-security-policy']}`, /sandbox/)
       assert.equal(headers['x-content-type-options'], 'nosniff')
@@ -60,19 +60,19 @@ describe('one file', () => {
     }
   })
 
-  test('is of the live version, or of another one that is kept', async () => {
+  test('is read from the live version, or from another kept one', async () => {
     const first = await api.publish(owner.client, { 'a.txt': 'one' })
     const { slug } = first
     const draft = await api.publish(owner.client, { 'a.txt': 'draft' }, { slug, live: false })
     await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const read = async (query: string) =>
-      (await api.ask('GET', `${filePath(slug, 'a.txt')}${query}`, { key: owner.key })).text
+      (await api.request('GET', `${filePath(slug, 'a.txt')}${query}`, { key: owner.key })).text
     assert.equal(await read(''), 'two')
     assert.equal(await read(`?versionId=${first.versionId}`), 'one')
     assert.equal(await read(`?versionId=${draft.versionId}`), 'draft')
   })
 
-  test('is NOT_FOUND when there is none of that name', async () => {
+  test('is NOT_FOUND when the version has no such path', async () => {
     const { slug } = await api.publish(owner.client, contents)
     for (const path of [
       'nowhere.txt',
@@ -86,7 +86,7 @@ describe('one file', () => {
       'index.html/',
       '/index.html',
     ]) {
-      const answer = await api.ask('GET', `/api/v1/publish/${slug}/files/${path.replace(' ', '%20')}`, {
+      const answer = await api.request('GET', `/api/v1/publish/${slug}/files/${path.replace(' ', '%20')}`, {
         key: owner.key,
       })
       assert.equal(answer.status, 404, path)
@@ -94,9 +94,9 @@ describe('one file', () => {
     }
   })
 
-  test('is answered to HEAD without its bytes', async () => {
+  test('is answered to HEAD without a body', async () => {
     const { slug } = await api.publish(owner.client, contents)
-    const answer = await api.ask('HEAD', filePath(slug, 'index.html'), { key: owner.key })
+    const answer = await api.request('HEAD', filePath(slug, 'index.html'), { key: owner.key })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-length'], `${Buffer.byteLength(contents['index.html']!)}`)
     assert.equal(answer.body.length, 0)
@@ -104,7 +104,7 @@ describe('one file', () => {
 })
 
 describe('a whole version', () => {
-  /** What a real tar makes of an archive. */
+  /** Unpacks an archive with the tar command. */
   async function unpacked(archive: Buffer): Promise<Contents> {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-untar-'))
     try {
@@ -125,29 +125,29 @@ describe('a whole version', () => {
   const hashes = (files: Contents) =>
     Object.fromEntries(Object.entries(files).map(([path, content]) => [path, sha256(content)]))
 
-  test('comes back as a tar.gz that any tar unpacks to the very files', async () => {
+  test('is returned as a tar.gz that tar unpacks to the same files', async () => {
     const { slug } = await api.publish(owner.client, contents)
-    const answer = await api.ask('GET', `/api/v1/publish/${slug}/archive`, { key: owner.key })
+    const answer = await api.request('GET', `/api/v1/publish/${slug}/archive`, { key: owner.key })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'application/gzip')
     assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.tar\\.gz`))
     assert.deepEqual(hashes(await unpacked(answer.body)), hashes(contents))
   })
 
-  test('may be another one than the live one', async () => {
+  test('can be another version than the live one', async () => {
     const first = await api.publish(owner.client, { 'a.txt': 'one', 'old.txt': 'old' })
     const { slug } = first
     await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const archive = async (query: string) =>
-      unpacked((await api.ask('GET', `/api/v1/publish/${slug}/archive${query}`, { key: owner.key })).body)
+      unpacked((await api.request('GET', `/api/v1/publish/${slug}/archive${query}`, { key: owner.key })).body)
     assert.deepEqual(hashes(await archive('')), hashes({ 'a.txt': 'two' }))
     const old = hashes({ 'a.txt': 'one', 'old.txt': 'old' })
     assert.deepEqual(hashes(await archive(`?versionId=${first.versionId}`)), old)
   })
 
-  test('can be published again, and is the same site', async () => {
+  test('can be published again as the same site', async () => {
     const { slug } = await api.publish(owner.client, contents)
-    const archive = await bytesOf(await owner.client.archive(slug))
+    const archive = await readDownload(await owner.client.archive(slug))
     const copy = await owner.client.publishArchive(archive, { contentType: 'application/gzip' })
     const files = async (name: string) => {
       const { files } = await owner.client.details(name)
@@ -156,29 +156,32 @@ describe('a whole version', () => {
     assert.deepEqual(await files(copy.slug), await files(slug))
   })
 
-  test('may have a thousand files', async () => {
+  test('can have 1,000 files', async () => {
     const many: Contents = {}
     for (let number = 0; number < 1000; number++) many[`${number}.txt`] = `${number}`
     const { slug } = await api.publish(owner.client, many)
-    assert.deepEqual(hashes(await unpacked(await bytesOf(await owner.client.archive(slug)))), hashes(many))
+    assert.deepEqual(
+      hashes(await unpacked(await readDownload(await owner.client.archive(slug)))),
+      hashes(many),
+    )
   })
 })
 
-test('nothing comes back of what was never finalized, of what never was and of what is somebody else’s', async () => {
-  const stranger = await api.account()
+test('files of pending and unknown versions and of other accounts are NOT_FOUND', async () => {
+  const otherAccount = await api.account()
   const pending = await api.create(owner.client, { 'a.txt': 'x' })
   const { slug } = await api.publish(owner.client, { 'a.txt': 'x' })
   const other = await api.publish(owner.client, { 'a.txt': 'x' })
   const { upload } = await api.update(owner.client, slug, { 'a.txt': 'y' })
   for (const what of ['files/a.txt', 'archive']) {
-    const ask = async (name: string, query = '', key: string | undefined = owner.key) =>
-      (await api.ask('GET', `/api/v1/publish/${name}/${what}${query}`, { key })).json.code
-    assert.equal(await ask(pending.slug), 'SITE_PENDING')
-    assert.equal(await ask(slug, `?versionId=${upload.versionId}`), 'SITE_PENDING')
-    assert.equal(await ask(slug, `?versionId=${other.versionId}`), 'NOT_FOUND')
-    assert.equal(await ask(slug, '?versionId=x'), 'NOT_FOUND')
-    assert.equal(await ask(slug, '?versionId=x&versionId=y'), 'VALIDATION_ERROR')
-    assert.equal(await ask(slug, '', stranger.key), 'NOT_FOUND')
+    const readCode = async (name: string, query = '', key: string | undefined = owner.key) =>
+      (await api.request('GET', `/api/v1/publish/${name}/${what}${query}`, { key })).json.code
+    assert.equal(await readCode(pending.slug), 'SITE_PENDING')
+    assert.equal(await readCode(slug, `?versionId=${upload.versionId}`), 'SITE_PENDING')
+    assert.equal(await readCode(slug, `?versionId=${other.versionId}`), 'NOT_FOUND')
+    assert.equal(await readCode(slug, '?versionId=x'), 'NOT_FOUND')
+    assert.equal(await readCode(slug, '?versionId=x&versionId=y'), 'VALIDATION_ERROR')
+    assert.equal(await readCode(slug, '', otherAccount.key), 'NOT_FOUND')
   }
   await expectFailure(api.anonymous.archive(slug), 'UNAUTHORIZED')
   await expectFailure(api.anonymous.file(slug, 'a.txt'), 'UNAUTHORIZED')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { CreateResponse } from '../../protocol/api/publish.ts'
-import type { ApiResponse } from './answer.ts'
 import { Api } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
 import { exhaust, newAddress, nextHour, publishFrom, RATES, readRemaining } from './counted-requests.ts'
 
-// One finalize of a version runs at a time, and only what completes a publish is free (contract, "Rates").
+// One finalize of a version runs at a time, and only one that completes a publish is free (contract, "Rates").
 
 let api: Api
 before(async () => {
@@ -14,12 +14,12 @@ before(async () => {
 after(() => api[Symbol.asyncDispose]())
 beforeEach(() => nextHour(api))
 
-/** A site of an address that waits for its one file. */
+/** Creates a site from an address, with one file to upload. */
 async function created(address: string) {
   const answer = (await publishFrom(api, address)).json as CreateResponse
   const { slug, siteUrl, upload } = answer
   const finalize = (body: object = {}, from = address): Promise<ApiResponse> =>
-    api.ask('POST', `/api/v1/publish/${slug}/finalize`, {
+    api.request('POST', `/api/v1/publish/${slug}/finalize`, {
       headers: { 'x-forwarded-for': from },
       json: { versionId: upload.versionId, ...body },
     })
@@ -27,8 +27,8 @@ async function created(address: string) {
   return { siteUrl, finalize, put, claimToken: answer.claimToken! }
 }
 
-describe('finalizes of one version that come at once', () => {
-  test('are one: a single one is free, the others get its answer and are charged', async () => {
+describe('concurrent finalizes of one version', () => {
+  test('run once: one of them is free, the others get its response and are charged', async () => {
     const address = newAddress()
     const { finalize, put } = await created(address)
     await put()
@@ -39,7 +39,7 @@ describe('finalizes of one version that come at once', () => {
     assert.equal(answers.filter(({ json }) => json.code === 'RATE_LIMITED').length, 27)
   })
 
-  test('that want different things follow one another', async () => {
+  test('with different parameters run one after another', async () => {
     const { siteUrl, finalize, put, claimToken } = await created(newAddress())
     await put()
     const [draft, live] = await Promise.all([
@@ -52,7 +52,7 @@ describe('finalizes of one version that come at once', () => {
 })
 
 describe('a finalize that changes nothing is charged', () => {
-  test('when it repeats one that succeeded', async () => {
+  test('when it repeats a successful one', async () => {
     const { finalize, put } = await created(newAddress())
     await put()
     assert.equal(readRemaining(await finalize()), 4)
@@ -60,7 +60,7 @@ describe('a finalize that changes nothing is charged', () => {
     assert.equal((await finalize()).status, 429)
   })
 
-  test('when files are missing, from the second time on, and is not tried without end', async () => {
+  test('when files are missing, from the second time on, and is limited', async () => {
     const { finalize, put } = await created(newAddress())
     for (const remaining of [4, 3, 2, 1, 0]) {
       const answer = await finalize()
@@ -73,7 +73,7 @@ describe('a finalize that changes nothing is charged', () => {
     assert.equal((await finalize()).status, 200)
   })
 
-  test('but one that completes the publish is free, also after it came too early', async () => {
+  test('but one that completes the publish is free, also after one that was too early', async () => {
     const address = newAddress()
     const { siteUrl, finalize, put } = await created(address)
     assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
@@ -83,7 +83,7 @@ describe('a finalize that changes nothing is charged', () => {
     assert.equal((await api.visit(siteUrl)).text, 'hello')
   })
 
-  test('when it is no request at all, of a version that waits', async () => {
+  test('when its body is invalid, also for a pending version', async () => {
     const { finalize } = await created(newAddress())
     for (const remaining of [3, 2, 1, 0]) {
       const answer = await finalize({ live: 'no' })
@@ -92,24 +92,24 @@ describe('a finalize that changes nothing is charged', () => {
     assert.equal((await finalize({ live: 'no' })).status, 429)
   })
 
-  test('when a stranger sends it, and takes nothing from the publisher', async () => {
+  test('when another address sends it, without using up the limit of the publisher', async () => {
     const { client, key } = await api.account()
     const { slug, upload } = await client.create({
       files: [{ path: 'a', size: 5, contentType: 'text/plain' }],
     })
-    const stranger = newAddress()
+    const otherAddress = newAddress()
     await exhaust(api, newAddress())
     const finalize = (more: object) =>
-      api.ask('POST', `/api/v1/publish/${slug}/finalize`, {
+      api.request('POST', `/api/v1/publish/${slug}/finalize`, {
         json: { versionId: upload.versionId },
         ...more,
       })
     for (const remaining of [4, 3, 2, 1, 0]) {
-      const answer = await finalize({ headers: { 'x-forwarded-for': stranger } })
+      const answer = await finalize({ headers: { 'x-forwarded-for': otherAddress } })
       assert.deepEqual([answer.status, readRemaining(answer)], [401, remaining])
     }
-    assert.equal((await finalize({ headers: { 'x-forwarded-for': stranger } })).status, 429)
-    const before = readRemaining(await api.ask('GET', '/api/v1/me', { key }))
+    assert.equal((await finalize({ headers: { 'x-forwarded-for': otherAddress } })).status, 429)
+    const before = readRemaining(await api.request('GET', '/api/v1/me', { key }))
     await client.upload(upload.uploads[0]!, Buffer.from('hello'))
     const answer = await finalize({ key })
     assert.deepEqual([answer.status, readRemaining(answer)], [200, before])

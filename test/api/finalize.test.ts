@@ -15,7 +15,7 @@ after(() => api[Symbol.asyncDispose]())
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 describe('finalize', () => {
-  test('makes a site live and says what is live now and what was before', async () => {
+  test('makes a site live and returns the live and the previous version', async () => {
     const contents = { 'index.html': 'one' }
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
@@ -38,7 +38,7 @@ describe('finalize', () => {
     assert.equal(await text(siteUrl), 'two')
   })
 
-  test('may be repeated for the live version and answers the same, and that it did', async () => {
+  test('can be repeated for the live version with the same response, marked as repeated', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const { slug } = first
     const {
@@ -55,7 +55,7 @@ describe('finalize', () => {
     assert.equal((await owner.client.details(slug)).updatedAt, updatedAt)
   })
 
-  test('sent many times at once succeeds each time, and one of them did it', async () => {
+  test('sent many times at once succeeds each time and publishes once', async () => {
     const contents = { 'index.html': 'one', 'a.txt': 'a' }
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
@@ -67,7 +67,7 @@ describe('finalize', () => {
     assert.equal(await text(siteUrl), 'one')
   })
 
-  test('names what did not arrive, keeps what did, and succeeds once all is there', async () => {
+  test('names missing uploads, keeps the received ones, and succeeds once all are received', async () => {
     const contents = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' }
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     const [a, b, c] = upload.uploads
@@ -83,14 +83,14 @@ describe('finalize', () => {
     assert.equal(await text(siteUrl, '/b.txt'), 'b')
   })
 
-  test('names the first twenty of many that did not arrive, and counts them all', async () => {
+  test('names the first twenty of many missing uploads, and counts all', async () => {
     const files = Array.from({ length: 50 }, (_, number) => toEntry(`${number}.txt`, 'x'))
     const { slug, upload } = await owner.client.create({ files })
     const { details } = await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
     assert.deepEqual(details, { missing: files.slice(0, 20).map(({ path }) => path), count: 50 })
   })
 
-  test('leaves the live version alone when the new one is not whole', async () => {
+  test('keeps the live version when the new one is incomplete', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'old', 'old.txt': 'old' })
     const contents = { 'index.html': 'new', 'new.txt': 'new' }
     const { upload } = await api.update(owner.client, slug, contents)
@@ -100,7 +100,7 @@ describe('finalize', () => {
     assert.equal((await api.visit(siteUrl, '/new.txt')).status, 404)
   })
 
-  test('shows the whole old version or the whole new one to everybody at every moment', async (context) => {
+  test('serves the complete old version or the complete new one to every visitor at any moment', async (context) => {
     const next = numbers(context)
     const version = (name: string) => ({ 'a.txt': `${name} a`, 'b.txt': `${name} b`, 'index.html': name })
     const { slug, siteUrl } = await api.publish(owner.client, version('0'))
@@ -117,7 +117,7 @@ describe('finalize', () => {
     const visitors = [visitor()]
     for (let number = 1; number <= 20; number++) {
       await api.publish(owner.client, version(`${number}`), { slug })
-      assert.equal(await text(siteUrl), `${number}`, 'seen at once by whoever published')
+      assert.equal(await text(siteUrl), `${number}`, 'visible at once to its publisher')
     }
     done = true
     await Promise.all(visitors)
@@ -126,7 +126,7 @@ describe('finalize', () => {
 
 describe('two pending versions', () => {
   for (const order of ['in the order they were made', 'in the other order']) {
-    test(`may be finalized ${order}; the last one finalized is live`, async () => {
+    test(`can be finalized ${order}; the last one finalized is live`, async () => {
       const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
       const contents = { one: { 'index.html': 'one' }, two: { 'index.html': 'two' } }
       const one = await api.update(owner.client, slug, contents.one)
@@ -142,7 +142,7 @@ describe('two pending versions', () => {
     })
   }
 
-  test('keep their uploads apart, even of the same path and hash', async () => {
+  test('have separate uploads, even of the same path and hash', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
     const contents = { 'index.html': 'same' }
     const one = await api.update(owner.client, slug, contents)
@@ -154,7 +154,7 @@ describe('two pending versions', () => {
     assert.equal(await text(siteUrl), 'same')
   })
 
-  test('finalized at once are both published, one after the other', async () => {
+  test('finalized at the same time are both published, one after the other', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
     const names = ['one', 'two', 'three', 'four']
     const plans = []
@@ -174,8 +174,8 @@ describe('two pending versions', () => {
   })
 })
 
-describe('who wrote upon an older version', () => {
-  test('is told so when staging, and which one is live', async () => {
+describe('a publish based on an older version', () => {
+  test('is refused when it is staged, with the live version in the error', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const { slug } = first
     const second = await api.publish(
@@ -188,7 +188,7 @@ describe('who wrote upon an older version', () => {
     assert.deepEqual(details, { currentVersionId: second.versionId })
   })
 
-  test('is told so at finalize when another version went live meanwhile, and nothing changes', async () => {
+  test('is refused at finalize without a change when another version went live since', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const { slug, siteUrl } = first
     const contents = { 'index.html': 'mine' }
@@ -203,7 +203,7 @@ describe('who wrote upon an older version', () => {
     assert.equal(await text(siteUrl), 'mine')
   })
 
-  test('may repeat the finalize that succeeded', async () => {
+  test('can repeat a successful finalize', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const options = { slug: first.slug, baseVersionId: first.versionId }
     const second = await api.publish(owner.client, { 'index.html': 'two' }, options)
@@ -211,7 +211,7 @@ describe('who wrote upon an older version', () => {
     assert.equal(again.replayed, true)
   })
 
-  test('wins or loses as a whole when many do so at once', async () => {
+  test('succeeds or fails as a whole when many run at once', async () => {
     const base = await api.publish(owner.client, { 'index.html': 'base' })
     const { slug, siteUrl, versionId: baseVersionId } = base
     const names = ['one', 'two', 'three', 'four', 'five']
@@ -224,19 +224,19 @@ describe('who wrote upon an older version', () => {
   })
 })
 
-describe('who may finalize', () => {
-  test('is the owner of an owned site, and nobody else', async () => {
-    const stranger = await api.account()
+describe('finalize is allowed for', () => {
+  test('the owner of an owned site, and no other account', async () => {
+    const otherAccount = await api.account()
     const contents = { 'index.html': 'x' }
     const { slug, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
     await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
-    await expectFailure(stranger.client.finalize(slug, upload), 'NOT_FOUND')
+    await expectFailure(otherAccount.client.finalize(slug, upload), 'NOT_FOUND')
     await owner.client.finalize(slug, upload)
     await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
   })
 
-  test('is whoever knows the version of an anonymous site', async () => {
+  test('any client that knows the version id of an anonymous site', async () => {
     const contents = { 'index.html': 'x' }
     const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
     await api.upload(upload, contents)
@@ -245,7 +245,7 @@ describe('who may finalize', () => {
     assert.equal(await text(siteUrl), 'x')
   })
 
-  test('is not one who names a version of another site', async () => {
+  test('versions of the named site only', async () => {
     const contents = { 'index.html': 'x' }
     const one = await api.create(owner.client, contents)
     const other = await api.create(owner.client, contents)
@@ -255,7 +255,7 @@ describe('who may finalize', () => {
   })
 })
 
-describe('a finalize that makes no sense', () => {
+describe('an invalid finalize', () => {
   const bodies: [unknown, string][] = [
     [{}, 'versionId'],
     [{ versionId: 5 }, 'versionId'],
@@ -267,7 +267,7 @@ describe('a finalize that makes no sense', () => {
   for (const [json, field] of bodies) {
     test(`is refused for its ${field}: ${JSON.stringify(json)}`, async () => {
       const { slug } = await api.create(owner.client, { 'index.html': 'x' })
-      const answer = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json })
+      const answer = await api.request('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json })
       assert.equal(answer.status, 400)
       assert.equal(answer.json.code, 'VALIDATION_ERROR')
       assert.equal(answer.json.details[0].field, field)
@@ -275,8 +275,8 @@ describe('a finalize that makes no sense', () => {
   }
 })
 
-describe('a time to live', () => {
-  test('is counted from finalize, and ends the site on the second', async () => {
+describe('ttlSeconds', () => {
+  test('counts from finalize, and the site expires on the second', async () => {
     const contents = { 'index.html': 'short' }
     const { slug, siteUrl, upload } = await owner.client.create({
       files: toManifest(contents),
@@ -294,7 +294,7 @@ describe('a time to live', () => {
     await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
   })
 
-  test('is taken away by null', async () => {
+  test('is removed by null', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' }, { ttlSeconds: 60 })
     await api.publish(owner.client, { 'index.html': 'two' }, { slug, ttlSeconds: null })
     api.pass(DAY_MS)
@@ -303,7 +303,7 @@ describe('a time to live', () => {
   })
 })
 
-test('a site left pending is swept after a day, and not a moment earlier', async () => {
+test('a pending site is deleted after a day, and not earlier', async () => {
   const live = await api.publish(owner.client, { 'index.html': sha256('live') })
   const { slug, upload } = await api.create(owner.client, { 'index.html': 'x' })
   const created = api.clock.now
@@ -314,8 +314,11 @@ test('a site left pending is swept after a day, and not a moment earlier', async
   assert.equal((await owner.client.details(live.slug)).pendingVersionId, pending.versionId)
   api.pass(2)
   await api.sweep('abandoned')
-  const gone = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json: upload })
-  assert.ok([404, 410].includes(gone.status), gone.text)
+  const deleted = await api.request('POST', `/api/v1/publish/${slug}/finalize`, {
+    key: owner.key,
+    json: upload,
+  })
+  assert.ok([404, 410].includes(deleted.status), deleted.text)
   await expectFailure(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
   assert.equal(await text(live.siteUrl), sha256('live'))
 })

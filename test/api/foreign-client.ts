@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 
-/** What this client knows of any service that speaks the protocol: one address, and how answers are to be read. */
+/** What this client reads of a created site. */
 interface Publication {
   slug: string
   siteUrl: string
@@ -10,10 +10,10 @@ interface Publication {
 type Files = Record<string, { type: string; bytes: Buffer }>
 
 /**
- * A client that was written for another service: it knows `POST {base_url}/api/v1/publish` and from there on does
- * only what the answers say.
+ * A client that was written for another service with the same protocol: it knows `POST {base_url}/api/v1/publish`
+ * and follows the URLs in the responses.
  */
-export async function publishLikeAnyone(baseUrl: string, files: Files): Promise<Publication> {
+export async function publishFromResponses(baseUrl: string, files: Files): Promise<Publication> {
   const manifest = Object.entries(files).map(([path, { type, bytes }]) => {
     return { path, size: bytes.length, contentType: type }
   })
@@ -35,7 +35,7 @@ function call(
   url: string,
   headers: Record<string, string>,
   body: string | Buffer,
-  // biome-ignore lint/suspicious/noExplicitAny: it believes what it is told
+  // biome-ignore lint/suspicious/noExplicitAny: the response is not validated
 ): Promise<any> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method, headers }, (answer) => {

@@ -20,12 +20,12 @@ after(() => api[Symbol.asyncDispose]())
 
 const PAGE = { path: 'index.html', size: 5, contentType: 'text/html' }
 
-/** What a manifest of these entries is answered with. */
+/** Sends a manifest with these entries. */
 function send(files: unknown, more: object = {}, key: string | undefined = owner.key) {
-  return api.ask('POST', '/api/v1/publish', { key, json: { files, ...more } })
+  return api.request('POST', '/api/v1/publish', { key, json: { files, ...more } })
 }
 
-/** A manifest entry, and the field of it that must be named as wrong; none when it must be accepted. */
+/** A manifest entry, and the field that the error must name; no field when the entry is valid. */
 type EntryCase = [sentence: string, entry: unknown, wrong?: 'path' | 'size' | 'contentType' | 'hash' | '']
 
 const HASH = sha256('hello')
@@ -68,7 +68,7 @@ const entries: EntryCase[] = [
   ['an escape', { ...PAGE, path: 'a\u001bb' }, 'path'],
   ['a delete', { ...PAGE, path: 'a\u007fb' }, 'path'],
   ['a control character of Latin 1', { ...PAGE, path: 'a\u0085b' }, 'path'],
-  ['half a character', { ...PAGE, path: 'a\ud83d' }, 'path'],
+  ['a lone surrogate', { ...PAGE, path: 'a\ud83d' }, 'path'],
   ['a space', { ...PAGE, path: 'a b.html' }],
   ['a percent sign', { ...PAGE, path: '100%25.html' }],
   ['a name of every kind of letter', { ...PAGE, path: 'ü/日本/😀.html' }],
@@ -125,7 +125,7 @@ const entries: EntryCase[] = [
   ['a hash with its name before it', { ...PAGE, hash: `sha256:${HASH}` }, 'hash'],
   ['an empty hash', { ...PAGE, hash: '' }, 'hash'],
   ['a hash that is a number', { ...PAGE, hash: 5 }, 'hash'],
-  ['fields nobody knows', { ...PAGE, mode: 0o644, mtime: null, known: true, __proto__x: {} }],
+  ['unknown fields', { ...PAGE, mode: 0o644, mtime: null, known: true, __proto__x: {} }],
   ['a file that is a string', 'index.html', ''],
   ['a file that is null', null, ''],
   ['a file that is a list', [PAGE], ''],
@@ -141,13 +141,13 @@ describe('a manifest entry', () => {
         assert.equal(answer.json.upload.uploads.length, 1)
       })
     } else {
-      test(`with ${sentence} is refused, and so named`, async () => {
+      test(`with ${sentence} is refused with its field`, async () => {
         const { status, json, text } = await send([{ ...PAGE, path: 'before' }, entry])
         assert.equal(status, 400, text)
         assert.equal(json.code, 'VALIDATION_ERROR')
         const field = wrong === '' ? 'files[1]' : `files[1].${wrong}`
         const fields = json.details.map((detail: { field: string }) => detail.field)
-        // A size beyond all measure is too much for the whole site, too.
+        // Such a size also exceeds the limit of the site.
         assert.deepEqual(
           fields.filter((name: string) => name !== 'files'),
           [field],
@@ -172,10 +172,10 @@ describe('a manifest', () => {
     ['of 1,001 files', many(1001), ['files']],
     ['with a path twice', pages('a.html', 'b.html', 'a.html'), ['files[2].path']],
     ['with a path three times', pages('a', 'a', 'a'), ['files[1].path', 'files[2].path']],
-    ['with a path in two writings of Unicode', pages('\u00fc.html', 'u\u0308.html'), ['files[1].path']],
+    ['with a path in two Unicode forms', pages('\u00fc.html', 'u\u0308.html'), ['files[1].path']],
     ['with a file that is a folder too', pages('a', 'a/b'), ['files[0].path']],
     ['with a folder that is a file too', pages('a/b/c', 'a/b'), ['files[1].path']],
-    ['with a file that is a folder in another writing', pages('\u00fc', 'u\u0308/b'), ['files[0].path']],
+    ['with a file that is a folder in another Unicode form', pages('\u00fc', 'u\u0308/b'), ['files[0].path']],
     ['with names that begin alike', pages('a', 'ab', 'a.b', 'a-b/c')],
     ['with names that differ in case', pages('README', 'readme', 'Readme/a')],
     ['with a name like a folder elsewhere', pages('a/b', 'b/a', 'c/a/b')],
@@ -201,7 +201,7 @@ describe('a manifest', () => {
     ['empty objects', {}, 690_000, 400, TOO_MANY],
     ['nothing', null, 400_000, 400, TOO_MANY],
   ] as const) {
-    test(`of ${count} entries, all of them ${what}, takes no memory for each`, async () => {
+    test(`of ${count} entries, all of them ${what}, is refused without memory for each`, async () => {
       const before = process.resourceUsage().maxRSS
       const answer = await send(Array(count).fill(entry))
       assert.deepEqual([answer.status, answer.json.error], [status, sentence])
@@ -215,7 +215,7 @@ describe('a manifest', () => {
     assert.deepEqual([status, json.error], [400, 'body: must not be nested more than 32 levels deep'])
   })
 
-  test('tells all that is wrong at once, in the order of the files', async () => {
+  test('is refused with all errors at once, in the order of the files', async () => {
     const { json } = await send(
       [
         { path: '/a', size: 0, contentType: 'x', hash: 'X' },
@@ -253,7 +253,7 @@ describe('a manifest', () => {
     )
   })
 
-  test('that is wrong in a thousand places names the first twenty and says how many there are', async () => {
+  test('with a thousand errors is refused with the first twenty and their number', async () => {
     const files = Array.from({ length: 1000 }, (_, number) => ({ ...PAGE, path: `${number}`, size: 0 }))
     const { json } = await send(files)
     assert.equal(json.details.length, 20)
@@ -264,14 +264,14 @@ describe('a manifest', () => {
     assert.match(json.error, /999/)
   })
 
-  test('that is refused leaves nothing behind', async () => {
+  test('leaves nothing stored when it is refused', async () => {
     const account = await api.account()
     const answer = await send([PAGE, PAGE], {}, account.key)
     assert.equal(answer.status, 400)
     assert.deepEqual((await account.client.list()).publishes, [])
   })
 
-  test('may be written with fields nobody knows, everywhere', async () => {
+  test('can have unknown fields everywhere', async () => {
     const answer = await send([{ ...PAGE, x: 1 }], { x: { y: [] }, viewer: { x: 1 }, files2: [] })
     assert.equal(answer.status, 201, answer.text)
   })

@@ -17,9 +17,9 @@ const site = () =>
   api.publish(owner.client, contents, { title: 'T', description: 'D', ogImagePath: 'card.png' })
 
 const patch = (slug: string, json: unknown) =>
-  api.ask('PATCH', `/api/v1/publish/${slug}/metadata`, { key: owner.key, json })
+  api.request('PATCH', `/api/v1/publish/${slug}/metadata`, { key: owner.key, json })
 
-describe('a change of what is said of a site', () => {
+describe('a change of the metadata of a site', () => {
   const start = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: false, hasPassword: false }
   const changes: [
     MetadataRequest & Record<string, unknown>,
@@ -42,7 +42,7 @@ describe('a change of what is said of a site', () => {
     [{ slug: 'mine', status: 'gone', files: [], versionId: 'x', unknown: 1 }, {}],
   ]
   for (const [change, expected] of changes) {
-    test(`sets what is named, clears what is null and keeps the rest: ${JSON.stringify(change)}`, async () => {
+    test(`sets given fields, clears null fields and keeps the others: ${JSON.stringify(change)}`, async () => {
       const { slug } = await site()
       const before = await owner.client.details(slug)
       api.pass(5000)
@@ -91,7 +91,7 @@ describe('a change of what is said of a site', () => {
     })
   }
 
-  test('takes texts of as many characters as the limits say, wherever they come from', async () => {
+  test('accepts texts up to their limits of characters, in every request', async () => {
     const { slug } = await site()
     const change = { title: '😀'.repeat(200), description: '日'.repeat(500), password: '😀'.repeat(200) }
     const details = await owner.client.setMetadata(slug, change)
@@ -99,7 +99,7 @@ describe('a change of what is said of a site', () => {
     assert.equal(details.description, change.description)
   })
 
-  test('is seen by visitors at once', async () => {
+  test('is visible to visitors at once', async () => {
     const { slug, siteUrl } = await site()
     assert.equal(
       (await api.visit(siteUrl, '/deep/link', { 'sec-fetch-mode': 'navigate', accept: 'text/html' })).status,
@@ -114,13 +114,13 @@ describe('a change of what is said of a site', () => {
     assert.match((await api.visit(siteUrl)).text, /<title>New<\/title>.*home$/s)
   })
 
-  test('of a site that is not finalized looks at the manifest that waits', async () => {
+  test('of a site that is not finalized is validated against the pending manifest', async () => {
     const { slug } = await api.create(owner.client, contents)
     await owner.client.setMetadata(slug, { ogImagePath: 'other.svg' })
     await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
   })
 
-  test('is for the owner alone', async () => {
+  test('is refused for other accounts', async () => {
     const { slug } = await site()
     await expectFailure(api.anonymous.setMetadata(slug, { title: 'x' }), 'UNAUTHORIZED')
     await expectFailure((await api.account()).client.setMetadata(slug, { title: 'x' }), 'NOT_FOUND')
@@ -129,8 +129,8 @@ describe('a change of what is said of a site', () => {
   })
 })
 
-describe('an end that is set later', () => {
-  test('is counted from then, moves, and is taken away', async () => {
+describe('an expiry that is set later', () => {
+  test('counts from that moment, and can be changed and removed', async () => {
     const { slug, siteUrl } = await site()
     const end = (seconds: number) => new Date(api.clock.now + seconds * 1000).toISOString()
     api.pass(HOUR_MS)
@@ -145,7 +145,7 @@ describe('an end that is set later', () => {
     assert.equal((await api.visit(siteUrl)).status, 200)
   })
 
-  test('cannot be moved once it has come', async () => {
+  test('cannot be changed once it has passed', async () => {
     const { slug, siteUrl } = await site()
     await owner.client.setMetadata(slug, { ttlSeconds: 60 })
     api.pass(60_000)

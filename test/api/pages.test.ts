@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { PAGE_PATHS } from '../../server/web/pages.ts'
-import { ask } from '../operator/requests.ts'
+import { sendRequest } from '../operator/requests.ts'
 import { type RunningService, startTestService } from '../service.ts'
 
 let service: RunningService
@@ -35,8 +35,8 @@ describe('a page', () => {
   ]
 
   for (const path of [...paths, '/favicon.svg']) {
-    test(`${path} runs nothing but our own files, frames nothing but sites, and sends no referrer`, async () => {
-      const { status, headers } = await ask(service.port, { path })
+    test(`${path} runs only own scripts, frames only sites, and sends no referrer`, async () => {
+      const { status, headers } = await sendRequest(service.port, { path })
       assert.equal(status, 200)
       assert.equal(headers['content-security-policy'], POLICY(service.port))
       assert.equal(headers['x-content-type-options'], 'nosniff')
@@ -45,65 +45,68 @@ describe('a page', () => {
       assert.equal(headers['x-ratelimit-limit'], undefined)
     })
 
-    test(`${path} is sent again only when it changed, and compressed to a client that accepts it`, async () => {
-      const plain = await ask(service.port, { path })
+    test(`${path} is revalidated by etag, and compressed for a client that accepts it`, async () => {
+      const plain = await sendRequest(service.port, { path })
       assert.equal(plain.headers['cache-control'], 'no-cache')
       const etag = plain.headers.etag ?? ''
       assert.match(etag, /^"[\w-]+"$/)
-      const again = await ask(service.port, { path, headers: { 'If-None-Match': `"other", W/${etag}` } })
+      const again = await sendRequest(service.port, {
+        path,
+        headers: { 'If-None-Match': `"other", W/${etag}` },
+      })
       assert.deepEqual([again.status, again.headers.etag, again.body.length], [304, etag, 0])
-      const head = await ask(service.port, { path, method: 'HEAD' })
+      const head = await sendRequest(service.port, { path, method: 'HEAD' })
       assert.deepEqual([head.status, Number(head.headers['content-length'])], [200, plain.body.length])
       for (const [accepted, read] of [
         ['gzip, br', brotliDecompressSync],
         ['gzip;q=1.0, br;q=0', gunzipSync],
         ['zstd', zstdDecompressSync],
       ] as const) {
-        const small = await ask(service.port, { path, headers: { 'Accept-Encoding': accepted } })
+        const small = await sendRequest(service.port, { path, headers: { 'Accept-Encoding': accepted } })
         assert.ok(small.body.length < plain.body.length)
         assert.deepEqual(read(small.body), plain.body)
         assert.equal(small.headers.vary, 'Accept-Encoding')
         assert.notEqual(small.headers.etag, etag)
         const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
-        assert.equal((await ask(service.port, { path, headers: known })).status, 304)
+        assert.equal((await sendRequest(service.port, { path, headers: known })).status, 304)
       }
     })
 
-    test(`${path} is sent in parts, and only while a precondition holds`, async () => {
-      const whole = await ask(service.port, { path })
-      const part = await ask(service.port, { path, headers: { Range: 'bytes=10-19' } })
+    test(`${path} supports ranges and preconditions`, async () => {
+      const whole = await sendRequest(service.port, { path })
+      const part = await sendRequest(service.port, { path, headers: { Range: 'bytes=10-19' } })
       assert.equal(part.status, 206)
       assert.deepEqual(part.body, whole.body.subarray(10, 20))
-      const failed = await ask(service.port, { path, headers: { 'If-Match': '"other"' } })
+      const failed = await sendRequest(service.port, { path, headers: { 'If-Match': '"other"' } })
       assert.equal(failed.status, 412)
     })
   }
 
-  test('names its scripts and styles by what is in them, so that they are kept for good', async () => {
-    const html = (await ask(service.port, { path: '/' })).body.toString()
+  test('names its scripts and styles by their hashes, so that they can be cached forever', async () => {
+    const html = (await sendRequest(service.port, { path: '/' })).body.toString()
     const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
     assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
     for (const path of assets) {
-      const { status, headers } = await ask(service.port, { path })
+      const { status, headers } = await sendRequest(service.port, { path })
       assert.equal(status, 200)
       assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
       assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
-      const small = await ask(service.port, { path, headers: { 'Accept-Encoding': 'gzip, br' } })
+      const small = await sendRequest(service.port, { path, headers: { 'Accept-Encoding': 'gzip, br' } })
       assert.equal(small.headers['content-encoding'], 'br')
-      assert.equal((await ask(service.port, { path: `${path}.br` })).status, 404)
+      assert.equal((await sendRequest(service.port, { path: `${path}.br` })).status, 404)
     }
   })
 
-  test('holds no script and no style in its text', async () => {
+  test('has no inline scripts and styles', async () => {
     for (const path of paths) {
-      const html = (await ask(service.port, { path })).body.toString()
+      const html = (await sendRequest(service.port, { path })).body.toString()
       assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/)
     }
   })
 
-  test('knows the limits of the service without asking', async () => {
+  test('contains the limits of the service', async () => {
     await using small = await startTestService({ ANONYMOUS_FILE_BYTES: '1000', ANONYMOUS_LIFETIME: '3600' })
-    const html = (await ask(small.port, { path: '/' })).body.toString()
+    const html = (await sendRequest(small.port, { path: '/' })).body.toString()
     const [, content = ''] = /<meta name="slipway" content="([^"]*)">/.exec(html) ?? []
     const settings = JSON.parse(content.replaceAll('&#34;', '"'))
     assert.equal(settings.baseUrl, small.baseUrl)
@@ -120,19 +123,24 @@ describe('a file of the pages', () => {
     '/assets/',
     '/claim.js',
   ])
-    test(`${path} is not there`, async () => {
-      const { status, body } = await ask(service.port, { path })
+    test(`${path} is not found`, async () => {
+      const { status, body } = await sendRequest(service.port, { path })
       assert.equal(status, 404)
       assert.match(body.toString(), /There is no page here/)
     })
 })
 
-describe('a report that a page broke its policy', () => {
+describe('a report of a violated Content-Security-Policy', () => {
   const report = (body: string, type = 'application/csp-report') =>
-    ask(service.port, { method: 'POST', path: '/_reports/csp', headers: { 'Content-Type': type }, body })
+    sendRequest(service.port, {
+      method: 'POST',
+      path: '/_reports/csp',
+      headers: { 'Content-Type': type },
+      body,
+    })
   const logged = () => service.log.filter(({ message }) => message === 'content security policy violation')
 
-  test('is logged without what may be secret in addresses', async () => {
+  test('is logged without the parts of URLs that may be secret', async () => {
     const { status } = await report(
       JSON.stringify({
         'csp-report': {
@@ -166,7 +174,7 @@ describe('a report that a page broke its policy', () => {
     '{"csp-report":{"blocked-uri":{"a":1}}}',
     'x'.repeat(10_000),
   ])
-    test(`that is ${body.slice(0, 40) || 'empty'} does no harm`, async () => {
+    test(`that is ${body.slice(0, 40) || 'empty'} is ignored`, async () => {
       assert.equal((await report(body, 'text/plain')).status, 204)
     })
 
@@ -174,7 +182,7 @@ describe('a report that a page broke its policy', () => {
     assert.equal((await report('x'.repeat(20_000))).status, 413)
   })
 
-  test('is logged a hundred times an hour at most', async () => {
+  test('is logged at most a hundred times an hour', async () => {
     service.clock.now += 3_600_000
     const before = logged().length
     for (let count = 0; count < 150; count++) await report('{}')

@@ -9,9 +9,9 @@ import { noise } from '../edge-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Account, Api, blobFolder, expectFailure } from './api.ts'
 import { toEntry } from './content.ts'
-import { send, type Waiting, waiting } from './one-upload.ts'
+import { createPendingUpload, type PendingUpload, send } from './upload-fixture.ts'
 
-// What one address can make the disk hold: each file once, and once more while it comes again.
+// Limits what one address can store on the disk: each file once, and twice while it is uploaded again.
 
 let api: Api
 let owner: Account
@@ -25,7 +25,7 @@ const SIZE = 600_000
 const BYTES = noise(SIZE)
 const HALF = BYTES.subarray(0, SIZE / 2)
 
-/** A body that stops in the middle until it is let go on. */
+/** A body that stops halfway until `release` is called. */
 function stopping(first: Buffer, rest: Buffer) {
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>()
   async function* pieces() {
@@ -36,7 +36,7 @@ function stopping(first: Buffer, rest: Buffer) {
   return { body: Readable.from(pieces(), { objectMode: false }), goOn }
 }
 
-function staged({ versionId }: Waiting): string[] {
+function staged({ versionId }: PendingUpload): string[] {
   try {
     return readdirSync(join(blobFolder(api), 'staged', versionId))
   } catch {
@@ -44,9 +44,9 @@ function staged({ versionId }: Waiting): string[] {
   }
 }
 
-describe('one upload at a time is taken for a file: a newer one replaces the older', () => {
-  test('however many are begun, and the last of them arrives', async () => {
-    const upload = await waiting(owner, toEntry('a.bin', BYTES))
+describe('a newer upload of a file replaces one in progress', () => {
+  test('even among many, of which the last one succeeds', async () => {
+    const upload = await createPendingUpload(owner, toEntry('a.bin', BYTES))
     const bodies = Array.from({ length: 12 }, () => stopping(HALF, BYTES.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
@@ -66,8 +66,8 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
   })
 
-  test('and those that it replaced leave no file behind when their connections end', async () => {
-    const upload = await waiting(owner, toEntry('a.bin', BYTES))
+  test('and replaced ones leave no file when their connections end', async () => {
+    const upload = await createPendingUpload(owner, toEntry('a.bin', BYTES))
     const { pathname, search } = new URL(upload.target.url)
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${upload.target.headers['Content-Type']}\r\nContent-Length: ${SIZE}\r\n\r\n`
     const sockets = Array.from({ length: 12 }, () => connect(api.port, '127.0.0.1'))
@@ -79,8 +79,8 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     await waitFor(() => staged(upload).length === 0)
   })
 
-  test('which leaves the copy that had arrived as it is until the new one is whole', async () => {
-    const upload = await waiting(owner, toEntry('a.bin', BYTES))
+  test('and keeps an earlier complete copy until the new one is complete', async () => {
+    const upload = await createPendingUpload(owner, toEntry('a.bin', BYTES))
     assert.equal((await send(api, upload.target, BYTES)).status, 200)
     const [first, second] = [stopping(HALF, HALF), stopping(HALF, BYTES)]
     const older = send(api, upload.target, first.body)
@@ -93,7 +93,7 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
   })
 
-  test('in a bundle too, by another bundle or by itself', async () => {
+  test('also in a bundle, by another bundle or a single upload', async () => {
     const { slug, siteUrl, upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
     const [target] = upload.uploads
     const version = { slug, siteUrl, versionId: upload.versionId, target: target! }
@@ -114,8 +114,8 @@ describe('one upload at a time is taken for a file: a newer one replaces the old
   })
 })
 
-test('a version that is finalized takes no byte more: what comes is refused before its body', async () => {
-  const upload = await waiting(owner, toEntry('a.bin', BYTES))
+test('uploads to a finalized version are refused before their body', async () => {
+  const upload = await createPendingUpload(owner, toEntry('a.bin', BYTES))
   await send(api, upload.target, BYTES)
   await owner.client.finalize(upload.slug, { versionId: upload.versionId })
   const { body, goOn } = stopping(BYTES.subarray(0, 1), BYTES.subarray(1))
@@ -124,8 +124,8 @@ test('a version that is finalized takes no byte more: what comes is refused befo
   goOn()
 })
 
-test('a version that is deleted refuses the rest of what is coming', async () => {
-  const upload = await waiting(owner, toEntry('a.bin', BYTES))
+test('an upload in progress is refused when its version is deleted', async () => {
+  const upload = await createPendingUpload(owner, toEntry('a.bin', BYTES))
   const { body, goOn } = stopping(HALF, BYTES.subarray(SIZE / 2))
   const late = send(api, upload.target, body)
   await waitFor(() => staged(upload).length === 1)

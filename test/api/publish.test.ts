@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import { type Contents, sha256, toEntry, toManifest, toPlainManifest } from './content.ts'
-import { publishLikeAnyone } from './foreign-client.ts'
+import { publishFromResponses } from './foreign-client.ts'
 
 const MIB = 2 ** 20
 
@@ -21,13 +21,13 @@ after(() => api[Symbol.asyncDispose]())
 
 const PAGE = { path: 'index.html', size: 5, contentType: 'text/html' }
 
-/** What a manifest of these entries is answered with. */
+/** Sends a manifest with these entries. */
 function send(files: unknown, more: object = {}, key: string | undefined = owner.key) {
-  return api.ask('POST', '/api/v1/publish', { key, json: { files, ...more } })
+  return api.request('POST', '/api/v1/publish', { key, json: { files, ...more } })
 }
 
 describe('a new site', () => {
-  test('is answered with where it will be, what to upload, where, and how to end', async () => {
+  test('is created with its URL, its upload targets and its finalize URL', async () => {
     const contents = { 'index.html': '<h1>hi</h1>', 'css/style.css': 'h1 {}', 'a b/ü&?.txt': 'x' }
     const created = await owner.client.create({ files: toManifest(contents) })
     const { slug, upload } = created
@@ -48,7 +48,7 @@ describe('a new site', () => {
     )
   })
 
-  test('gets addresses for its uploads that name slug, version and path, with token, type and expiry', async () => {
+  test('gets upload URLs with slug, version and path, token, content type and expiry', async () => {
     const path = 'a b/ü&?#%.txt'
     const { slug, upload } = await owner.client.create({ files: [toEntry(path, 'x')] })
     const url = new URL(upload.uploads[0]!.url)
@@ -60,7 +60,7 @@ describe('a new site', () => {
     assert.equal(Number(url.searchParams.get('exp')), Math.floor(api.clock.now / 1000) + 3600)
   })
 
-  test('is shown to nobody before it is finalized', async () => {
+  test('is not served before it is finalized', async () => {
     const contents = { 'index.html': 'soon' }
     const { siteUrl, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
@@ -77,13 +77,13 @@ describe('a new site', () => {
     assert.equal(slugs.size, 50)
   })
 
-  test('is published by a client that only follows the answers', async () => {
+  test('is published by a client that only follows the responses', async () => {
     const files = {
       'index.html': { type: 'text/html', bytes: Buffer.from('<h1>hi</h1>') },
       'data.json': { type: 'application/json', bytes: Buffer.from('{"a":[1,2]}') },
       'deep/er/ü b.bin': { type: 'application/octet-stream', bytes: Buffer.from([0, 1, 2, 255]) },
     }
-    const { siteUrl } = await publishLikeAnyone(api.baseUrl, files)
+    const { siteUrl } = await publishFromResponses(api.baseUrl, files)
     for (const [path, { type, bytes }] of Object.entries(files)) {
       const visit = await api.visit(siteUrl, `/${encodeURI(path)}`)
       assert.equal(visit.status, 200, path)
@@ -92,7 +92,7 @@ describe('a new site', () => {
     }
   })
 
-  test('has every file back byte for byte, whatever it is called and of whatever type it is', async () => {
+  test('is served byte for byte, whatever the names and types of its files', async () => {
     const contents: Contents = { 'index.html': '<h1>hi</h1>' }
     for (const name of STRANGE_NAMES) contents[name] = `contents of ${name}`
     const { siteUrl } = await api.publish(owner.client, contents)
@@ -102,7 +102,7 @@ describe('a new site', () => {
     }
   })
 
-  test('may have a thousand files', async () => {
+  test('can have 1,000 files', async () => {
     const contents: Contents = {}
     for (let number = 0; number < 1000; number++) contents[`${number % 7}/file-${number}.txt`] = `${number}`
     const { siteUrl, uploaded } = await api.publish(owner.client, contents)
@@ -147,7 +147,7 @@ const STRANGE_NAMES = [
 ]
 
 describe('without an account', () => {
-  test('a site comes with the means to claim it, once, and the time it ends', async () => {
+  test('a site is created with a claim token, shown once, and an expiry', async () => {
     const created = await api.anonymous.create({ files: toManifest({ 'index.html': 'x' }) })
     const { slug, claimToken, claimUrl, expiresAt, anonymous, warning } = created
     assert.match(claimToken!, /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -158,7 +158,7 @@ describe('without an account', () => {
     assert.match(warning!, /claimUrl/)
   })
 
-  test('a site is not told its claim token again', async () => {
+  test('the claim token of a site is not shown again', async () => {
     const contents = { 'index.html': 'x' }
     const created = await api.create(api.anonymous, contents)
     await api.upload(created.upload, contents)
@@ -175,16 +175,18 @@ describe('without an account', () => {
     for (const answer of answers) assert.equal(JSON.stringify(answer).includes(claimToken!), false)
   })
 
-  test('a key that is not valid is refused, and not taken for none', async () => {
+  test('an invalid key is refused instead of ignored', async () => {
     const answer = await send([PAGE], {}, 'sl_live_00000000000000000000000000000000')
     assert.equal(answer.status, 401)
     assert.equal(answer.json.code, 'UNAUTHORIZED')
   })
 
-  test('a site has no time to live of its own', async () => {
+  test('a site cannot set ttlSeconds', async () => {
     const answer = await send([PAGE], { ttlSeconds: 3600 }, '')
     assert.equal(answer.status, 401)
-    const anonymous = await api.ask('POST', '/api/v1/publish', { json: { files: [PAGE], ttlSeconds: 3600 } })
+    const anonymous = await api.request('POST', '/api/v1/publish', {
+      json: { files: [PAGE], ttlSeconds: 3600 },
+    })
     assert.equal(anonymous.status, 400)
     assert.equal(anonymous.json.details[0].field, 'ttlSeconds')
   })
@@ -198,7 +200,7 @@ describe('a size', () => {
     ['site', 'of an account', 'key', 0.75 * 2 ** 30, 2],
   ] as const
   for (const [what, whose, key, size, count] of limits) {
-    test(`of a ${what} ${whose} may be as large as the limit and not a byte larger`, async () => {
+    test(`of a ${what} ${whose} can equal the limit and not exceed it`, async () => {
       const files = (last: number) =>
         Array.from({ length: count }, (_, index) => ({
           ...PAGE,
@@ -207,9 +209,12 @@ describe('a size', () => {
         }))
       const whole = { files: files(size) }
       const over = { files: files(size + 1) }
-      const asked = { key: key && owner.key }
-      assert.equal((await api.ask('POST', '/api/v1/publish', { ...asked, json: whole })).status, 201)
-      const { status, json } = await api.ask('POST', '/api/v1/publish', { ...asked, json: over })
+      const credentials = { key: key && owner.key }
+      assert.equal(
+        (await api.request('POST', '/api/v1/publish', { ...credentials, json: whole })).status,
+        201,
+      )
+      const { status, json } = await api.request('POST', '/api/v1/publish', { ...credentials, json: over })
       assert.equal(status, 400)
       assert.equal(json.code, 'VALIDATION_ERROR')
       const limit = { file: size, site: size * count }[what]
@@ -230,14 +235,14 @@ describe('a body', () => {
     ['of nothing', 'application/json', '', 400, 'VALIDATION_ERROR'],
     ['of a form', 'application/x-www-form-urlencoded', 'files=a', 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['of text', 'text/plain', '{"files":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['of a kind of archive nobody reads', 'application/x-7z-compressed', '7z', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['of an unsupported kind of archive', 'application/x-7z-compressed', '7z', 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['of no type', undefined, '{"files":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['of a type that is none', 'json', '{"files":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['of an invalid type', 'json', '{"files":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ]
   for (const [sentence, type, body, status, code] of bodies) {
     test(`${sentence} is ${code}`, async () => {
       const headers = type === undefined ? undefined : { 'content-type': type }
-      const answer = await api.ask('POST', '/api/v1/publish', { key: owner.key, body, headers })
+      const answer = await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })
       assert.equal(answer.status, status, answer.text)
       assert.equal(answer.json.code, code)
     })
@@ -251,54 +256,57 @@ describe('a body', () => {
     test(`of ${type} is JSON`, async () => {
       const headers = { 'content-type': type }
       const body = JSON.stringify({ files: [PAGE] })
-      const answer = await api.ask('POST', '/api/v1/publish', { key: owner.key, body, headers })
+      const answer = await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })
       assert.equal(answer.status, 201, answer.text)
     })
   }
 
-  test('of more than 2 MiB is PAYLOAD_TOO_LARGE and told so, and the limit with it', async () => {
+  test('of more than 2 MiB is PAYLOAD_TOO_LARGE, with the limit in the error', async () => {
     const filled = (length: number) => {
       const empty = JSON.stringify({ files: [PAGE], filler: '' })
       return JSON.stringify({ files: [PAGE], filler: 'x'.repeat(length - empty.length) })
     }
     const headers = { 'content-type': 'application/json' }
     const fits = { key: owner.key, headers, body: filled(2 * MIB) }
-    assert.equal((await api.ask('POST', '/api/v1/publish', fits)).status, 201)
+    assert.equal((await api.request('POST', '/api/v1/publish', fits)).status, 201)
     for (const length of [2 * MIB + 1, 9 * MIB]) {
       const over = { key: owner.key, headers, body: filled(length) }
-      const answer = await api.ask('POST', '/api/v1/publish', over)
+      const answer = await api.request('POST', '/api/v1/publish', over)
       assert.equal(answer.status, 413)
       assert.match(answer.json.error, /2097152/)
     }
   })
 })
 
-describe('bytes', () => {
-  const secret = 'what nobody else may read'
+describe('the contents of a file', () => {
+  const secret = 'confidential content'
 
-  test('are not had by naming their hash', async () => {
+  test('cannot be obtained by naming their hash', async () => {
     await api.publish(owner.client, { 'secret.txt': secret })
-    const thief = await api.account()
+    const otherAccount = await api.account()
     const files = [toEntry('mine.txt', secret)]
-    const { slug, upload } = await thief.client.create({ files })
+    const { slug, upload } = await otherAccount.client.create({ files })
     assert.deepEqual(
       upload.uploads.map(({ path }) => path),
       ['mine.txt'],
     )
-    await expectFailure(thief.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    await expectFailure(otherAccount.client.finalize(slug, upload), 'UPLOADS_MISSING')
   })
 
-  test('are not had by claiming that the service knows them', async () => {
+  test('cannot be obtained by marking them as uploaded', async () => {
     await api.publish(owner.client, { 'secret.txt': secret })
-    const thief = await api.account()
+    const otherAccount = await api.account()
     for (const claim of [{ known: true }, { arrived: true }, { skipped: true }, { state: 'ready' }]) {
-      const { json } = await send([{ ...toEntry('mine.txt', secret), ...claim }], {}, thief.key)
-      await expectFailure(thief.client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
-      const { slug } = await api.publish(thief.client, { 'a.txt': 'a' })
+      const { json } = await send([{ ...toEntry('mine.txt', secret), ...claim }], {}, otherAccount.key)
+      await expectFailure(otherAccount.client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
+      const { slug } = await api.publish(otherAccount.client, { 'a.txt': 'a' })
       const files = [{ ...toEntry('mine.txt', secret), ...claim }]
-      const update = await api.ask('PUT', `/api/v1/publish/${slug}`, { key: thief.key, json: { files } })
+      const update = await api.request('PUT', `/api/v1/publish/${slug}`, {
+        key: otherAccount.key,
+        json: { files },
+      })
       assert.equal(update.json.upload.uploads.length, 1)
-      await expectFailure(thief.client.finalize(slug, update.json.upload), 'UPLOADS_MISSING')
+      await expectFailure(otherAccount.client.finalize(slug, update.json.upload), 'UPLOADS_MISSING')
     }
   })
 

@@ -14,8 +14,8 @@ before(async () => {
 after(() => api[Symbol.asyncDispose]())
 beforeEach(() => nextHour(api))
 
-describe('the count', () => {
-  test('is one over all processes on a machine, and outlives them', async () => {
+describe('the rate limit', () => {
+  test('counts over all processes of a machine, and survives a restart', async () => {
     const DATA = await mkdtemp(join(tmpdir(), 'slipway-two-'))
     try {
       const settings = { ...RATES, TRUSTED_PROXIES: '1', DATA }
@@ -36,18 +36,18 @@ describe('the count', () => {
     }
   })
 
-  test('of an hour that is over is forgotten', async () => {
+  test('deletes the counts of past hours', async () => {
     const address = newAddress()
     await exhaust(api, address)
     api.pass(3 * HOUR_MS)
     await api.sweep('sign-ins')
-    const house = await api.inside()
+    const operator = await api.operator()
     const window = Math.floor((api.clock.now - 3 * HOUR_MS) / HOUR_MS) * HOUR_MS
-    assert.equal(await house.store.read.counters.value(`address:${address}`, window), 0)
+    assert.equal(await operator.store.read.counters.value(`address:${address}`, window), 0)
   })
 })
 
-test('the SDK is told how long to wait', async () => {
+test('reports to the SDK how long to wait', async () => {
   const { client } = await api.account()
   const files = [toEntry('a.txt', 'a')]
   const failures = Array.from({ length: 61 }, () => client.create({ files }))

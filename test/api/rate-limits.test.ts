@@ -21,13 +21,13 @@ after(() => api[Symbol.asyncDispose]())
 beforeEach(() => nextHour(api))
 
 async function remainingFor(address: string): Promise<number> {
-  const answer = await api.ask('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
+  const answer = await api.request('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
   api.pass(2000)
   return readRemaining(answer)
 }
 
 describe('without a key', () => {
-  test('an address has five requests an hour, counted down, and is told when there are more', async () => {
+  test('an address has five requests an hour, with the remaining ones and the reset in the headers', async () => {
     const address = newAddress()
     const end = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS
     for (const remaining of [4, 3, 2, 1, 0]) {
@@ -49,7 +49,7 @@ describe('without a key', () => {
     }
   })
 
-  test('the hour is the one on the clock, to the millisecond', async () => {
+  test('the limit resets at the full hour, to the millisecond', async () => {
     const address = newAddress()
     await exhaust(api, address)
     api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
@@ -63,20 +63,20 @@ describe('without a key', () => {
     assert.equal(readReset(early), readReset(late) + 3600)
   })
 
-  test('no more than five are let through when twenty come at once', async () => {
+  test('no more than five of twenty concurrent requests are admitted', async () => {
     const address = newAddress()
     const answers = await Promise.all(Array.from({ length: 20 }, () => publishFrom(api, address)))
     assert.equal(answers.filter(({ status }) => status === 201).length, 5)
     assert.equal(answers.filter(({ status }) => status === 429).length, 15)
   })
 
-  test('a refused publish makes no site', async () => {
+  test('a refused publish creates no site', async () => {
     const address = newAddress()
     await exhaust(api, address)
-    const house = await api.inside()
-    const before = await house.store.read.sites.abandoned(api.clock.now + 1, 1000)
+    const operator = await api.operator()
+    const before = await operator.store.read.sites.abandoned(api.clock.now + 1, 1000)
     await publishFrom(api, address)
-    assert.equal((await house.store.read.sites.abandoned(api.clock.now + 1, 1000)).length, before.length)
+    assert.equal((await operator.store.read.sites.abandoned(api.clock.now + 1, 1000)).length, before.length)
   })
 })
 
@@ -102,7 +102,7 @@ describe('an address', () => {
     ['fe80::1', 'fe81::1'],
   ]
   for (const [one, other] of apart) {
-    test(`${one} counts apart from ${other}`, async () => {
+    test(`${one} counts separately from ${other}`, async () => {
       await exhaust(api, one)
       assert.equal((await publishFrom(api, other)).status, 201)
     })
@@ -123,17 +123,17 @@ describe('an address', () => {
     [2, '203.0.113.9', 'the peer'],
     [2, '2001:db8:7::1, 10.0.0.1', '2001:db8:7::1'],
   ]
-  test('is the peer’s, or the one that the outermost trusted proxy saw, and never what a caller wrote', async () => {
+  test('is that of the peer or the one that the outermost trusted proxy saw, never one that the client sent', async () => {
     for (const trusted of [0, 1, 2]) {
       await using service = await Api.start({ RATE_ANONYMOUS: '5', TRUSTED_PROXIES: `${trusted}` })
       for (const [count, forwarded, address] of chains) {
         if (count !== trusted) continue
         nextHour(service)
         const chain = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
-        await service.ask('POST', '/api/v1/publish', { headers: chain, json: manifest })
+        await service.request('POST', '/api/v1/publish', { headers: chain, json: manifest })
         const near = ['10.9.9.9', '10.9.9.8'].slice(0, Math.max(0, trusted - 1))
         const alone = address === 'the peer' ? {} : { 'x-forwarded-for': [address, ...near].join(', ') }
-        const answer = await service.ask('POST', '/api/v1/publish', { headers: alone, json: manifest })
+        const answer = await service.request('POST', '/api/v1/publish', { headers: alone, json: manifest })
         assert.equal(readRemaining(answer), 3, `${trusted} proxies, ${forwarded}`)
       }
     }
@@ -141,55 +141,55 @@ describe('an address', () => {
 })
 
 describe('with a key', () => {
-  test('an account on the Free plan has 60 requests an hour, from wherever they come', async () => {
+  test('an account on the Free plan has 60 requests an hour, from any address', async () => {
     const { key } = await api.account()
     for (let used = 1; used <= 60; used++) {
       const headers = { 'x-forwarded-for': newAddress() }
-      const answer = await api.ask('GET', '/api/v1/me', { key, headers })
+      const answer = await api.request('GET', '/api/v1/me', { key, headers })
       assert.equal(answer.status, 200)
       assert.equal(readLimit(answer), 60)
       assert.equal(readRemaining(answer), 60 - used)
       assert.equal(answer.json.usage.requestsThisHour, used)
       assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, readReset(answer))
     }
-    const refused = await api.ask('GET', '/api/v1/me', { key })
+    const refused = await api.request('GET', '/api/v1/me', { key })
     assert.equal(refused.status, 429)
     assert.deepEqual(refused.json.details, { countedBy: 'account' })
   })
 
-  test('an account on the Hobby plan has 200, and no more when 230 come at once', async () => {
+  test('an account on the Hobby plan has 200, and no more of 230 concurrent requests', async () => {
     const { email, key } = await api.account()
     await api.setPlan(email, 'hobby')
     const answers = await Promise.all(
-      Array.from({ length: 230 }, () => api.ask('GET', '/api/v1/me', { key })),
+      Array.from({ length: 230 }, () => api.request('GET', '/api/v1/me', { key })),
     )
     assert.equal(answers.filter(({ status }) => status === 200).length, 200)
     for (const answer of answers) assert.equal(readLimit(answer), 200)
   })
 
-  test('an account that moves to a larger plan goes on at once', async () => {
+  test('an account that moves to a larger plan has its limit at once', async () => {
     const { email, key } = await api.account()
-    const ask = () => api.ask('GET', '/api/v1/me', { key })
-    for (let used = 1; used <= 60; used++) await ask()
-    for (let round = 0; round < 3; round++) assert.equal((await ask()).status, 429)
+    const sendRequest = () => api.request('GET', '/api/v1/me', { key })
+    for (let used = 1; used <= 60; used++) await sendRequest()
+    for (let round = 0; round < 3; round++) assert.equal((await sendRequest()).status, 429)
     await api.setPlan(email, 'hobby')
-    const answer = await ask()
+    const answer = await sendRequest()
     assert.equal(answer.status, 200)
     assert.equal(readLimit(answer), 200)
     assert.ok(readRemaining(answer) >= 136)
   })
 
-  test('accounts and addresses count apart', async () => {
+  test('accounts and addresses count separately', async () => {
     const address = newAddress()
     const [one, other] = [await api.account(), await api.account()]
     await exhaust(api, address)
     for (const { key } of [one, other]) {
-      const answer = await api.ask('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
+      const answer = await api.request('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
       assert.equal(readRemaining(answer), 59)
     }
   })
 
-  test('a key that is not valid counts as its address, wherever it is sent', async () => {
+  test('requests with an invalid key count for their address, on every route', async () => {
     const calls = [
       ['GET', '/api/v1/me'],
       ['POST', '/api/v1/publish'],
@@ -199,14 +199,14 @@ describe('with a key', () => {
     for (const [method, target] of calls) {
       const headers = { 'x-forwarded-for': newAddress(), authorization: 'Bearer sl_live_nothing' }
       for (let round = 0; round < 5; round++) {
-        assert.equal((await api.ask(method, target, { headers })).status, 401)
+        assert.equal((await api.request(method, target, { headers })).status, 401)
       }
-      assert.equal((await api.ask(method, target, { headers })).status, 429, target)
+      assert.equal((await api.request(method, target, { headers })).status, 429, target)
     }
   })
 })
 
-describe('what counts', () => {
+describe('a counted request', () => {
   const calls: [what: string, method: string, target: string, json?: unknown][] = [
     ['an unknown route', 'GET', '/api/nowhere'],
     ['an address that is none', 'GET', '/api/v1/publish/%zz'],
@@ -221,40 +221,40 @@ describe('what counts', () => {
     test(`is ${what}`, async () => {
       const headers = { 'x-forwarded-for': newAddress() }
       for (const remaining of [4, 3, 2, 1, 0]) {
-        assert.equal(readRemaining(await api.ask(method, target, { headers, json })), remaining)
+        assert.equal(readRemaining(await api.request(method, target, { headers, json })), remaining)
       }
-      assert.equal((await api.ask(method, target, { headers, json })).status, 429)
+      assert.equal((await api.request(method, target, { headers, json })).status, 429)
     })
   }
 
-  test('is not an upload, however many there are and however they end', async () => {
+  test('is not an upload, successful or not', async () => {
     const address = newAddress()
     const headers = { 'x-forwarded-for': address }
     const created = await publishFrom(api, address)
     const [target] = created.json.upload.uploads
     for (let round = 0; round < 20; round++) {
       const upload = { headers: { ...headers, ...target.headers }, body: round % 2 ? 'hello' : 'wrong' }
-      const answer = await api.ask('PUT', toTarget(target.url), upload)
+      const answer = await api.request('PUT', toTarget(target.url), upload)
       assert.equal(answer.status, round % 2 ? 200 : 400)
       assert.equal(readRemaining(answer), 4)
     }
-    await api.ask('PUT', '/api/v1/_upload/a/b/c?token=x', { headers, body: 'hello' })
+    await api.request('PUT', '/api/v1/_upload/a/b/c?token=x', { headers, body: 'hello' })
     assert.equal(await remainingFor(address), 4)
   })
 
-  test('is no document, no health and no preflight', async () => {
+  test('is not a document, health check or preflight', async () => {
     const address = newAddress()
     const headers = { 'x-forwarded-for': address }
     for (let round = 0; round < 10; round++) {
-      assert.equal((await api.ask('GET', '/api/openapi.json', { headers })).status, 200)
-      assert.equal((await api.ask('GET', '/docs', { headers })).status, 200)
-      assert.equal((await api.ask('GET', '/health', { headers })).status, 200)
-      assert.equal((await api.ask('OPTIONS', '/api/v1/publish', { headers })).status, 204)
+      assert.equal((await api.request('GET', '/api/openapi.json', { headers })).status, 200)
+      assert.equal((await api.request('GET', '/docs', { headers })).status, 200)
+      assert.equal((await api.request('GET', '/health', { headers })).status, 200)
+      assert.equal((await api.request('OPTIONS', '/api/v1/publish', { headers })).status, 204)
     }
     assert.equal(await remainingFor(address), 5)
   })
 
-  test('is no visit', async () => {
+  test('is not a visit', async () => {
     const { client } = await api.account()
     const { siteUrl } = await api.publish(client, { 'index.html': 'x' })
     const address = newAddress()
@@ -266,7 +266,7 @@ describe('what counts', () => {
 })
 
 describe('an admitted publish', () => {
-  test('is completed at the limit: its uploads, a finalize too early, and the one that succeeds', async () => {
+  test('can be completed at the limit, including its uploads and a finalize that is too early', async () => {
     const address = newAddress()
     const headers = { 'x-forwarded-for': address }
     const created = []
@@ -274,14 +274,14 @@ describe('an admitted publish', () => {
     assert.equal((await publishFrom(api, address)).status, 429)
     for (const { slug, siteUrl, upload } of created) {
       const finalize = () =>
-        api.ask('POST', `/api/v1/publish/${slug}/finalize`, {
+        api.request('POST', `/api/v1/publish/${slug}/finalize`, {
           headers,
           json: { versionId: upload.versionId },
         })
       for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
       const [target] = upload.uploads
       const sent = { headers: { ...headers, ...target.headers }, body: 'hello' }
-      assert.equal((await api.ask('PUT', toTarget(target.url), sent)).status, 200)
+      assert.equal((await api.request('PUT', toTarget(target.url), sent)).status, 200)
       assert.equal((await finalize()).status, 200)
       assert.equal((await api.visit(siteUrl)).text, 'hello')
       const again = await finalize()
@@ -289,23 +289,23 @@ describe('an admitted publish', () => {
     }
   })
 
-  test('of an account is completed at the limit too', async () => {
+  test('of an account can be completed at the limit, too', async () => {
     const { key, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'old' })
     const { upload } = await api.update(client, slug, { 'index.html': 'hello' })
-    while ((await api.ask('GET', '/api/v1/me', { key })).status === 200);
+    while ((await api.request('GET', '/api/v1/me', { key })).status === 200);
     const [target] = upload.uploads
     const sent = { headers: target!.headers, body: 'hello' }
-    assert.equal((await api.ask('PUT', toTarget(target!.url), sent)).status, 200)
+    assert.equal((await api.request('PUT', toTarget(target!.url), sent)).status, 200)
     const json = { versionId: upload.versionId }
-    const finalize = await api.ask('POST', `/api/v1/publish/${slug}/finalize`, { key, json })
+    const finalize = await api.request('POST', `/api/v1/publish/${slug}/finalize`, { key, json })
     assert.equal(finalize.status, 200)
     assert.equal(readRemaining(finalize), 0)
   })
 
-  test('costs one request from its manifest to its being live', async () => {
+  test('costs one request from manifest to live', async () => {
     const { key, client } = await api.account()
-    const remaining = async () => readRemaining(await api.ask('GET', '/api/v1/me', { key }))
+    const remaining = async () => readRemaining(await api.request('GET', '/api/v1/me', { key }))
     const before = await remaining()
     await api.publish(client, { 'index.html': 'x', 'a.txt': 'a', 'b.txt': 'b' })
     assert.equal(await remaining(), before - 2)
@@ -313,14 +313,14 @@ describe('an admitted publish', () => {
 })
 
 describe('signing in', () => {
-  /** A sign-in call from an address; each for somebody else, so that no code is asked for too often. */
-  let people = 0
+  /** A sign-in request from an address, each with another email, so that the limit of codes does not apply. */
+  let emails = 0
   const call = (address: string, path = '/api/auth/agent/request-code', more: object = {}) => {
-    const json = { email: `limited${++people}@example.org`, ...more }
-    return api.ask('POST', path, { headers: { 'x-forwarded-for': address }, json })
+    const json = { email: `limited${++emails}@example.org`, ...more }
+    return api.request('POST', path, { headers: { 'x-forwarded-for': address }, json })
   }
 
-  test('has 60 calls an hour of its own for an address, over all of its calls', async () => {
+  test('has a separate limit of 60 requests an hour per address, over all of its operations', async () => {
     const address = newAddress()
     const paths = ['/api/auth/agent/request-code', '/api/auth/agent/verify-code', '/api/auth/session']
     for (let used = 1; used <= 60; used++) {
@@ -337,7 +337,7 @@ describe('signing in', () => {
     assert.equal((await publishFrom(api, address)).status, 201)
   })
 
-  test('is open to an address that has used up its publishes', async () => {
+  test('is possible from an address that has used up its publishes', async () => {
     const address = newAddress()
     await exhaust(api, address)
     const answer = await call(address)
@@ -345,13 +345,13 @@ describe('signing in', () => {
     assert.equal(readRemaining(answer), 59)
   })
 
-  test('counts a call that is refused, too', async () => {
+  test('counts refused requests, too', async () => {
     const address = newAddress()
     await call(address, '/api/auth/agent/request-code', { email: 5 })
     assert.equal(readRemaining(await call(address)), 58)
   })
 
-  test('is refused as RATE_LIMITED for one address after five codes, whoever asks', async () => {
+  test('is refused as RATE_LIMITED for one email after five codes, from any address', async () => {
     for (let round = 0; round < 5; round++) {
       await call(newAddress(), '/api/auth/agent/request-code', { email: 'wanted@example.org' })
     }

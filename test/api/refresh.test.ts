@@ -12,8 +12,8 @@ after(() => api[Symbol.asyncDispose]())
 
 const contents = { 'index.html': 'home', 'a.txt': 'a', 'b.txt': 'b' }
 
-describe('fresh upload addresses', () => {
-  test('are for what is still missing, and for nothing else', async () => {
+describe('refreshed upload URLs', () => {
+  test('cover exactly the missing files', async () => {
     const { slug, upload } = await api.create(owner.client, contents)
     await api.anonymous.upload(upload.uploads[1]!, Buffer.from('a'))
     const fresh = await owner.client.refresh(slug, upload)
@@ -29,7 +29,7 @@ describe('fresh upload addresses', () => {
     await owner.client.finalize(slug, upload)
   })
 
-  test('name what was skipped, as the first ones did', async () => {
+  test('list skipped files, as the first ones did', async () => {
     const { slug } = await api.publish(owner.client, contents)
     const { upload } = await api.update(owner.client, slug, { ...contents, 'a.txt': 'new' })
     const fresh = await owner.client.refresh(slug, upload)
@@ -37,7 +37,7 @@ describe('fresh upload addresses', () => {
     assert.equal(upload.skipped.length, 2)
   })
 
-  test('work when the first ones are over, for another hour', async () => {
+  test('are valid for another hour after the first ones have expired', async () => {
     const { slug, siteUrl, upload } = await api.create(owner.client, contents)
     api.pass(HOUR_MS)
     for (const target of upload.uploads) {
@@ -50,14 +50,14 @@ describe('fresh upload addresses', () => {
     assert.equal((await api.visit(siteUrl)).text, 'home')
   })
 
-  test('leave the first ones as they are', async () => {
+  test('do not invalidate the first ones', async () => {
     const { slug, upload } = await api.create(owner.client, contents)
     await owner.client.refresh(slug, upload)
     await api.upload(upload, contents)
     await owner.client.finalize(slug, upload)
   })
 
-  test('are not given for a version that is finalized, deleted, of another site or unknown', async () => {
+  test('are refused for a version that is finalized, deleted, of another site or unknown', async () => {
     const { slug, versionId } = await api.publish(owner.client, contents)
     await expectFailure(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
     const other = await api.create(owner.client, contents)
@@ -67,15 +67,15 @@ describe('fresh upload addresses', () => {
     await expectFailure(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
   })
 
-  test('are given to the owner of an owned site only', async () => {
+  test('require the owner of an owned site', async () => {
     const { slug, upload } = await api.create(owner.client, contents)
-    const stranger = await api.account()
-    await expectFailure(stranger.client.refresh(slug, upload), 'NOT_FOUND')
+    const otherAccount = await api.account()
+    await expectFailure(otherAccount.client.refresh(slug, upload), 'NOT_FOUND')
     await expectFailure(api.anonymous.refresh(slug, upload), 'UNAUTHORIZED')
     await expectFailure(api.anonymous.refresh(slug, { ...upload, claimToken: 'x' }), 'UNAUTHORIZED')
   })
 
-  test('are given for the claim token of an anonymous site only', async () => {
+  test('require the claim token of an anonymous site', async () => {
     const { slug, upload, claimToken } = await api.create(api.anonymous, contents)
     const { versionId } = upload
     await expectFailure(api.anonymous.refresh(slug, { versionId }), 'UNAUTHORIZED')
@@ -92,9 +92,9 @@ describe('fresh upload addresses', () => {
     [[], 'body'],
   ]
   for (const [json, field] of bodies) {
-    test(`cannot be asked for with ${JSON.stringify(json)}`, async () => {
+    test(`are refused for ${JSON.stringify(json)}`, async () => {
       const { slug } = await api.create(owner.client, contents)
-      const answer = await api.ask('POST', `/api/v1/publish/${slug}/uploads/refresh`, {
+      const answer = await api.request('POST', `/api/v1/publish/${slug}/uploads/refresh`, {
         key: owner.key,
         json,
       })

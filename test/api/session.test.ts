@@ -11,30 +11,30 @@ after(() => api[Symbol.asyncDispose]())
 
 const browser = (account: { email: string }) => browserOf(api, account)
 
-const me = (headers: Record<string, string>) => api.ask('GET', '/api/v1/me', { headers })
+const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me', { headers })
 
 describe('a session', () => {
-  test('is a cookie that scripts cannot read, other sites cannot use and no other host gets', async () => {
+  test('is a cookie that is HttpOnly, SameSite and limited to the host', async () => {
     const { cookie, attributes } = await browser(await api.account())
     assert.match(cookie, /^__Host-[\w-]+=[\w-]{40,}$/)
     assert.match(attributes, /^HttpOnly; Max-Age=\d+; Path=\/; SameSite=Strict; Secure$/)
   })
 
-  test('answers like a sign-in, without a key', async () => {
+  test('returns the same as a sign-in, without a key', async () => {
     const account = await api.account()
     await api.anonymous.requestCode(account.email)
     const answer = await api.anonymous.signIn(account.email, await api.running.mailedCode(account.email))
     assert.deepEqual(answer, { email: account.email, plan: 'free', isNewUser: false })
   })
 
-  test('makes an account for somebody new, who has no key yet', async () => {
+  test('creates an account for a new email, without a key', async () => {
     const email = 'newcomer@example.org'
     await api.anonymous.requestCode(email)
     const answer = await api.anonymous.signIn(email, await api.running.mailedCode(email))
     assert.equal(answer.isNewUser, true)
   })
 
-  test('stands in for the key, and leaves it alone', async () => {
+  test('authenticates like the key, and does not replace it', async () => {
     const account = await api.account()
     const { cookie } = await browser(account)
     assert.equal((await me({ cookie })).json.email, account.email)
@@ -51,22 +51,22 @@ describe('a session', () => {
     assert.equal((await me({ cookie: cookie.slice(0, -1) })).status, 401)
   })
 
-  test('ends when it is closed, for whoever still has the cookie; the other ones go on', async () => {
+  test('ends when it is closed, even for a client that kept the cookie; others stay', async () => {
     const account = await api.account()
     const [one, other] = [await browser(account), await browser(account)]
     const headers = { cookie: one.cookie, origin: api.baseUrl }
-    const closed = await api.ask('DELETE', '/api/auth/session', { headers })
+    const closed = await api.request('DELETE', '/api/auth/session', { headers })
     assert.equal(closed.status, 200)
     assert.match(closed.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
     assert.equal((await me({ cookie: one.cookie })).status, 401)
     assert.equal((await me({ cookie: other.cookie })).status, 200)
   })
 
-  test('can be closed when there is none', async () => {
+  test('can be closed without one', async () => {
     await api.anonymous.signOut()
   })
 
-  test('ends when its cookie does', async () => {
+  test('expires with its cookie', async () => {
     const { cookie, attributes } = await browser(await api.account())
     const seconds = Number(/Max-Age=(\d+)/.exec(attributes)![1])
     api.pass(seconds * 1000 - 1)
@@ -75,17 +75,17 @@ describe('a session', () => {
     assert.equal((await me({ cookie })).status, 401)
   })
 
-  test('makes a new key, which ends the one before and not the session', async () => {
+  test('can create a new key, which invalidates the previous one and not the session', async () => {
     const account = await api.account()
     const { cookie } = await browser(account)
     const headers = { cookie, origin: api.baseUrl }
-    const { json } = await api.ask('POST', '/api/v1/me/key', { headers })
+    const { json } = await api.request('POST', '/api/v1/me/key', { headers })
     await expectFailure(account.client.me(), 'UNAUTHORIZED')
     assert.equal((await api.client(json.apiKey).me()).email, account.email)
     assert.equal((await me({ cookie })).status, 200)
   })
 
-  test('counts with the key to one account', async () => {
+  test('shares the rate limit of its account with the key', async () => {
     const account = await api.account()
     const { cookie } = await browser(account)
     const before = await me({ authorization: `Bearer ${account.key}` })
@@ -94,7 +94,7 @@ describe('a session', () => {
     assert.equal(remaining(later), remaining(before) - 1)
   })
 
-  test('gives way to a key that comes with it, even to a wrong one', async () => {
+  test('is ignored in favor of a key in the same request, even a wrong one', async () => {
     const [one, other] = [await api.account(), await api.account()]
     const { cookie } = await browser(one)
     const both = await me({ cookie, authorization: `Bearer ${other.key}` })
@@ -113,12 +113,12 @@ describe('a call with the cookie', () => {
     ['reads from a published site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
     ['reads from another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
     ['reads with another origin', 'GET', { origin: 'https://evil.example' }, false],
-    ['reads with no origin to speak of', 'GET', { origin: 'null' }, false],
+    ['reads with an opaque origin', 'GET', { origin: 'null' }, false],
     ['writes from our pages', 'POST', { origin: own, 'sec-fetch-site': 'same-origin' }, true],
     ['writes from our pages in an old browser', 'POST', { origin: own }, true],
     ['writes without an origin', 'POST', {}, false],
     ['writes without an origin from our pages', 'POST', { 'sec-fetch-site': 'same-origin' }, false],
-    ['writes with no origin to speak of', 'POST', { origin: 'null' }, false],
+    ['writes with an opaque origin', 'POST', { origin: 'null' }, false],
     ['writes from another site', 'POST', { origin: 'https://evil.example' }, false],
     [
       'writes from a published site',
@@ -134,40 +134,40 @@ describe('a call with the cookie', () => {
     ],
   ]
   for (const [what, method, given, taken] of cases) {
-    test(`${taken ? 'is taken' : 'is nobody’s'} when it ${what}`, async () => {
+    test(`is ${taken ? 'authenticated' : 'unauthenticated'} when it ${what}`, async () => {
       const { cookie } = await browser(await api.account())
       const origin = given.origin === own ? { origin: api.baseUrl } : {}
       const target = method === 'GET' ? '/api/v1/me' : '/api/v1/me/key'
-      const answer = await api.ask(method, target, { headers: { cookie, ...given, ...origin } })
+      const answer = await api.request(method, target, { headers: { cookie, ...given, ...origin } })
       assert.equal(answer.status, taken ? 200 : 401)
     })
   }
 
-  test('that deletes needs our origin too, and another site cannot end a session', async () => {
+  test('that deletes needs our origin, too, and another site cannot end a session', async () => {
     const account = await api.account()
     const { cookie } = await browser(account)
     const { slug } = await api.publish(account.client, { 'index.html': 'x' })
     const evil = { cookie, origin: 'https://evil.example' }
-    assert.equal((await api.ask('DELETE', `/api/v1/publish/${slug}`, { headers: evil })).status, 401)
-    await api.ask('DELETE', '/api/auth/session', { headers: evil })
+    assert.equal((await api.request('DELETE', `/api/v1/publish/${slug}`, { headers: evil })).status, 401)
+    await api.request('DELETE', '/api/auth/session', { headers: evil })
     assert.equal((await me({ cookie })).status, 200)
     const ours = { cookie, origin: api.baseUrl }
-    assert.equal((await api.ask('DELETE', `/api/v1/publish/${slug}`, { headers: ours })).status, 200)
+    assert.equal((await api.request('DELETE', `/api/v1/publish/${slug}`, { headers: ours })).status, 200)
   })
 })
 
 describe('a call with a key', () => {
-  test('is open to pages of any origin', async () => {
+  test('is allowed from pages of any origin', async () => {
     const { key, email } = await api.account()
     const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
-    const answer = await api.ask('GET', '/api/v1/me', { key, headers })
+    const answer = await api.request('GET', '/api/v1/me', { key, headers })
     assert.equal(answer.json.email, email)
     assert.equal(answer.headers['access-control-allow-origin'], '*')
   })
 
-  test('shows those pages how they stand with the limit', async () => {
+  test('exposes the rate limit headers to those pages', async () => {
     const { key } = await api.account()
-    const { headers } = await api.ask('GET', '/api/v1/me', { key })
+    const { headers } = await api.request('GET', '/api/v1/me', { key })
     const exposed = headers['access-control-expose-headers']!.toLowerCase()
     for (const name of ['limit', 'remaining', 'reset'])
       assert.match(exposed, new RegExp(`x-ratelimit-${name}`))
@@ -184,8 +184,8 @@ describe('a call with a key', () => {
     ['POST', '/api/auth/agent/request-code'],
   ] as const
   for (const [method, target] of preflights) {
-    test(`may be asked for beforehand by a page anywhere: ${method} ${target}`, async () => {
-      const answer = await api.ask('OPTIONS', target, {
+    test(`has a preflight for any origin: ${method} ${target}`, async () => {
+      const answer = await api.request('OPTIONS', target, {
         headers: {
           origin: 'https://elsewhere.example',
           'access-control-request-method': method,
@@ -200,14 +200,14 @@ describe('a call with a key', () => {
     })
   }
 
-  test('costs the same whether a page asks beforehand or not', async () => {
+  test('costs the same with and without a preflight', async () => {
     const { key } = await api.account()
     const remaining = async () => {
-      const answer = await api.ask('GET', '/api/v1/me', { key })
+      const answer = await api.request('GET', '/api/v1/me', { key })
       return Number(answer.headers['x-ratelimit-remaining'])
     }
     const before = await remaining()
-    for (let round = 0; round < 3; round++) await api.ask('OPTIONS', '/api/v1/me')
+    for (let round = 0; round < 3; round++) await api.request('OPTIONS', '/api/v1/me')
     assert.equal(await remaining(), before - 1)
     api.pass(HOUR_MS)
   })

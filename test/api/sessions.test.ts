@@ -12,24 +12,25 @@ after(() => api[Symbol.asyncDispose]())
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
 
-/** Another browser of the account, signed in a moment later. */
+/** Signs in another browser of the account, a moment later. */
 function signedIn(account: Account, userAgent = FIREFOX): Promise<SignedIn> {
   api.pass()
   return browser(api, account, userAgent)
 }
 
-const sessionsOf = async ({ headers }: Pick<SignedIn, 'headers'>): Promise<SessionList['sessions']> =>
-  (await api.ask('GET', '/api/v1/me/sessions', { headers })).json.sessions
+const listSessions = async ({ headers }: Pick<SignedIn, 'headers'>): Promise<SessionList['sessions']> =>
+  (await api.request('GET', '/api/v1/me/sessions', { headers })).json.sessions
 
-const statusOf = async ({ headers }: SignedIn) => (await api.ask('GET', '/api/v1/me', { headers })).status
+const fetchStatus = async ({ headers }: SignedIn) =>
+  (await api.request('GET', '/api/v1/me', { headers })).status
 
-describe('the browsers that are signed in', () => {
-  test('are listed newest first, and the one that asks is named', async () => {
+describe('the sessions of an account', () => {
+  test('are listed newest first, with the current one marked', async () => {
     const account = await api.account()
     const first = await signedIn(account)
     const at = api.clock.now
     await signedIn(account, 'curl/8.14.1')
-    const sessions = await sessionsOf(first)
+    const sessions = await listSessions(first)
     assert.deepEqual(
       sessions.map(({ browser: name, current }) => [name, current]),
       [
@@ -47,7 +48,7 @@ describe('the browsers that are signed in', () => {
     for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
   })
 
-  test('are listed for the key too, which is none of them', async () => {
+  test('are listed for the key, too, which is not one of them', async () => {
     const account = await api.account()
     assert.deepEqual(await account.client.sessions(), { sessions: [] })
     await signedIn(account)
@@ -58,12 +59,12 @@ describe('the browsers that are signed in', () => {
     )
   })
 
-  test('are nobody else’s business', async () => {
+  test('are not visible to other accounts', async () => {
     const [one, other] = [await api.account(), await api.account()]
     await signedIn(one)
     const theirs = await signedIn(other)
     const { id } = (await one.client.sessions()).sessions[0]!
-    assert.equal((await sessionsOf(theirs)).length, 1)
+    assert.equal((await listSessions(theirs)).length, 1)
     await expectFailure(other.client.endSession(id), 'NOT_FOUND')
     await other.client.endOtherSessions()
     assert.equal((await one.client.sessions()).sessions.length, 1)
@@ -71,7 +72,7 @@ describe('the browsers that are signed in', () => {
     await expectFailure(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
   })
 
-  test('are no longer listed once their time is over', async () => {
+  test('are no longer listed once they have expired', async () => {
     const account = await api.account()
     await signedIn(account)
     api.pass(30 * DAY_MS - 1)
@@ -81,14 +82,14 @@ describe('the browsers that are signed in', () => {
     assert.deepEqual(await account.client.endOtherSessions(), { ended: 0 })
   })
 
-  test('can be at most 50: of one more the oldest ends, and nobody else’s does', async () => {
+  test('are at most 50: one more ends the oldest of the same account only', async () => {
     const [account, other] = [await api.account(), await api.account()]
     const theirs = await signedIn(other)
-    const house = await api.inside()
-    const { id } = (await house.store.read.accounts.byEmail(account.email))!
+    const operator = await api.operator()
+    const { id } = (await operator.store.read.accounts.byEmail(account.email))!
     const oldest = await signedIn(account)
     const second = await signedIn(account)
-    await house.store.write('durable', async (tx) => {
+    await operator.store.write('durable', async (tx) => {
       for (let number = 0; number < 48; number++) {
         api.pass()
         await tx.signIns.addSession({
@@ -100,54 +101,57 @@ describe('the browsers that are signed in', () => {
         })
       }
     })
-    assert.equal(await statusOf(oldest), 200)
+    assert.equal(await fetchStatus(oldest), 200)
     const newest = await signedIn(account)
     assert.deepEqual(
-      [await statusOf(oldest), await statusOf(second), await statusOf(newest)],
+      [await fetchStatus(oldest), await fetchStatus(second), await fetchStatus(newest)],
       [401, 200, 200],
     )
-    assert.equal((await sessionsOf(newest)).length, 50)
-    assert.equal(await statusOf(theirs), 200)
+    assert.equal((await listSessions(newest)).length, 50)
+    assert.equal(await fetchStatus(theirs), 200)
   })
 })
 
-describe('signing browsers out', () => {
-  test('ends one, and the others go on', async () => {
+describe('ending sessions', () => {
+  test('ends one, and the others stay', async () => {
     const account = await api.account()
     const [lost, mine] = [await signedIn(account), await signedIn(account)]
-    const { id } = (await sessionsOf(lost)).find(({ current }) => current)!
-    const ended = await api.ask('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    const { id } = (await listSessions(lost)).find(({ current }) => current)!
+    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
     assert.deepEqual(ended.json, { ended: 1 })
     assert.equal(ended.headers['set-cookie'], undefined)
-    assert.deepEqual([await statusOf(lost), await statusOf(mine)], [401, 200])
+    assert.deepEqual([await fetchStatus(lost), await fetchStatus(mine)], [401, 200])
     await expectFailure(account.client.endSession(id), 'NOT_FOUND')
   })
 
-  test('ends the one that asks when it says so, and its cookie', async () => {
+  test('can end the current one, and deletes its cookie', async () => {
     const mine = await signedIn(await api.account())
-    const { id } = (await sessionsOf(mine))[0]!
-    const ended = await api.ask('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    const { id } = (await listSessions(mine))[0]!
+    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
     assert.match(ended.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
-    assert.equal(await statusOf(mine), 401)
+    assert.equal(await fetchStatus(mine), 401)
   })
 
-  test('ends all others, and not the key', async () => {
+  test('can end all others, and not the key', async () => {
     const account = await api.account()
     const [one, two, mine] = [await signedIn(account), await signedIn(account), await signedIn(account)]
-    const { json } = await api.ask('DELETE', '/api/v1/me/sessions', { headers: mine.headers })
+    const { json } = await api.request('DELETE', '/api/v1/me/sessions', { headers: mine.headers })
     assert.deepEqual(json, { ended: 2 })
-    assert.deepEqual([await statusOf(one), await statusOf(two), await statusOf(mine)], [401, 401, 200])
+    assert.deepEqual(
+      [await fetchStatus(one), await fetchStatus(two), await fetchStatus(mine)],
+      [401, 401, 200],
+    )
     await account.client.me()
   })
 
-  test('ends all of them when the key asks', async () => {
+  test('ends all of them when requested with the key', async () => {
     const account = await api.account()
     const [one, two] = [await signedIn(account), await signedIn(account)]
     assert.deepEqual(await account.client.endOtherSessions(), { ended: 2 })
-    assert.deepEqual([await statusOf(one), await statusOf(two)], [401, 401])
+    assert.deepEqual([await fetchStatus(one), await fetchStatus(two)], [401, 401])
   })
 
-  test('takes the whole id of a session', async () => {
+  test('requires the complete id of a session', async () => {
     const account = await api.account()
     await signedIn(account)
     const { id } = (await account.client.sessions()).sessions[0]!
@@ -163,10 +167,10 @@ describe('signing browsers out', () => {
     assert.equal((await account.client.sessions()).sessions.length, 1)
   })
 
-  test('is not for other pages', async () => {
+  test('is refused from other origins', async () => {
     const mine = await signedIn(await api.account())
     const headers = { cookie: mine.cookie, origin: 'https://evil.example' }
-    assert.equal((await api.ask('DELETE', '/api/v1/me/sessions', { headers })).status, 401)
-    assert.equal(await statusOf(mine), 200)
+    assert.equal((await api.request('DELETE', '/api/v1/me/sessions', { headers })).status, 401)
+    assert.equal(await fetchStatus(mine), 200)
   })
 })

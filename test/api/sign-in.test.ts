@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS } from './api.ts'
-import { codeFor, lettersTo, somebody } from './sign-in-letters.ts'
+import { codeFor, mailsTo, newEmail } from './sign-in-mails.ts'
 
 const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
 const KEY = /^sl_live_[0-9a-f]{32}$/
@@ -19,30 +19,32 @@ function wrong(code: string): string {
   return (code[0] === 'A' ? 'B' : 'A') + code.slice(1)
 }
 
-describe('asking for a code', () => {
-  test('is answered with where it goes and how long it lasts', async () => {
-    const email = somebody()
+describe('requesting a code', () => {
+  test('returns the address of the mail and the lifetime of the code', async () => {
+    const email = newEmail()
     const { message, attempt, ...rest } = await api.anonymous.requestCode(email)
     assert.deepEqual(rest, { email, expiresInSeconds: 600 })
     assert.match(attempt, /^[\w-]{22}$/)
     assert.ok(message.length > 0)
   })
 
-  test('sends a letter with the code on a line of its own, how long it lasts and what to do if it was not you', async () => {
-    const email = somebody()
+  test('sends a mail with the code on a line of its own, its lifetime and what to do if it was not requested', async () => {
+    const email = newEmail()
     await api.anonymous.requestCode(email)
-    const [letter, ...others] = await lettersTo(api, email)
+    const [letter, ...others] = await mailsTo(api, email)
     assert.equal(others.length, 0)
     assert.match(letter!, /^ *[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\r?$/m)
     assert.match(letter!, /10 minutes/)
     assert.match(letter!, /did not ask/)
   })
 
-  test('is answered alike for people who have an account and for people who have none', async () => {
+  test('has the same response with and without an account', async () => {
     const { email: known } = await api.account()
-    const unknown = somebody()
+    const unknown = newEmail()
     const [one, other] = await Promise.all(
-      [known, unknown].map((email) => api.ask('POST', '/api/auth/agent/request-code', { json: { email } })),
+      [known, unknown].map((email) =>
+        api.request('POST', '/api/auth/agent/request-code', { json: { email } }),
+      ),
     )
     const opaque = { email: '', attempt: '' }
     assert.deepEqual({ ...one!.json, ...opaque }, { ...other!.json, ...opaque })
@@ -50,18 +52,18 @@ describe('asking for a code', () => {
     assert.deepEqual(Object.keys(one!.headers).sort(), Object.keys(other!.headers).sort())
   })
 
-  test('gives codes of 32 characters that nobody confuses', async () => {
+  test('generates codes from 32 characters that are not confused with each other', async () => {
     const codes = new Set<string>()
-    for (let round = 0; round < 40; round++) codes.add(await codeFor(api, somebody()))
+    for (let round = 0; round < 40; round++) codes.add(await codeFor(api, newEmail()))
     assert.equal(codes.size, 40)
     for (const code of codes) assert.match(code, CODE)
     assert.ok(new Set([...codes].join('').replaceAll('-', '')).size > 20, 'they are random')
   })
 
-  const nobody = [
+  const invalid = [
     '',
     ' ',
-    'nobody',
+    'no-at-sign',
     '@example.org',
     'a@',
     'a@b',
@@ -73,8 +75,8 @@ describe('asking for a code', () => {
     'a@b@example.org',
     `${'a'.repeat(250)}@example.org`,
   ]
-  for (const email of nobody) {
-    test(`is refused for ${JSON.stringify(email.slice(0, 40))}, which is no address`, async () => {
+  for (const email of invalid) {
+    test(`is refused for ${JSON.stringify(email.slice(0, 40))}, which is not an address`, async () => {
       const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
       assert.equal((error.details as { field: string }[])[0]!.field, 'email')
     })
@@ -88,7 +90,7 @@ describe('asking for a code', () => {
     delete: '\u007f',
   }
   for (const [what, character] of Object.entries(invisible)) {
-    test(`is refused for an address with a ${what} character, and says so`, async () => {
+    test(`is refused for an address with a ${what} character, which the error names`, async () => {
       for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
         const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
         assert.match(error.message, /email: must not contain control, invisible or text direction characters/)
@@ -98,31 +100,31 @@ describe('asking for a code', () => {
 
   for (const email of [undefined, null, 5, ['a@example.org'], { a: 1 }]) {
     test(`is refused for an email that is ${JSON.stringify(email)}`, async () => {
-      const answer = await api.ask('POST', '/api/auth/agent/request-code', { json: { email } })
+      const answer = await api.request('POST', '/api/auth/agent/request-code', { json: { email } })
       assert.equal(answer.status, 400)
       assert.equal(answer.json.code, 'VALIDATION_ERROR')
       assert.equal(answer.json.details[0].field, 'email')
     })
   }
 
-  test('is granted five times an hour for an address, however it is written, and again in the next hour', async () => {
-    const email = somebody()
+  test('is limited to five an hour for an address in any notation', async () => {
+    const email = newEmail()
     const writings = [email, email.toUpperCase(), ` ${email} `, email, email]
     for (const typed of writings) await api.anonymous.requestCode(typed)
     const error = await expectFailure(api.anonymous.requestCode(email), 'RATE_LIMITED')
     assert.equal(error.retryAfterSeconds, (HOUR_MS - (api.clock.now % HOUR_MS)) / 1000)
-    assert.equal((await lettersTo(api, email)).length, 5)
-    await api.anonymous.requestCode(somebody())
+    assert.equal((await mailsTo(api, email)).length, 5)
+    await api.anonymous.requestCode(newEmail())
 
     api.pass(HOUR_MS - (api.clock.now % HOUR_MS))
     await api.anonymous.requestCode(email)
-    assert.equal((await lettersTo(api, email)).length, 6)
+    assert.equal((await mailsTo(api, email)).length, 6)
   })
 })
 
 describe('a code', () => {
-  test('is exchanged for a key, which is shown once and says so', async () => {
-    const email = somebody()
+  test('is exchanged for a key, which is shown once', async () => {
+    const email = newEmail()
     const { message, apiKey, warning, ...rest } = await api.anonymous.verifyCode(
       email,
       await codeFor(api, email),
@@ -135,29 +137,29 @@ describe('a code', () => {
     assert.equal(again.isNewUser, false)
   })
 
-  const readings: [string, (code: string) => string][] = [
+  const notations: [string, (code: string) => string][] = [
     ['in lower case', (code) => code.toLowerCase()],
     ['without the dash', (code) => code.replace('-', '')],
     ['with spaces around it', (code) => `  ${code} `],
     ['with a space for the dash', (code) => code.replace('-', ' ')],
   ]
-  for (const [how, write] of readings) {
-    test(`may be written ${how}`, async () => {
-      const email = somebody()
+  for (const [how, write] of notations) {
+    test(`can be written ${how}`, async () => {
+      const email = newEmail()
       const { apiKey } = await api.anonymous.verifyCode(email, write(await codeFor(api, email)))
       assert.match(apiKey, KEY)
     })
   }
 
-  test('belongs to an address however that is written', async () => {
-    const email = somebody()
+  test('belongs to an address in any notation', async () => {
+    const email = newEmail()
     await api.anonymous.requestCode(` ${email.toUpperCase()}`)
     const code = await api.running.mailedCode(email)
     assert.equal((await api.anonymous.verifyCode(` ${email} `, code)).email, email)
   })
 
-  test('lasts ten minutes and no longer', async () => {
-    const email = somebody()
+  test('is valid for ten minutes', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
     api.pass(10 * MINUTE_MS - 1)
     await api.anonymous.verifyCode(email, code)
@@ -166,17 +168,17 @@ describe('a code', () => {
     await expectFailure(api.anonymous.verifyCode(email, late), 'INVALID_CODE')
   })
 
-  test('is for one address only', async () => {
-    const email = somebody()
+  test('is valid for one address only', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
-    const other = somebody()
+    const other = newEmail()
     await api.anonymous.requestCode(other)
     await expectFailure(api.anonymous.verifyCode(other, code), 'INVALID_CODE')
     await api.anonymous.verifyCode(email, code)
   })
 
-  test('is not ended by a new one, and each works once', async () => {
-    const email = somebody()
+  test('stays valid next to a new one, and each works once', async () => {
+    const email = newEmail()
     const [first, second] = [await codeFor(api, email), await codeFor(api, email)]
     for (const code of [second, first]) {
       await api.anonymous.verifyCode(email, code)
@@ -184,8 +186,8 @@ describe('a code', () => {
     }
   })
 
-  test('outlives four wrong tries', async () => {
-    const email = somebody()
+  test('stays valid after four wrong attempts', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
     for (let round = 0; round < 4; round++) {
       await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
@@ -193,8 +195,8 @@ describe('a code', () => {
     await api.anonymous.verifyCode(email, code)
   })
 
-  test('ends with the fifth wrong try', async () => {
-    const email = somebody()
+  test('is invalidated by the fifth wrong attempt', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
     for (let round = 0; round < 5; round++) {
       await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
@@ -202,8 +204,8 @@ describe('a code', () => {
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
   })
 
-  test('ends with the fifth wrong try when they come all at once, and at the session door too', async () => {
-    const email = somebody()
+  test('is invalidated by the fifth wrong attempt when they are concurrent, also when signing in by session', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
     const tries = Array.from({ length: 12 }, (_, index) =>
       index % 2 ? api.anonymous.verifyCode(email, wrong(code)) : api.anonymous.signIn(email, wrong(code)),
@@ -212,56 +214,56 @@ describe('a code', () => {
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
   })
 
-  test('gives one key when it is sent twice at once', async () => {
-    const email = somebody()
+  test('returns one key when it is sent twice at the same time', async () => {
+    const email = newEmail()
     const code = await codeFor(api, email)
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => api.anonymous.verifyCode(email, code)))
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 })
 
-test('whatever is wrong with a code, the answer is the same', async () => {
+test('the response to every wrong code is the same', async () => {
   const wrongly: Record<string, () => Promise<{ email: string; code: string; attempt?: string }>> = {
-    'never asked for': async () => ({ email: somebody(), code: 'ABCD-EFGH' }),
+    'never requested': async () => ({ email: newEmail(), code: 'ABCD-EFGH' }),
     'another one': async () => {
-      const email = somebody()
+      const email = newEmail()
       return { email, code: wrong(await codeFor(api, email)) }
     },
     used: async () => {
-      const email = somebody()
+      const email = newEmail()
       const code = await codeFor(api, email)
       await api.anonymous.verifyCode(email, code)
       return { email, code }
     },
     expired: async () => {
-      const email = somebody()
+      const email = newEmail()
       const code = await codeFor(api, email)
       api.pass(10 * MINUTE_MS)
       return { email, code }
     },
     'used, with its attempt': async () => {
-      const email = somebody()
+      const email = newEmail()
       const { attempt } = await api.anonymous.requestCode(email)
       const code = await api.running.mailedCode(email)
       await api.anonymous.verifyCode(email, code, attempt)
       return { email, code, attempt }
     },
     'ended by wrong tries': async () => {
-      const email = somebody()
+      const email = newEmail()
       const code = await codeFor(api, email)
       for (let round = 0; round < 5; round++)
         await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
       return { email, code }
     },
-    empty: async () => ({ email: somebody(), code: '' }),
-    'of another form': async () => ({ email: somebody(), code: '12' }),
-    'of characters no code has': async () => ({ email: somebody(), code: '0O1I-0O1I' }),
+    empty: async () => ({ email: newEmail(), code: '' }),
+    'of another form': async () => ({ email: newEmail(), code: '12' }),
+    'of characters no code has': async () => ({ email: newEmail(), code: '0O1I-0O1I' }),
   }
   const answers = []
   for (const [how, make] of Object.entries(wrongly)) {
     const json = await make()
-    for (const door of ['/api/auth/agent/verify-code', '/api/auth/session']) {
-      const answer = await api.ask('POST', door, { json })
+    for (const path of ['/api/auth/agent/verify-code', '/api/auth/session']) {
+      const answer = await api.request('POST', path, { json })
       assert.equal(answer.json.code, 'INVALID_CODE', how)
       assert.equal(answer.headers['set-cookie'], undefined, how)
       answers.push({ body: answer.text, headers: Object.keys(answer.headers).sort().join() })
@@ -271,14 +273,14 @@ test('whatever is wrong with a code, the answer is the same', async () => {
 })
 
 describe('a key', () => {
-  test('ends when its owner verifies again', async () => {
+  test('is invalidated when its owner signs in again', async () => {
     const first = await api.account()
     const second = await api.account(first.email)
     await expectFailure(first.client.me(), 'UNAUTHORIZED')
     assert.equal((await second.client.me()).email, first.email)
   })
 
-  test('ends when a new one is made, which is shown once', async () => {
+  test('is invalidated by a new one, which is shown once', async () => {
     const { client } = await api.account()
     const { apiKey, warning } = await client.newKey()
     assert.match(apiKey, KEY)
@@ -287,7 +289,7 @@ describe('a key', () => {
     await api.client(apiKey).me()
   })
 
-  test('is not ended by signing in to the dashboard', async () => {
+  test('stays valid when signing in to the dashboard', async () => {
     const { email, client } = await api.account()
     await api.anonymous.signIn(email, await codeFor(api, email))
     assert.equal((await client.me()).email, email)
@@ -299,33 +301,35 @@ describe('a key', () => {
     ['another scheme', 'Basic YTpi'],
     ['a scheme without a key', 'Bearer'],
     ['a scheme and a space', 'Bearer '],
-    ['a key nobody has', `Bearer sl_live_${'0'.repeat(32)}`],
+    ['an unknown key', `Bearer sl_live_${'0'.repeat(32)}`],
     ['a key that is none', 'Bearer x'],
   ] as const
   for (const [what, authorization] of headers) {
-    test(`is needed where it is needed: ${what} is UNAUTHORIZED`, async () => {
+    test(`is required: ${what} is UNAUTHORIZED`, async () => {
       const given = authorization === undefined ? {} : { authorization }
       for (const [method, target] of NEEDING_A_KEY) {
-        const answer = await api.ask(method, target, { headers: given })
+        const answer = await api.request(method, target, { headers: given })
         assert.equal(answer.status, 401, `${method} ${target}`)
         assert.equal(answer.json.code, 'UNAUTHORIZED')
       }
     })
   }
 
-  test('is taken with the scheme in any case', async () => {
+  test('is accepted with its scheme in any case', async () => {
     const { key } = await api.account()
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-      const answer = await api.ask('GET', '/api/v1/me', { headers: { authorization: `${scheme} ${key}` } })
+      const answer = await api.request('GET', '/api/v1/me', {
+        headers: { authorization: `${scheme} ${key}` },
+      })
       assert.equal(answer.status, 200)
     }
   })
 
-  test('that is changed in its last character opens nothing', async () => {
+  test('that differs in its last character is refused', async () => {
     const { key } = await api.account()
     const other = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
-    assert.equal((await api.ask('GET', '/api/v1/me', { key: other })).status, 401)
-    assert.equal((await api.ask('GET', '/api/v1/me', { key: key.toUpperCase() })).status, 401)
+    assert.equal((await api.request('GET', '/api/v1/me', { key: other })).status, 401)
+    assert.equal((await api.request('GET', '/api/v1/me', { key: key.toUpperCase() })).status, 401)
   })
 })
 
@@ -354,13 +358,13 @@ const NEEDING_A_KEY = [
   ['DELETE', '/api/v1/domains/www.example.com'],
 ] as const
 
-test('no key, code, claim token or session is kept, only what cannot be turned back', async () => {
+test('keys, codes, claim tokens and sessions are stored as hashes only', async () => {
   const { email, key, client } = await api.account()
   const code = await codeFor(api, email)
-  const session = await api.ask('POST', '/api/auth/session', { json: { email, code } })
+  const session = await api.request('POST', '/api/auth/session', { json: { email, code } })
   const [cookie] = session.headers['set-cookie']!
   const token = /=([^;]+)/.exec(cookie!)![1]!
-  const waiting = await codeFor(api, email)
+  const unused = await codeFor(api, email)
   const { claimToken } = await api.publish(api.anonymous, { 'index.html': 'hello' })
   await client.setMetadata((await api.publish(client, { 'index.html': 'x' })).slug, {
     password: 'open sesame',
@@ -372,5 +376,5 @@ test('no key, code, claim token or session is kept, only what cannot be turned b
   for (const secret of [key, token, claimToken!, 'open sesame']) {
     for (const text of [...kept, logged]) assert.equal(text.includes(secret), false, secret)
   }
-  for (const text of kept) assert.equal(text.includes(waiting) || text.includes(code), false, 'a code')
+  for (const text of kept) assert.equal(text.includes(unused) || text.includes(code), false, 'a code')
 })

@@ -6,22 +6,22 @@ import { sha256, toEntry, toManifest } from './content.ts'
 
 let api: Api
 let owner: Account
-let stranger: Account
+let otherAccount: Account
 before(async () => {
   api = await Api.start()
   owner = await api.account()
-  stranger = await api.account()
+  otherAccount = await api.account()
 })
 after(() => api[Symbol.asyncDispose]())
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 describe('the details of a site', () => {
-  test('are all the spec lists, with every file and its hash', async () => {
+  test('have all fields of the spec, with every file and its hash', async () => {
     const contents = { 'index.html': 'home', 'card.png': 'png', 'data.json': '{}' }
     const createdAt = api.clock.now + 1
-    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
-    const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, said)
+    const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, metadata)
     api.pass(5000)
     await owner.client.setMetadata(slug, { password: 'open sesame' })
     assert.deepEqual(await owner.client.details(slug), {
@@ -31,7 +31,7 @@ describe('the details of a site', () => {
       versionId,
       currentVersionId: versionId,
       pendingVersionId: null,
-      ...said,
+      ...metadata,
       hasPassword: true,
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
@@ -40,7 +40,7 @@ describe('the details of a site', () => {
     })
   })
 
-  test('of one that is not finalized are those of the version that waits', async () => {
+  test('of a site that is not finalized are those of the pending version', async () => {
     const contents = { 'index.html': 'home' }
     const { slug, upload } = await api.create(owner.client, contents)
     const details = await owner.client.details(slug)
@@ -51,7 +51,7 @@ describe('the details of a site', () => {
     assert.deepEqual(details.files, toManifest(contents))
   })
 
-  test('of a live one tell of the version that waits beside it', async () => {
+  test('of a live site include its pending version', async () => {
     const { slug, versionId } = await api.publish(owner.client, { 'index.html': 'one' })
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'two' })
     const details = await owner.client.details(slug)
@@ -62,7 +62,7 @@ describe('the details of a site', () => {
     assert.equal(details.files[0]!.hash, sha256('one'))
   })
 
-  test('show a change when there was one, and none for looking', async () => {
+  test('have a new update time after a change, and not after a read', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'one' })
     const first = await owner.client.details(slug)
     api.pass(HOUR_MS)
@@ -76,9 +76,9 @@ describe('the details of a site', () => {
   })
 })
 
-test('somebody else’s site is as unknown as one that never was, whatever is asked of it', async () => {
+test('a site of another account gets the same responses as an unknown one, in every operation', async () => {
   const { slug, versionId } = await api.publish(owner.client, { 'index.html': 'mine' })
-  const anonymous = await api.publish(api.anonymous, { 'index.html': 'nobody’s' })
+  const anonymous = await api.publish(api.anonymous, { 'index.html': 'anonymous' })
   const calls = (name: string): [string, string, unknown?][] => [
     ['GET', name],
     ['DELETE', name],
@@ -94,9 +94,9 @@ test('somebody else’s site is as unknown as one that never was, whatever is as
   ]
   for (const name of [slug, anonymous.slug]) {
     for (const [at, [method, path, json]] of calls(name).entries()) {
-      const theirs = await api.ask(method, `/api/v1/publish/${path}`, { key: stranger.key, json })
+      const theirs = await api.request(method, `/api/v1/publish/${path}`, { key: otherAccount.key, json })
       const [, missing] = calls('no-such-site-234567')[at]!
-      const none = await api.ask(method, `/api/v1/publish/${missing}`, { key: stranger.key, json })
+      const none = await api.request(method, `/api/v1/publish/${missing}`, { key: otherAccount.key, json })
       assert.equal(theirs.status, 404, `${method} ${path}`)
       assert.equal(theirs.json.code, 'NOT_FOUND')
       assert.equal(theirs.text, none.text)
@@ -106,16 +106,16 @@ test('somebody else’s site is as unknown as one that never was, whatever is as
 })
 
 describe('the list of sites', () => {
-  test('is empty for somebody new', async () => {
+  test('is empty for a new account', async () => {
     const { client } = await api.account()
     assert.deepEqual(await client.list(), { publishes: [], nextCursor: null })
   })
 
-  test('brings 120 sites page by page, newest first, each once', async () => {
+  test('returns 120 sites page by page, newest first, each once', async () => {
     const { client } = await api.account()
     const slugs: string[] = []
     for (let number = 0; number < 120; number++) {
-      // Some share their millisecond.
+      // Some have the same creation time.
       if (number % 4 === 0) api.pass()
       slugs.push((await client.create({ files: [toEntry('index.html', `${number}`)] })).slug)
     }
@@ -153,7 +153,7 @@ describe('the list of sites', () => {
     )
   })
 
-  test('goes on where it was, whatever came or went meanwhile', async () => {
+  test('continues at its cursor, even if sites are added and deleted in between', async () => {
     const { client } = await api.account()
     const slugs = []
     for (let number = 0; number < 6; number++)
@@ -169,14 +169,14 @@ describe('the list of sites', () => {
     assert.equal(nextCursor, null)
   })
 
-  test('has no page after the last, even when that is full', async () => {
+  test('has no page after the last one, even if that is full', async () => {
     const { client } = await api.account()
     for (let number = 0; number < 4; number++) await api.create(client, { 'a.txt': 'a' })
     const { nextCursor } = await client.list({ limit: 2 })
     assert.equal((await client.list({ limit: 2, cursor: nextCursor! })).nextCursor, null)
   })
 
-  test('says of each site what its details say', async () => {
+  test('has the same fields as the details of each site', async () => {
     const { client } = await api.account()
     await api.create(client, { 'index.html': 'pending' })
     const { slug } = await api.publish(
@@ -206,7 +206,7 @@ describe('the list of sites', () => {
     }
   })
 
-  test('has no sites that are deleted, expired or somebody else’s', async () => {
+  test('has no sites that are deleted, expired or of other accounts', async () => {
     const [one, other] = [await api.account(), await api.account()]
     const kept = await api.publish(one.client, { 'index.html': 'kept' })
     const short = await api.publish(one.client, { 'index.html': 'short' }, { ttlSeconds: 60 })
@@ -241,8 +241,8 @@ describe('the list of sites', () => {
     ['unknown=1', true],
   ]
   for (const [query, valid] of queries) {
-    test(`asked with ${query.slice(0, 30)} is ${valid ? 'given' : 'refused'}`, async () => {
-      const answer = await api.ask('GET', `/api/v1/publishes?${query}`, { key: owner.key })
+    test(`with ${query.slice(0, 30)} is ${valid ? 'returned' : 'refused'}`, async () => {
+      const answer = await api.request('GET', `/api/v1/publishes?${query}`, { key: owner.key })
       assert.equal(answer.status, valid ? 200 : 400, answer.text)
       if (!valid) assert.equal(answer.json.details[0].field, query.split('=')[0])
     })
@@ -250,12 +250,12 @@ describe('the list of sites', () => {
 })
 
 describe('a duplicate', () => {
-  test('is live at once, with the files and all that is said of the site', async () => {
+  test('is live at once, with the files and metadata of the site', async () => {
     const contents = { 'index.html': 'home', 'card.png': 'png', 'a/b.txt': 'b' }
-    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
-    const source = await api.publish(owner.client, contents, said)
+    const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const source = await api.publish(owner.client, contents, metadata)
     api.pass(5000)
-    const { status, json } = await api.ask('POST', `/api/v1/publish/${source.slug}/duplicate`, {
+    const { status, json } = await api.request('POST', `/api/v1/publish/${source.slug}/duplicate`, {
       key: owner.key,
     })
     assert.equal(status, 201)
@@ -281,7 +281,7 @@ describe('a duplicate', () => {
     assert.equal((await owner.client.versions(slug)).versions.length, 1)
   })
 
-  test('has no password, no domain and no end of its own', async () => {
+  test('has no password, no domain and no expiry', async () => {
     const { client } = await api.account()
     const { slug, siteUrl } = await api.publish(client, { 'index.html': 'secret' }, { ttlSeconds: 3600 })
     await client.setMetadata(slug, { password: 'open sesame' })
@@ -298,7 +298,7 @@ describe('a duplicate', () => {
     )
   })
 
-  test('lives on when its source is deleted, and the other way round', async () => {
+  test('stays when its source is deleted, and the other way round', async () => {
     const contents = { 'index.html': sha256('a file of its own') }
     const source = await api.publish(owner.client, contents)
     const copy = await owner.client.duplicate(source.slug)
@@ -314,7 +314,7 @@ describe('a duplicate', () => {
     assert.equal((await api.visit(copy.siteUrl)).text, 'changed')
   })
 
-  test('of a site that was claimed has nothing of its claim token', async () => {
+  test('of a claimed site has no claim token', async () => {
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
     await owner.client.claim(slug, claimToken!)
     const copy = await owner.client.duplicate(slug)
@@ -322,7 +322,7 @@ describe('a duplicate', () => {
     await expectFailure(owner.client.claim(copy.slug, claimToken!), 'INVALID_CLAIM_TOKEN')
   })
 
-  test('is of the live version, not of one that waits', async () => {
+  test('copies the live version, not a pending one', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
     await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false })
     await api.update(owner.client, slug, { 'index.html': 'pending' })
@@ -336,12 +336,12 @@ describe('a duplicate', () => {
     await expectFailure(owner.client.duplicate(slug), 'SITE_PENDING')
   })
 
-  test('needs no body, and minds none', async () => {
+  test('ignores its body', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
     const target = `/api/v1/publish/${slug}/duplicate`
     const type = { 'content-type': 'application/json' }
     for (const body of ['', '{}', '{"slug":"mine"}']) {
-      const answer = await api.ask('POST', target, { key: owner.key, headers: type, body })
+      const answer = await api.request('POST', target, { key: owner.key, headers: type, body })
       assert.equal(answer.status, 201, answer.text)
       assert.notEqual(answer.json.slug, 'mine')
     }

@@ -16,12 +16,12 @@ interface Reply {
   status: number
   headers: Record<string, unknown>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests check its fields
   json: any
 }
 
 /**
- * A service whose files cannot grow beyond a size: what a full disk looks like to a program, without filling one
+ * A service whose files cannot grow beyond a size, which has the effect of a full disk for a program
  * (`ulimit -f`, and EFBIG in place of ENOSPC).
  */
 export class ServiceOnSmallDisk implements AsyncDisposable {
@@ -61,24 +61,24 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
   }
 
   put({ url, headers }: UploadTarget, body: Buffer): Promise<Reply> {
-    return this.#ask('PUT', toTarget(url), headers, body)
+    return this.#request('PUT', toTarget(url), headers, body)
   }
 
-  /** Publishes one file as an archive. */
+  /** Publishes an archive with one file. */
   async archive(bytes: Buffer): Promise<Reply> {
     const { pack } = await import('tar-stream')
     const tar = pack()
     tar.entry({ name: 'large.bin' }, bytes)
     tar.finalize()
     const body = Buffer.concat(await Array.fromAsync(tar as AsyncIterable<Buffer>))
-    return this.#ask('POST', '/api/v1/publish', { 'content-type': 'application/x-tar' }, body)
+    return this.#request('POST', '/api/v1/publish', { 'content-type': 'application/x-tar' }, body)
   }
 
   visit(url: string): Promise<Reply> {
-    return this.#ask('GET', '/', { host: new URL(url).host })
+    return this.#request('GET', '/', { host: new URL(url).host })
   }
 
-  /** What lies on the disk of versions that wait. */
+  /** Names of the staged files of pending versions. */
   async staged(): Promise<string[]> {
     const folder = join(this.#data, 'blobs', 'staged')
     const entries = await readdir(folder, { recursive: true, withFileTypes: true })
@@ -93,7 +93,7 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
     await rm(this.#data, { recursive: true })
   }
 
-  #ask(method: string, path: string, headers: Record<string, string>, body?: Buffer): Promise<Reply> {
+  #request(method: string, path: string, headers: Record<string, string>, body?: Buffer): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port: this.#port, method, path, headers, agent: false }
       const outgoing = request(options, async (answer) => {

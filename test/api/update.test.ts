@@ -14,16 +14,16 @@ after(() => api[Symbol.asyncDispose]())
 
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
-/** The paths that are to be uploaded, and those that are not. */
+/** The paths to upload, and the skipped ones. */
 function planned({ upload }: UpdateResponse): { upload: string[]; skip: string[] } {
   for (const { reason } of upload.skipped) assert.equal(reason, 'hash_match')
   return { upload: upload.uploads.map(({ path }) => path), skip: upload.skipped.map(({ path }) => path) }
 }
 
 describe('an update', () => {
-  test('is answered like a new site, but for what is there already', async () => {
+  test('has the response of a new site, without the unchanged files', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
-    const { status, json } = await api.ask('PUT', `/api/v1/publish/${slug}`, {
+    const { status, json } = await api.request('PUT', `/api/v1/publish/${slug}`, {
       key: owner.key,
       json: { files: toManifest({ 'index.html': 'two' }) },
     })
@@ -35,7 +35,7 @@ describe('an update', () => {
     assert.equal(json.upload.finalizeUrl, `${api.baseUrl}/api/v1/publish/${slug}/finalize`)
   })
 
-  test('uploads only what changed, and what is unchanged is still there', async () => {
+  test('uploads changed files only, and unchanged ones stay', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, {
       'index.html': 'one',
       'a.txt': 'a',
@@ -80,7 +80,7 @@ describe('an update', () => {
     })
   }
 
-  test('uploads a file without a hash, even when it is the same', async () => {
+  test('uploads a file without a hash, even if it is unchanged', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
     const { hash: _, ...entry } = toEntry('index.html', 'same')
     assert.deepEqual(planned(await owner.client.update(slug, { files: [entry] })), {
@@ -89,7 +89,7 @@ describe('an update', () => {
     })
   })
 
-  test('uploads a file whose hash is right and whose size is wrong, which no bytes can fit', async () => {
+  test('uploads a file with the hash of a live file and another size, which then fails', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
     for (const size of [3, 5]) {
       const staged = await owner.client.update(slug, { files: [{ ...toEntry('index.html', 'same'), size }] })
@@ -101,7 +101,10 @@ describe('an update', () => {
   })
 
   const elsewhere: [where: string, place: (slug: string) => Promise<unknown>][] = [
-    ['a site of somebody else', async () => api.publish((await api.account()).client, { 'x.txt': 'wanted' })],
+    [
+      'a site of another account',
+      async () => api.publish((await api.account()).client, { 'x.txt': 'wanted' }),
+    ],
     ['another site of the same owner', () => api.publish(owner.client, { 'x.txt': 'wanted' })],
     [
       'the version before the live one',
@@ -112,7 +115,7 @@ describe('an update', () => {
     ],
     ['a draft', (slug) => api.publish(owner.client, { 'x.txt': 'wanted' }, { slug, live: false })],
     [
-      'a version that waits for finalize',
+      'a pending version',
       async (slug) => {
         const { upload } = await api.update(owner.client, slug, { 'x.txt': 'wanted' })
         await api.upload(upload, { 'x.txt': 'wanted' })
@@ -120,7 +123,7 @@ describe('an update', () => {
     ],
   ]
   for (const [where, place] of elsewhere) {
-    test(`takes nothing from ${where}: its hash has to be uploaded`, async () => {
+    test(`reuses nothing from ${where}`, async () => {
       const { slug } = await api.publish(owner.client, { 'index.html': 'home' })
       await place(slug)
       const staged = await api.update(owner.client, slug, { 'y.txt': 'wanted' })
@@ -129,7 +132,7 @@ describe('an update', () => {
     })
   }
 
-  test('keeps what it skipped, whatever becomes of the version it had it from', async () => {
+  test('keeps skipped files, even if the version that they came from is deleted', async () => {
     const one = await api.publish(owner.client, { 'index.html': 'home', 'kept.txt': 'kept' })
     const { slug, siteUrl } = one
     const next = { 'index.html': 'new', 'renamed.txt': 'kept' }
@@ -147,7 +150,7 @@ describe('an update', () => {
     assert.equal(await text(siteUrl, '/renamed.txt'), 'kept')
   })
 
-  test('of a site that was never live uploads everything', async () => {
+  test('of a site that was never live uploads all files', async () => {
     const contents = { 'index.html': 'x' }
     const { slug, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
@@ -155,10 +158,10 @@ describe('an update', () => {
     assert.deepEqual(planned(staged), { upload: ['index.html'], skip: [] })
   })
 
-  test('is held to the rules of a manifest', async () => {
+  test('is validated like the manifest of a new site', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
     const files = [{ path: '../x', size: 0, contentType: 'x' }]
-    const { status, json } = await api.ask('PUT', `/api/v1/publish/${slug}`, {
+    const { status, json } = await api.request('PUT', `/api/v1/publish/${slug}`, {
       key: owner.key,
       json: { files },
     })
@@ -169,11 +172,11 @@ describe('an update', () => {
     )
   })
 
-  test('is for the owner alone', async () => {
-    const stranger = await api.account()
+  test('is refused for other accounts', async () => {
+    const otherAccount = await api.account()
     const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
     const files = toManifest({ 'index.html': 'y' })
-    const theirs = await expectFailure(stranger.client.update(slug, { files }), 'NOT_FOUND')
+    const theirs = await expectFailure(otherAccount.client.update(slug, { files }), 'NOT_FOUND')
     const missing = await expectFailure(owner.client.update('no-such-site-234567', { files }), 'NOT_FOUND')
     assert.equal(theirs.message, missing.message)
     await expectFailure(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
@@ -181,42 +184,42 @@ describe('an update', () => {
   })
 
   for (const slug of ['%2e%2e', 'A-SITE', 'x'.repeat(300), '%00', "a'b", '%F0%9F%98%80', 'a%2Fb']) {
-    test(`of ${slug.slice(0, 20)}, which is no slug, is NOT_FOUND`, async () => {
+    test(`of ${slug.slice(0, 20)}, which is not a slug, is NOT_FOUND`, async () => {
       const json = { files: toManifest({ 'index.html': 'y' }) }
-      const answer = await api.ask('PUT', `/api/v1/publish/${slug}`, { key: owner.key, json })
+      const answer = await api.request('PUT', `/api/v1/publish/${slug}`, { key: owner.key, json })
       assert.equal(answer.status, 404)
     })
   }
 })
 
-describe('what an update says of the site', () => {
-  test('changes what it names, keeps what it does not, and clears what is null', async () => {
+describe('the metadata in an update', () => {
+  test('sets given fields, keeps missing ones, and clears null fields', async () => {
     const contents = { 'index.html': 'one', 'card.png': 'png' }
-    const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
-    const { slug } = await api.publish(owner.client, contents, said)
+    const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+    const { slug } = await api.publish(owner.client, contents, metadata)
     const about = async () => {
       const { title, description, ogImagePath, spaMode } = await owner.client.details(slug)
       return { title, description, ogImagePath, spaMode }
     }
     await api.publish(owner.client, { ...contents, 'index.html': 'two' }, { slug })
-    assert.deepEqual(await about(), said)
+    assert.deepEqual(await about(), metadata)
     await api.publish(
       owner.client,
       { ...contents, 'index.html': 'three' },
       { slug, title: 'New', description: null },
     )
-    assert.deepEqual(await about(), { ...said, title: 'New', description: null })
+    assert.deepEqual(await about(), { ...metadata, title: 'New', description: null })
     await api.publish(owner.client, contents, { slug, ogImagePath: null, spaMode: false })
     assert.deepEqual(await about(), { title: 'New', description: null, ogImagePath: null, spaMode: false })
   })
 
-  test('is nothing until the version is live', async () => {
+  test('is not visible until the version is live', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'one' }, { title: 'Old' })
     await api.update(owner.client, slug, { 'index.html': 'two' }, { title: 'New' })
     assert.equal((await owner.client.details(slug)).title, 'Old')
   })
 
-  test('keeps no picture that the version does not have', async () => {
+  test('clears an image that the version does not have', async () => {
     const { slug } = await api.publish(
       owner.client,
       { 'index.html': 'x', 'a.png': 'a' },
@@ -226,7 +229,7 @@ describe('what an update says of the site', () => {
     assert.equal((await owner.client.details(slug)).ogImagePath, null)
   })
 
-  test('must name a picture of the new manifest', async () => {
+  test('must name an image of the new manifest', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'x', 'a.png': 'a' })
     const files = toManifest({ 'index.html': 'y' })
     const error = await expectFailure(
@@ -238,7 +241,7 @@ describe('what an update says of the site', () => {
 })
 
 describe('an update without an account', () => {
-  test('needs the claim token in place of a key, and does not move the end of the site', async () => {
+  test('needs the claim token instead of a key, and does not extend the lifetime of the site', async () => {
     const created = await api.publish(api.anonymous, { 'index.html': 'one' })
     const { slug, siteUrl, claimToken } = created
     api.pass(5 * HOUR_MS)
@@ -248,7 +251,7 @@ describe('an update without an account', () => {
     assert.equal(!offer.claimed && offer.expiresAt, created.expiresAt)
   })
 
-  test('skips what is live, like any other', async () => {
+  test('skips unchanged files like any other', async () => {
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'one', 'a.txt': 'a' })
     const staged = await api.update(
       api.anonymous,
@@ -273,20 +276,20 @@ describe('an update without an account', () => {
     await expectFailure(api.anonymous.update('no-such-site-234567', { files, claimToken }), 'NOT_FOUND')
   })
 
-  test('is SITE_EXPIRED after 24 hours, as the site is for visitors, for its finalize and for its claim', async () => {
+  test('is SITE_EXPIRED after 24 hours, like visits, finalize and claim', async () => {
     const contents = { 'index.html': 'one' }
     const { slug, siteUrl, claimToken, expiresAt } = await api.publish(api.anonymous, contents)
-    const asked = { claimToken: claimToken! }
-    const staged = await api.update(api.anonymous, slug, { 'index.html': 'two' }, asked)
+    const credentials = { claimToken: claimToken! }
+    const staged = await api.update(api.anonymous, slug, { 'index.html': 'two' }, credentials)
     await api.upload(staged.upload, { 'index.html': 'two' })
     api.clock.now = Date.parse(expiresAt!) - 1
     assert.equal(await text(siteUrl), 'one')
-    const gone = async () => {
+    const assertExpired = async () => {
       assert.equal((await api.visit(siteUrl)).status, 410)
       const files = toManifest({ 'index.html': 'three' })
-      await expectFailure(api.anonymous.update(slug, { files, ...asked }), 'SITE_EXPIRED')
+      await expectFailure(api.anonymous.update(slug, { files, ...credentials }), 'SITE_EXPIRED')
       await expectFailure(
-        api.anonymous.refresh(slug, { versionId: staged.upload.versionId, ...asked }),
+        api.anonymous.refresh(slug, { versionId: staged.upload.versionId, ...credentials }),
         'SITE_EXPIRED',
       )
       await expectFailure(api.anonymous.finalize(slug, staged.upload), 'SITE_EXPIRED')
@@ -294,10 +297,10 @@ describe('an update without an account', () => {
       await expectFailure(api.anonymous.claimPreview(slug, claimToken!), 'SITE_EXPIRED')
     }
     api.pass()
-    await gone()
+    await assertExpired()
     await api.sweep('expired-sites')
-    await gone()
+    await assertExpired()
     api.pass(30 * DAY_MS)
-    await gone()
+    await assertExpired()
   })
 })

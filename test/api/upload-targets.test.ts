@@ -11,7 +11,7 @@ import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type Account, Api, expectFailure, toTarget } from './api.ts'
 import { toEntry, toManifest } from './content.ts'
 
-// A signed address is one for the file of the version that it was made for, however it is written.
+// A signed URL is valid only for the file and version that it was signed for, in every notation.
 
 let api: Api
 let victim: Account
@@ -23,9 +23,9 @@ after(() => api[Symbol.asyncDispose]())
 
 const UPLOADS = '/api/v1/_upload/'
 const put = (target: string, body: string | Buffer, headers: Record<string, string>) =>
-  api.ask('PUT', target, { body, headers })
+  api.request('PUT', target, { body, headers })
 
-/** A version of the victim that waits for its second file; the first one has arrived. */
+/** A pending version of another account with its first file uploaded and its second one missing. */
 async function victimVersion() {
   const contents = { x: 'their file', 'index.html': 'their page' }
   const { slug, siteUrl, upload } = await victim.client.create({ files: toManifest(contents) })
@@ -33,7 +33,7 @@ async function victimVersion() {
   return { slug, siteUrl, versionId: upload.versionId, contents, upload }
 }
 
-describe('the address of a stranger’s upload is never one for a version of somebody else', () => {
+describe('an upload URL is not valid for a version of another account', () => {
   type Spelling = [how: string, spell: (key: string, victim: { slug: string; versionId: string }) => string]
   const spellings: Spelling[] = [
     ['with its first slash encoded', (key) => key.replace('/', '%2F')],
@@ -65,7 +65,7 @@ describe('the address of a stranger’s upload is never one for a version of som
   }
 })
 
-test('the address of a file is none for bundles, and that for bundles is none for a file', async () => {
+test('the URL of a file is not valid for bundles, and the URL for bundles not for a file', async () => {
   const { slug, upload } = await api.anonymous.create({ files: [toEntry('a.tar', 'hello')] })
   const [file, bundle] = [toTarget(upload.uploads[0]!.url), toTarget(upload.bundle!.url)]
   const query = (target: string) => target.slice(target.indexOf('?'))
@@ -86,7 +86,7 @@ test('the address of a file is none for bundles, and that for bundles is none fo
   await expectFailure(api.anonymous.finalize(slug, upload), 'UPLOADS_MISSING')
 })
 
-test('a bundle cannot name a file of another version, in any way that a tar has', async () => {
+test('a bundle cannot name a file of another version, in any header of a tar', async () => {
   const { versionId } = await victimVersion()
   const { upload } = await api.anonymous.create({ files: toManifest({ 'a.txt': 'hello' }) })
   const data = Buffer.from('bad')
@@ -107,8 +107,8 @@ test('a bundle cannot name a file of another version, in any way that a tar has'
   }
 })
 
-describe('a file that arrives', () => {
-  /** An address for a file that the manifest of a version does not have, as if its signature had been forged. */
+describe('an uploaded file', () => {
+  /** A validly signed upload URL for a file that differs from the manifest of its version. */
   async function forged(more: { fileNumber?: number; size?: number; hash?: string }) {
     const entry = toEntry('a.txt', 'right')
     const { slug, siteUrl, upload } = await victim.client.create({ files: [entry] })
@@ -122,11 +122,11 @@ describe('a file that arrives', () => {
 
   for (const [how, more, body] of [
     ['has a number that the manifest does not', { fileNumber: 7 }, 'right'],
-    ['has a number below all', { fileNumber: -1 }, 'right'],
+    ['has a negative number', { fileNumber: -1 }, 'right'],
     ['has another size', { size: 6, hash: undefined }, 'wrong!'],
     ['has another hash', { hash: undefined }, 'wrong'],
   ] as [string, object, string][]) {
-    test(`is held to the manifest, not only to its address: one that ${how} is refused`, async () => {
+    test(`is checked against the manifest, not only against its URL: one that ${how} is refused`, async () => {
       const { slug, siteUrl, versionId, right, target } = await forged(more)
       const answer = await put(toTarget(target.url), body, target.headers)
       assert.deepEqual([answer.status, answer.json.code], [403, 'INVALID_UPLOAD_TOKEN'])
@@ -143,20 +143,20 @@ describe('a file that arrives', () => {
     ['another hash than the manifest declares', { hash: '0'.repeat(64) }],
   ]
   for (const [how, more] of differences) {
-    test(`with ${how} is not recorded, also when the check before its first byte missed it`, async () => {
+    test(`with ${how} is not recorded, even without the check before its body`, async () => {
       const contents = { 'a.txt': 'right', 'b.txt': 'b' }
       const { versionId } = (await victim.client.create({ files: toManifest(contents) })).upload
-      const { store } = await api.inside()
+      const { store } = await api.operator()
       const blobs = { discard: async () => undefined } as unknown as Blobs
       const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-      const arrivals = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }), log })
-      const rowOf = (number: number, path: 'a.txt' | 'b.txt') => {
+      const recorder = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }), log })
+      const toRow = (number: number, path: 'a.txt' | 'b.txt') => {
         const { hash, size } = toEntry(path, contents[path])
         return { versionId: versionId, fileNumber: number, hash, size }
       }
       const [, refusal] = await Promise.allSettled([
-        arrivals.add([rowOf(1, 'b.txt')]),
-        arrivals.add([{ ...rowOf(0, 'a.txt'), ...more }]),
+        recorder.add([toRow(1, 'b.txt')]),
+        recorder.add([{ ...toRow(0, 'a.txt'), ...more }]),
       ])
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
       const recorded = await store.read.versions.listArrivals(versionId)
@@ -166,13 +166,13 @@ describe('a file that arrives', () => {
       )
     })
 
-    test(`with ${how} counts as missing at finalize until the right one has come`, async () => {
+    test(`with ${how} counts as missing at finalize until the right one is uploaded`, async () => {
       const contents = { 'a.txt': 'right', 'b.txt': 'b' }
       const { slug, siteUrl, upload } = await victim.client.create({ files: toManifest(contents) })
       const { versionId } = upload
       await api.anonymous.upload(upload.uploads[1]!, Buffer.from('b'))
       const { hash, size } = toEntry('a.txt', 'right')
-      const { store } = await api.inside()
+      const { store } = await api.operator()
       const row = { versionId: versionId, fileNumber: 0, hash, size, ...more }
       await store.write('relaxed', (tx) => tx.versions.recordArrivals([row]))
       const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')

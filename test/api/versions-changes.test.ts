@@ -18,8 +18,8 @@ after(() => api[Symbol.asyncDispose]())
 
 const newest = async (slug: string) => (await owner.client.versions(slug)).versions[0]!
 
-/** A site with a version for each of these, the last one live. */
-async function siteOf(...all: Contents[]): Promise<{ slug: string; ids: string[] }> {
+/** A site with a version for each of these contents, the last one live. */
+async function publishVersions(...all: Contents[]): Promise<{ slug: string; ids: string[] }> {
   const ids: string[] = []
   let slug: string | undefined
   for (const contents of all) {
@@ -40,11 +40,7 @@ describe('what changed in a version', () => {
     ['nothing', first, { added: [], changed: [], removed: [] }],
     ['other bytes', { ...first, 'c.js': 'C' }, { added: [], changed: ['c.js'], removed: [] }],
     ['a new file', { ...first, 'd.txt': 'd' }, { added: ['d.txt'], changed: [], removed: [] }],
-    [
-      'files that are gone',
-      { 'index.html': 'home' },
-      { added: [], changed: [], removed: ['a/b.css', 'c.js'] },
-    ],
+    ['removed files', { 'index.html': 'home' }, { added: [], changed: [], removed: ['a/b.css', 'c.js'] }],
     [
       'a file under another name',
       { 'index.html': 'home', 'a/b.css': 'b', 'e.js': 'c' },
@@ -57,8 +53,8 @@ describe('what changed in a version', () => {
     ],
   ]
   for (const [what, later, differs] of cases) {
-    test(`is told by path, and counted in the list: ${what}`, async () => {
-      const { slug, ids } = await siteOf(first, later)
+    test(`is returned by path, and counted in the list: ${what}`, async () => {
+      const { slug, ids } = await publishVersions(first, later)
       const { files, comparedWith, added, changed, removed, ...summary } = await owner.client.version(
         slug,
         ids[1]!,
@@ -78,8 +74,8 @@ describe('what changed in a version', () => {
     })
   }
 
-  test('is not known of the oldest one that is kept', async () => {
-    const { slug, ids } = await siteOf(first)
+  test('is unknown for the oldest kept version', async () => {
+    const { slug, ids } = await publishVersions(first)
     assert.equal((await newest(slug)).changes, null)
     const { comparedWith, added, changed, removed } = await owner.client.version(slug, ids[0]!)
     assert.deepEqual(
@@ -93,8 +89,12 @@ describe('what changed in a version', () => {
     )
   })
 
-  test('is against the version made before it that is still kept, whichever is live', async () => {
-    const { slug, ids } = await siteOf({ 'a.txt': '1' }, { 'a.txt': '2', 'b.txt': '2' }, { 'a.txt': '3' })
+  test('is relative to the previous kept version, whichever is live', async () => {
+    const { slug, ids } = await publishVersions(
+      { 'a.txt': '1' },
+      { 'a.txt': '2', 'b.txt': '2' },
+      { 'a.txt': '3' },
+    )
     await owner.client.restore(slug, ids[0]!)
     await owner.client.deleteVersion(slug, ids[1]!)
     const { comparedWith, changes } = await owner.client.version(slug, ids[2]!)
@@ -103,17 +103,17 @@ describe('what changed in a version', () => {
     assert.deepEqual((await newest(slug)).changes, changes)
   })
 
-  test('takes no notice of what still waits for its uploads', async () => {
-    const { slug, ids } = await siteOf({ 'a.txt': '1' })
+  test('ignores pending versions', async () => {
+    const { slug, ids } = await publishVersions({ 'a.txt': '1' })
     await api.update(owner.client, slug, { 'a.txt': 'never uploaded' })
     const { versionId } = await api.publish(owner.client, { 'a.txt': '3' }, { slug })
     assert.equal((await owner.client.version(slug, versionId)).comparedWith, ids[0])
   })
 
-  test('is for the owner, of a version of that site that is finalized', async () => {
-    const [one, other] = [await siteOf(first), await siteOf(first)]
-    const stranger = await api.account()
-    await expectFailure(stranger.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
+  test('is returned to the owner only, for finalized versions of that site', async () => {
+    const [one, other] = [await publishVersions(first), await publishVersions(first)]
+    const otherAccount = await api.account()
+    await expectFailure(otherAccount.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
     await expectFailure(owner.client.version(one.slug, other.ids[0]!), 'NOT_FOUND')
     await expectFailure(owner.client.version(one.slug, 'x'), 'NOT_FOUND')
     await expectFailure(api.anonymous.version(one.slug, one.ids[0]!), 'UNAUTHORIZED')
@@ -121,12 +121,12 @@ describe('what changed in a version', () => {
     await expectFailure(owner.client.version(one.slug, upload.versionId), 'SITE_PENDING')
   })
 
-  test('is found among ten versions of a thousand files, each other than the last', async () => {
-    const house = await api.inside()
-    const account = (await house.store.read.accounts.byEmail(owner.email))!
+  test('is computed for ten versions of 1,000 files that all differ', async () => {
+    const operator = await api.operator()
+    const account = (await operator.store.read.accounts.byEmail(owner.email))!
     const slug = 'much-to-compare'
     const ids = Array.from({ length: 10 }, (_, number) => newId(api.clock.now + number))
-    await house.store.write('durable', async (tx) => {
+    await operator.store.write('durable', async (tx) => {
       await tx.sites.insert(siteRow(slug, { ownerId: account.id, liveVersionId: ids[9]! }))
       for (const [version, id] of ids.entries()) {
         const files = Array.from({ length: 1000 }, (_, number) => ({
@@ -146,11 +146,11 @@ describe('what changed in a version', () => {
   })
 })
 
-describe('who made a version', () => {
+describe('the publisher of a version', () => {
   const page = { 'index.html': 'x' }
 
-  test('is its owner with a key, however it was sent', async () => {
-    const { slug } = await siteOf(page)
+  test('is the owner with a key, for every kind of publish', async () => {
+    const { slug } = await publishVersions(page)
     await send(api, 'tar', make('tar', page), { slug, key: owner.key })
     const copy = await owner.client.duplicate(slug)
     for (const one of [slug, copy.slug])
@@ -158,13 +158,13 @@ describe('who made a version', () => {
         assert.deepEqual({ publishedBy, publishedWith }, { publishedBy: owner.email, publishedWith: 'key' })
   })
 
-  test('is its owner in the dashboard, for a copy of what came with a key too', async () => {
-    const { slug } = await siteOf(page)
+  test('is the owner in the dashboard, also for a duplicate of a version published with a key', async () => {
+    const { slug } = await publishVersions(page)
     const { headers } = await browser(api, owner)
-    const { json } = await api.ask('POST', `/api/v1/publish/${slug}/duplicate`, { headers })
+    const { json } = await api.request('POST', `/api/v1/publish/${slug}/duplicate`, { headers })
     const { publishedBy, publishedWith } = await newest(json.slug)
     assert.deepEqual([publishedBy, publishedWith], [owner.email, 'dashboard'])
-    const made = await api.ask('POST', '/api/v1/publish', {
+    const made = await api.request('POST', '/api/v1/publish', {
       headers,
       json: { files: [{ path: 'a.txt', size: 1, contentType: 'text/plain' }] },
     })
@@ -173,7 +173,7 @@ describe('who made a version', () => {
     assert.equal((await newest(made.json.slug)).publishedWith, 'dashboard')
   })
 
-  test('is nobody before the site had an owner, also once it has one', async () => {
+  test('is empty for versions from before the site was claimed', async () => {
     const { slug, claimToken } = await api.publish(api.anonymous, page)
     await owner.client.claim(slug, claimToken!)
     const { publishedBy, publishedWith } = await newest(slug)
@@ -182,17 +182,17 @@ describe('who made a version', () => {
     assert.equal((await newest(slug)).publishedBy, owner.email)
   })
 
-  test('stays as it was when the version is restored', async () => {
-    const { slug, ids } = await siteOf(page, { 'index.html': 'y' })
+  test('does not change when the version is restored', async () => {
+    const { slug, ids } = await publishVersions(page, { 'index.html': 'y' })
     const { headers } = await browser(api, owner)
-    await api.ask('POST', `/api/v1/publish/${slug}/versions/${ids[0]}/restore`, { headers })
+    await api.request('POST', `/api/v1/publish/${slug}/versions/${ids[0]}/restore`, { headers })
     assert.equal((await owner.client.version(slug, ids[0]!)).publishedWith, 'key')
   })
 
-  test('is not told of versions from before it was noted', async () => {
-    const { slug, ids } = await siteOf(page)
-    const house = await api.inside()
-    await house.store.write('durable', (tx) =>
+  test('is not returned for versions from before it was recorded', async () => {
+    const { slug, ids } = await publishVersions(page)
+    const operator = await api.operator()
+    await operator.store.write('durable', (tx) =>
       tx.versions.update(ids[0]!, { publishedBy: null, publishedWith: null }),
     )
     const { publishedBy, publishedWith } = await newest(slug)

@@ -13,7 +13,7 @@ after(() => api[Symbol.asyncDispose]())
 
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
-/** A site with so many versions, numbered from 0; the newest is live. */
+/** A site with `count` versions, numbered from 0; the newest is live. */
 async function siteWith(count: number) {
   let slug: string | undefined
   const ids: string[] = []
@@ -37,7 +37,7 @@ const kept = async (slug: string) => {
 }
 
 describe('the versions of a site', () => {
-  test('are listed newest first, with what they are and where each can be seen', async () => {
+  test('are listed newest first, with their details and preview URLs', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     const { versions } = await owner.client.versions(slug)
     const now = new Date(api.clock.now).toISOString()
@@ -65,7 +65,7 @@ describe('the versions of a site', () => {
     }
   })
 
-  test('are those that were finalized', async () => {
+  test('include finalized versions only', async () => {
     const { slug, ids } = await siteWith(1)
     await api.update(owner.client, slug, { 'index.html': 'pending' })
     assert.deepEqual(
@@ -76,7 +76,7 @@ describe('the versions of a site', () => {
     assert.deepEqual(await owner.client.versions(pending.slug), { versions: [] })
   })
 
-  test('are kept ten at a time: the oldest go, with the bytes that only they had', async () => {
+  test('are limited to ten: the oldest ones are deleted, with the blobs that only they referenced', async () => {
     const { slug, ids } = await siteWith(13)
     const versions = await kept(slug)
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('the versions of a site', () => {
     assert.equal((await owner.client.restore(slug, ids[3]!)).currentVersionId, ids[3])
   })
 
-  test('keep the live one, however old it is', async () => {
+  test('include the live one, however old it is', async () => {
     const { slug, siteUrl, ids } = await siteWith(3)
     await owner.client.restore(slug, ids[0]!)
     const drafts = []
@@ -107,7 +107,7 @@ describe('the versions of a site', () => {
     assert.equal(await text(siteUrl), '0')
   })
 
-  test('are as many as the operator says', async () => {
+  test('are limited by the setting of the operator', async () => {
     await using few = await Api.start({ VERSIONS_KEPT: '2' })
     const { client } = await few.account()
     const { slug } = await few.publish(client, { 'index.html': '0' })
@@ -119,7 +119,7 @@ describe('the versions of a site', () => {
 })
 
 describe('restoring', () => {
-  test('makes a version live again at once, and uploads nothing', async () => {
+  test('makes a version live again at once, without uploads', async () => {
     const { slug, siteUrl, ids } = await siteWith(3)
     api.pass(5000)
     const { previewUrl, ...answer } = await owner.client.restore(slug, ids[0]!)
@@ -140,13 +140,13 @@ describe('restoring', () => {
     assert.equal(details.files.find(({ path }) => path === 'index.html')!.hash, sha256('0'))
   })
 
-  test('may be repeated, and says so', async () => {
+  test('can be repeated, with a response that shows it', async () => {
     const { slug, ids } = await siteWith(2)
     const once = await owner.client.restore(slug, ids[0]!)
     assert.deepEqual(await owner.client.restore(slug, ids[0]!), { ...once, replayed: true })
   })
 
-  test('goes to and fro', async () => {
+  test('can switch back and forth', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     for (let round = 0; round < 3; round++) {
       await owner.client.restore(slug, ids[0]!)
@@ -156,7 +156,7 @@ describe('restoring', () => {
     }
   })
 
-  test('leaves when a version was first published as it was', async () => {
+  test('does not change when a version was first published', async () => {
     const { slug, ids } = await siteWith(2)
     const before = (await owner.client.versions(slug)).versions
     api.pass(5000)
@@ -168,14 +168,14 @@ describe('restoring', () => {
     )
   })
 
-  test('is what the next update is compared with', async () => {
+  test('makes the version the one that the next update is compared with', async () => {
     const { slug, ids } = await siteWith(2)
     await owner.client.restore(slug, ids[0]!)
     const { upload } = await api.update(owner.client, slug, { 'index.html': '0', 'same.txt': 'same' })
     assert.equal(upload.uploads.length, 0)
   })
 
-  test('is refused of what waits for uploads, of another site and of what never was', async () => {
+  test('is refused for pending versions, of another site and for unknown ones', async () => {
     const { slug } = await siteWith(1)
     const other = await siteWith(1)
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
@@ -186,7 +186,7 @@ describe('restoring', () => {
 })
 
 describe('deleting a version', () => {
-  test('is for good', async () => {
+  test('is permanent', async () => {
     const { slug, siteUrl, ids } = await siteWith(3)
     const [first] = ids
     const { previewUrl } = (await owner.client.versions(slug)).versions.at(-1)!
@@ -204,7 +204,7 @@ describe('deleting a version', () => {
     assert.equal(await text(siteUrl), '2')
   })
 
-  test('is VERSION_LIVE of the live one', async () => {
+  test('is VERSION_LIVE for the live one', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     await expectFailure(owner.client.deleteVersion(slug, ids[1]!), 'VERSION_LIVE')
     await owner.client.restore(slug, ids[0]!)
@@ -212,17 +212,17 @@ describe('deleting a version', () => {
     assert.equal(await text(siteUrl), '0')
   })
 
-  test('takes no bytes that another version has', async () => {
+  test('deletes no blobs that another version references', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     await owner.client.deleteVersion(slug, ids[0]!)
     api.pass(DAY_MS)
     await api.sweep('blobs')
     assert.equal(await text(siteUrl, '/same.txt'), 'same')
-    const house = await api.inside()
-    assert.ok(await house.blobs.bytes(sha256('same')))
+    const operator = await api.operator()
+    assert.ok(await operator.blobs.bytes(sha256('same')))
   })
 
-  test('ends one that waits for its uploads', async () => {
+  test('ends a pending one', async () => {
     const { slug } = await siteWith(1)
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
     await owner.client.deleteVersion(slug, upload.versionId)
@@ -230,7 +230,7 @@ describe('deleting a version', () => {
     await expectFailure(owner.client.finalize(slug, upload), 'NOT_FOUND')
   })
 
-  test('is refused of another site’s', async () => {
+  test('is refused for a version of another site', async () => {
     const [one, other] = [await siteWith(1), await siteWith(2)]
     await expectFailure(owner.client.deleteVersion(one.slug, other.ids[0]!), 'NOT_FOUND')
     assert.equal((await owner.client.versions(other.slug)).versions.length, 2)

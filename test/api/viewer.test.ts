@@ -19,14 +19,14 @@ after(() => api[Symbol.asyncDispose]())
 
 const PAGE = { path: 'index.html', size: 5, contentType: 'text/html' }
 
-/** What a manifest of these entries is answered with. */
+/** Sends a manifest with these entries. */
 function send(files: unknown, more: object = {}) {
-  return api.ask('POST', '/api/v1/publish', { key: owner.key, json: { files, ...more } })
+  return api.request('POST', '/api/v1/publish', { key: owner.key, json: { files, ...more } })
 }
 
 const EMOJI = '😀'
 
-describe('what is said of a site', () => {
+describe('the metadata of a site', () => {
   const picture = { path: 'card.png', size: 3, contentType: 'image/png' }
   const details = async (more: object) => {
     const answer = await send([PAGE, picture], more)
@@ -38,18 +38,18 @@ describe('what is said of a site', () => {
     return { title, description, ogImagePath, spaMode }
   }
 
-  const said = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
+  const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
   const other = { title: 'other', description: 'other', ogImagePath: 'nowhere.png', spaMode: false }
   const nothing = { title: null, description: null, ogImagePath: null, spaMode: false }
 
-  test('is read at the top level', async () => assert.deepEqual(await details(said), said))
-  test('is read in viewer', async () => assert.deepEqual(await details({ viewer: said }), said))
-  test('is taken from the top level where both say something', async () => {
-    assert.deepEqual(await details({ ...said, viewer: other }), said)
-    assert.deepEqual(await details({ title: 'T', viewer: { ...said, title: 'no' } }), said)
+  test('is read at the top level', async () => assert.deepEqual(await details(metadata), metadata))
+  test('is read in viewer', async () => assert.deepEqual(await details({ viewer: metadata }), metadata))
+  test('is read from the top level where both have a field', async () => {
+    assert.deepEqual(await details({ ...metadata, viewer: other }), metadata)
+    assert.deepEqual(await details({ title: 'T', viewer: { ...metadata, title: 'no' } }), metadata)
   })
-  test('is nothing when nothing is said', async () => assert.deepEqual(await details({}), nothing))
-  test('may be null, which is nothing', async () => {
+  test('is empty by default', async () => assert.deepEqual(await details({}), nothing))
+  test('can be null, which is empty', async () => {
     assert.deepEqual(await details({ title: null, description: null, ogImagePath: null }), nothing)
     assert.deepEqual(await details({ title: null, viewer: { title: 'T' } }), nothing)
   })

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { ArchiveKind } from '../../server/publish/archive/archive.ts'
 import { Random } from '../support/random.ts'
-import { KINDS, made } from './archive-file.ts'
 import { split, toStream } from './bodies.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { GIB, KIB, MIB, noise, text } from './bytes.ts'
 import { digests, read } from './reading.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -29,24 +29,24 @@ with zipfile.ZipFile(Pipe(), 'w', zipfile.ZIP_DEFLATED) as archive:
 
 const folder = temporaryFolder()
 
-describe('what common archivers make', () => {
+describe('archives of common programs', () => {
   const site = sampleSite()
 
   for (const [name, kind, make] of [
-    ['tar', 'tar', () => tarOf('--format=gnu')],
-    ['tar --format=pax', 'tar', () => tarOf('--format=pax')],
-    ['tar --format=ustar', 'tar', () => tarOf('--format=ustar')],
-    ['tar with large blocks', 'tar', () => tarOf('--format=gnu', '--blocking-factor=1024')],
-    ['tar -z', 'tar.gz', () => tarOf('--format=gnu', '-z')],
-    ['tar.gz of two members', 'tar.gz', () => inTwoMembers(tarOf())],
-    ['tar.gz with zeros behind it', 'tar.gz', () => padded(tarOf('-z'))],
-    ['zip', 'zip', () => zipOf()],
-    ['zip -0', 'zip', () => zipOf('-0')],
-    ['zip with a comment', 'zip', () => commented(zipOf())],
+    ['tar', 'tar', () => runTar('--format=gnu')],
+    ['tar --format=pax', 'tar', () => runTar('--format=pax')],
+    ['tar --format=ustar', 'tar', () => runTar('--format=ustar')],
+    ['tar with large blocks', 'tar', () => runTar('--format=gnu', '--blocking-factor=1024')],
+    ['tar -z', 'tar.gz', () => runTar('--format=gnu', '-z')],
+    ['tar.gz of two members', 'tar.gz', () => inTwoMembers(runTar())],
+    ['tar.gz with zeros behind it', 'tar.gz', () => padded(runTar('-z'))],
+    ['zip', 'zip', () => runZip()],
+    ['zip -0', 'zip', () => runZip('-0')],
+    ['zip with a comment', 'zip', () => commented(runZip())],
     ['zip through a pipe, with data descriptors', 'zip', () => pythonZip('pipe')],
     ['zip64', 'zip', () => pythonZip('zip64')],
   ] as [string, ArchiveKind, () => Buffer | undefined][]) {
-    test(`${name} comes out as it went in`, async (t) => {
+    test(`${name} is extracted byte for byte`, async (t) => {
       const archive = make()
       if (!archive) return t.skip('the archiver is not installed')
       const { files, skipped } = await read(kind, archive)
@@ -55,21 +55,21 @@ describe('what common archivers make', () => {
     })
   }
 
-  test('the way the bytes are split does not matter', async (t) => {
+  test('the chunks of the body do not matter', async (t) => {
     const seed = randomInt(2 ** 31)
     t.diagnostic(`seed ${seed}`)
     const random = new Random(seed)
     for (const kind of KINDS) {
       for (const [archive, least] of [
         [
-          made(
+          buildArchive(
             kind,
             [700, 0, 512].map((size, index) => ({ name: `f${index}`, data: noise(size) })),
           ),
           1,
         ],
         [
-          made(
+          buildArchive(
             kind,
             [700, 300 * KIB, 512].map((size, index) => ({ name: `f${index}`, data: noise(size) })),
           ),
@@ -87,22 +87,22 @@ describe('what common archivers make', () => {
     }
   })
 
-  function tarOf(...options: string[]): Buffer | undefined {
-    return outputOf('tar', ['-c', ...options, '-C', join(folder, 'site'), '.'])
+  function runTar(...options: string[]): Buffer | undefined {
+    return runArchiver('tar', ['-c', ...options, '-C', join(folder, 'site'), '.'])
   }
 
-  function zipOf(...options: string[]): Buffer | undefined {
+  function runZip(...options: string[]): Buffer | undefined {
     const path = join(folder, `${randomBytes(6).toString('hex')}.zip`)
     const { status } = spawnSync('zip', ['-qr', ...options, path, '.'], { cwd: join(folder, 'site') })
     return status === 0 ? readFileSync(path) : undefined
   }
 
   function pythonZip(how: 'pipe' | 'zip64'): Buffer | undefined {
-    return outputOf('python3', ['-c', PYTHON_ZIP, join(folder, 'site'), how])
+    return runArchiver('python3', ['-c', PYTHON_ZIP, join(folder, 'site'), how])
   }
 })
 
-/** A folder with what sites have, and what archives find hard: long names, other alphabets, empty and large files. */
+/** A folder of a typical site with edge cases: long names, other alphabets, empty and large files. */
 function sampleSite(): { path: string; bytes: Buffer }[] {
   const files = [
     ['index.html', text('<!doctype html>')],
@@ -122,8 +122,8 @@ function sampleSite(): { path: string; bytes: Buffer }[] {
   return files.map(([path, bytes]) => ({ path, bytes }))
 }
 
-/** What a program prints, or undefined when it is not installed or does not know its options. */
-function outputOf(program: string, args: string[]): Buffer | undefined {
+/** The output of a program, or undefined when it is not installed or does not support its options. */
+function runArchiver(program: string, args: string[]): Buffer | undefined {
   const { status, stdout } = spawnSync(program, args, { maxBuffer: GIB })
   return status === 0 ? stdout : undefined
 }
@@ -140,7 +140,7 @@ function padded(archive: Buffer | undefined): Buffer | undefined {
 
 function commented(archive: Buffer | undefined): Buffer | undefined {
   if (!archive) return undefined
-  const copy = Buffer.concat([archive, text('made by hand')])
-  copy.writeUInt16LE('made by hand'.length, archive.length - 2)
+  const copy = Buffer.concat([archive, text('with a comment')])
+  copy.writeUInt16LE('with a comment'.length, archive.length - 2)
   return copy
 }

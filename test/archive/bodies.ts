@@ -15,7 +15,7 @@ export function toStream(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Read
   return Readable.from(chunks, { objectMode: false })
 }
 
-/** A body that counts what is taken from it. */
+/** A body that counts the bytes that are read from it. */
 export function counted(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): {
   body: Readable
   taken: () => number

@@ -2,26 +2,30 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { constants, deflateRawSync, gzipSync } from 'node:zlib'
+import { assertRefused } from './assert-refused.ts'
 import { counted, endless, gzipped } from './bodies.ts'
 import { GIB, KIB, MIB, text } from './bytes.ts'
+import { folders } from './malformed-zip.ts'
 import { read, spoolFolder } from './reading.ts'
-import { assertRefused } from './refusal.ts'
 import { paxPart, paxRecord, TAR_END, tarHeader, tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
-import { folders } from './zip-lies.ts'
 
-describe('bombs are cut off early', () => {
+describe('archive bombs are refused early', () => {
   const block = tarPart({ name: 'folder/', type: '5', data: text('') })
 
   test('tar.gz: a file of 10 GiB in 10 MB is refused at its header', async () => {
     const { body, taken } = counted(
       gzipped(tarHeader({ name: 'a', declares: 10 * GIB }), Buffer.alloc(MIB), 10 * KIB),
     )
-    await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says: /^a: a file may have/, before: 0 })
+    await assertRefused('tar.gz', body, {
+      code: 'PAYLOAD_TOO_LARGE',
+      message: /^a: a file may have/,
+      before: 0,
+    })
     assert.ok(taken() < MIB, `took ${taken()} bytes`)
   })
 
-  for (const [what, first, repeated, says] of [
+  for (const [what, first, repeated, message] of [
     ['folders', text(''), repeat(block, KIB), /beside the contents/],
     ['empty files', text(''), repeat(tarPart({ name: 'a', data: text('') }), KIB), /more than 1000 files/],
     ['litter', text(''), repeat(tarPart({ name: '._', data: text('') }), KIB), /more than 4000 files/],
@@ -56,17 +60,17 @@ describe('bombs are cut off early', () => {
   ] as [string, Buffer, Buffer, RegExp][]) {
     test(`tar: endless ${what}`, async () => {
       const { body, taken } = counted(endless(first, repeated))
-      await assertRefused('tar', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      await assertRefused('tar', body, { code: 'PAYLOAD_TOO_LARGE', message })
       assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
     })
     test(`tar.gz: endless ${what}`, async () => {
       const { body, taken } = counted(gzipped(first, repeated, Number.POSITIVE_INFINITY))
-      await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', says })
+      await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', message })
       assert.ok(taken() <= 2 * MIB, `took ${taken()} bytes`)
     })
   }
 
-  test('tar: a global header of 100,000 records costs the headers after it nothing', async () => {
+  test('tar: a global header of 100,000 records does not slow down later headers', async () => {
     let keys = ''
     for (let key = 0; keys.length < MIB - 100; key++) keys += paxRecord(`k${key.toString(36)}`, '')
     const global = tarPart({ name: 'g', type: 'g', data: text(keys) })
@@ -80,21 +84,21 @@ describe('bombs are cut off early', () => {
     assert.equal(files.length, 1)
   })
 
-  test('tar.gz: members without end that hold nothing', async () => {
+  test('tar.gz: endless empty members', async () => {
     const { body, taken } = counted(endless(text(''), repeat(gzipSync(''), KIB)))
     await assertRefused('tar.gz', body, {
       code: 'PAYLOAD_TOO_LARGE',
-      says: /archive may have at most/,
+      message: /archive may have at most/,
       limits: { totalBytes: MIB },
     })
     assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
   })
 
-  test('zip: a body without end', async () => {
+  test('zip: an endless body', async () => {
     const { body, taken } = counted(endless(text('PK'), Buffer.alloc(MIB)))
     await assertRefused('zip', body, {
       code: 'PAYLOAD_TOO_LARGE',
-      says: /archive may have at most/,
+      message: /archive may have at most/,
       limits: { totalBytes: MIB },
     })
     assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
@@ -107,12 +111,12 @@ describe('bombs are cut off early', () => {
     [2 ** 31, 'PAYLOAD_TOO_LARGE', 0],
     [2 ** 32 - 2, 'PAYLOAD_TOO_LARGE', 0],
   ] as const) {
-    test(`zip: 10 GiB in 10 MB that say they are ${declared} bytes give at most ${most}`, async () => {
+    test(`zip: 10 GiB in 10 MB that declare ${declared} bytes yield at most ${most}`, async () => {
       let bytes = 0
       const raw = repeat(deflateRawSync(Buffer.alloc(MIB), { finishFlush: constants.Z_FULL_FLUSH }), 10 * KIB)
       await assertRefused('zip', zip([{ name: 'a', data: text(''), raw, size: declared }]), {
         code,
-        says: /^a: /,
+        message: /^a: /,
         async each({ body }) {
           for await (const chunk of body) bytes += chunk.length
         },
@@ -124,7 +128,7 @@ describe('bombs are cut off early', () => {
   test('zip: 65,535 entries in the directory', () =>
     assertRefused('zip', zip(folders(65_535)), {
       code: 'PAYLOAD_TOO_LARGE',
-      says: /beside the contents/,
+      message: /beside the contents/,
       before: 0,
     }))
 })

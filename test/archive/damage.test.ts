@@ -4,17 +4,17 @@ import { describe, test } from 'node:test'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Random } from '../support/random.ts'
-import { KINDS, made } from './archive-file.ts'
+import { assertRefused } from './assert-refused.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { KIB, MIB, noise, text } from './bytes.ts'
+import { aliased, folders, malformedZip64, overlapping, zip64Entry } from './malformed-zip.ts'
 import { digests, read } from './reading.ts'
-import { assertRefused } from './refusal.ts'
 import { paxPart, TAR_END, tar, tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
-import { aliased, folders, overlapping, zip64Entry, zip64Lie } from './zip-lies.ts'
 
-describe('damage and lies', () => {
+describe('damaged and falsified archives', () => {
   const zeros = Buffer.alloc(4 * MIB)
-  for (const [what, archive, says] of [
+  for (const [what, archive, message] of [
     ['nothing at all', Buffer.alloc(0), /zip archive/],
     ['something else', text('<!doctype html>'), /zip archive/],
     ['a wrong checksum of a small file', zip([{ name: 'a', data: text('x'), crc32: 1 }]), /^a: its bytes/],
@@ -78,9 +78,9 @@ describe('damage and lies', () => {
       /comment length/,
     ],
     ['a directory beyond the end', zip([{ name: 'a', data: text('x') }], { start: 2 ** 31 }), /zip archive/],
-    ['zip64: the end record beyond 2^63', zip64Lie({ record: 2n ** 64n - 1n }), /zip archive/],
-    ['zip64: the directory beyond 2^63', zip64Lie({ directory: 2n ** 64n - 1n }), /zip archive/],
-    ['zip64: endless entries', zip64Lie({ count: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: the end record beyond 2^63', malformedZip64({ record: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: the directory beyond 2^63', malformedZip64({ directory: 2n ** 64n - 1n }), /zip archive/],
+    ['zip64: endless entries', malformedZip64({ count: 2n ** 64n - 1n }), /zip archive/],
     ['zip64: a local header beyond 2^63', zip64Entry({ offset: 2n ** 64n - 1n }), /overlap/],
     ['zip64: compressed bytes beyond 2^63', zip64Entry({ compressedSize: 2n ** 64n - 1n }), /overlap/],
     [
@@ -89,17 +89,17 @@ describe('damage and lies', () => {
       /extra field/,
     ],
   ] as [string, Buffer, RegExp][]) {
-    test(`zip: ${what}`, () => assertRefused('zip', archive, { code: 'VALIDATION_ERROR', says }))
+    test(`zip: ${what}`, () => assertRefused('zip', archive, { code: 'VALIDATION_ERROR', message }))
   }
 
-  test('zip64: an endless file is too large before a byte of it is read', () =>
+  test('zip64: a file that declares an endless size is refused before it is read', () =>
     assertRefused('zip', zip64Entry({ size: 2n ** 64n - 1n }), {
       code: 'PAYLOAD_TOO_LARGE',
-      says: /^a: a file may have at most/,
+      message: /^a: a file may have at most/,
       before: 0,
     }))
 
-  for (const [what, archive, says] of [
+  for (const [what, archive, message] of [
     ['nothing at all', Buffer.alloc(0), /cut off/],
     ['something else', Buffer.alloc(2000, '<!doctype html>'), /not a tar archive/],
     ['a wrong checksum', flipped(tar([{ name: 'a', data: text('x') }]), 100), /wrong checksum/],
@@ -132,20 +132,20 @@ describe('damage and lies', () => {
       Buffer.concat([tarPart({ name: Buffer.from([0x66, 0xe9]) }), TAR_END]),
       /is not UTF-8/,
     ],
-    ['a pax header of nothing', paxOf(text('\n')), /broken extended header/],
-    ['a pax record without a key', paxOf(text('6 abc\n')), /broken extended header/],
-    ['a pax record longer than it is', paxOf(text('99 a=b\n')), /broken extended header/],
-    ['a pax record shorter than it is', paxOf(text('5 a=b\n')), /broken extended header/],
-    ['a pax record of length 0', paxOf(text('0 a=b\n')), /broken extended header/],
-    ['a pax record of length -6', paxOf(text('-6 a=b\n')), /broken extended header/],
-    ['a pax size of -1', paxOf(text('11 size=-1\n')), /broken extended header/],
+    ['a pax header of nothing', buildPax(text('\n')), /broken extended header/],
+    ['a pax record without a key', buildPax(text('6 abc\n')), /broken extended header/],
+    ['a pax record longer than it is', buildPax(text('99 a=b\n')), /broken extended header/],
+    ['a pax record shorter than it is', buildPax(text('5 a=b\n')), /broken extended header/],
+    ['a pax record of length 0', buildPax(text('0 a=b\n')), /broken extended header/],
+    ['a pax record of length -6', buildPax(text('-6 a=b\n')), /broken extended header/],
+    ['a pax size of -1', buildPax(text('11 size=-1\n')), /broken extended header/],
     [
       'a pax size beyond 2^53',
       Buffer.concat([paxPart({ size: '9'.repeat(20) }), TAR_END]),
       /broken extended header/,
     ],
   ] as [string, Buffer, RegExp][]) {
-    test(`tar: ${what}`, () => assertRefused('tar', archive, { code: 'VALIDATION_ERROR', says }))
+    test(`tar: ${what}`, () => assertRefused('tar', archive, { code: 'VALIDATION_ERROR', message }))
   }
 
   for (const [what, archive] of [
@@ -156,17 +156,20 @@ describe('damage and lies', () => {
     ['half a second member', Buffer.concat([gzipSync(tar([])), gzipSync(tar([])).subarray(0, 20)])],
   ] as [string, Buffer][]) {
     test(`tar.gz: ${what}`, () =>
-      assertRefused('tar.gz', archive, { code: 'VALIDATION_ERROR', says: /gzip data is damaged or cut off/ }))
+      assertRefused('tar.gz', archive, {
+        code: 'VALIDATION_ERROR',
+        message: /gzip data is damaged or cut off/,
+      }))
   }
 
   for (const kind of KINDS) {
-    test(`${kind}: cut off after any byte it is refused, or every file was there`, async () => {
+    test(`${kind}: truncated after any byte it is refused, or all its files are complete`, async () => {
       const small = [
         { name: 'index.html', data: text('<!doctype html>') },
         { name: 'empty', data: text('') },
         { name: 'assets/app.js', data: text('alert()') },
       ]
-      const archive = made(kind, small)
+      const archive = buildArchive(kind, small)
       const whole = digests((await read(kind, archive)).files)
       let refusals = 0
       for (let length = 0; length < archive.length; length++) {
@@ -181,18 +184,18 @@ describe('damage and lies', () => {
       assert.ok(refusals >= archive.length - (kind === 'tar' ? 1024 : 0))
     })
 
-    test(`${kind}: damaged anywhere it is refused with a sentence, or its files are as long as they say`, async (t) => {
+    test(`${kind}: damaged at any byte it is refused with a message, or its files have their declared sizes`, async (t) => {
       const seed = randomInt(2 ** 31)
       t.diagnostic(`seed ${seed}`)
       const random = new Random(seed)
-      const archive = made(kind, [
+      const archive = buildArchive(kind, [
         { name: 'index.html', data: noise(2000) },
         { name: 'large.bin', data: Buffer.concat([noise(1000), Buffer.alloc(300 * KIB)]) },
         { name: 'last', data: text('x') },
       ])
       for (let round = 0; round < 300; round++) {
         const damaged = Buffer.from(archive)
-        // Most of a zip or tar that matters is near its ends and around headers.
+        // The structure of a zip or tar is mostly near its ends and in its headers.
         for (let flips = random.between(1, 4); flips > 0; flips--) {
           const at = random.below(random.chance(0.5) ? damaged.length : Math.min(damaged.length, 700))
           damaged[random.chance(0.5) ? at : damaged.length - 1 - at] = random.below(256)
@@ -208,7 +211,7 @@ describe('damage and lies', () => {
   }
 })
 
-function paxOf(body: Buffer): Buffer {
+function buildPax(body: Buffer): Buffer {
   return Buffer.concat([tarPart({ name: 'pax', type: 'x', data: body }), tarPart({ name: 'a' }), TAR_END])
 }
 

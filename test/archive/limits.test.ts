@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Limits } from '../../server/publish/archive/archive.ts'
-import { KINDS, made } from './archive-file.ts'
+import { assertRefused } from './assert-refused.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { MIB, text } from './bytes.ts'
 import { read } from './reading.ts'
-import { assertRefused } from './refusal.ts'
 
 describe('limits', () => {
   for (const kind of KINDS) {
-    for (const [what, limits, sizes, says] of [
+    for (const [what, limits, sizes, message] of [
       ['too many files', { files: 2 }, [1, 1, 1], /more than 2 files/],
       ['a small file over its limit', { fileBytes: 10 }, [10, 11], /^f1: a file may have at most 10 bytes/],
       [
@@ -19,36 +19,36 @@ describe('limits', () => {
       ],
       ['too much together', { totalBytes: 1000 }, [500, 500, 1], /at most 1000 bytes together/],
     ] as [string, Partial<Limits>, number[], RegExp][]) {
-      test(`${kind}: ${what} is refused, one less is fine`, async () => {
+      test(`${kind}: ${what} is refused, one less is accepted`, async () => {
         const files = sizes.map((size, index) => ({ name: `f${index}`, data: Buffer.alloc(size, 'x') }))
-        await assertRefused(kind, made(kind, files), { code: 'PAYLOAD_TOO_LARGE', says, limits })
-        const { files: fine } = await read(kind, made(kind, files.slice(0, -1)), { limits })
+        await assertRefused(kind, buildArchive(kind, files), { code: 'PAYLOAD_TOO_LARGE', message, limits })
+        const { files: fine } = await read(kind, buildArchive(kind, files.slice(0, -1)), { limits })
         assert.equal(fine.length, files.length - 1)
       })
     }
 
-    test(`${kind}: a path over its limit is refused with its beginning, characters being code points`, async () => {
+    test(`${kind}: a path over its limit, counted in code points, is refused with its beginning in the error`, async () => {
       const fine = `${'a/'.repeat(100)}${'😀'.repeat(300)}`
-      const { files } = await read(kind, made(kind, [{ name: fine, data: text('x') }]))
+      const { files } = await read(kind, buildArchive(kind, [{ name: fine, data: text('x') }]))
       assert.equal(files[0]?.path, fine)
       for (const name of [`${fine}a`, `__MACOSX/${fine}`]) {
-        await assertRefused(kind, made(kind, [{ name, data: text('x') }]), {
+        await assertRefused(kind, buildArchive(kind, [{ name, data: text('x') }]), {
           code: 'VALIDATION_ERROR',
-          says: /^(a\/|__MACOSX\/)[a/]+…: a path may have at most 500 characters$/,
+          message: /^(a\/|__MACOSX\/)[a/]+…: a path may have at most 500 characters$/,
         })
       }
     })
 
-    test(`${kind}: litter is bounded too`, async () => {
+    test(`${kind}: junk files are limited, too`, async () => {
       const files = Array.from({ length: 41 }, (_, index) => ({ name: `._${index}`, data: text('x') }))
-      await assertRefused(kind, made(kind, files), {
+      await assertRefused(kind, buildArchive(kind, files), {
         code: 'PAYLOAD_TOO_LARGE',
-        says: /more than 40 files that are left out/,
+        message: /more than 40 files that are left out/,
         limits: { files: 10 },
       })
-      await assertRefused(kind, made(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
+      await assertRefused(kind, buildArchive(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
         code: 'PAYLOAD_TOO_LARGE',
-        says: /1000 bytes together/,
+        message: /1000 bytes together/,
         limits: { totalBytes: 1000 },
       })
     })

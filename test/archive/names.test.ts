@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { KINDS, made } from './archive-file.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { KIB, noise, text } from './bytes.ts'
 import { read, spoolFolder } from './reading.ts'
 import { paxPart, TAR_END, tarPart } from './tar-file.ts'
 import { unicodePath, type ZipPart, zip } from './zip-file.ts'
 
-describe('litter, folders and names', () => {
+describe('junk files, folders and names', () => {
   for (const kind of KINDS) {
-    test(`${kind}: litter of archivers is left out and named, folders are ignored`, async () => {
+    test(`${kind}: junk files of archivers are left out and listed, folders are ignored`, async () => {
       const names = [
         './index.html',
         './',
@@ -27,7 +27,7 @@ describe('litter, folders and names', () => {
       ]
       const { files, skipped } = await read(
         kind,
-        made(
+        buildArchive(
           kind,
           names.map((name) => ({
             name,
@@ -54,7 +54,7 @@ describe('litter, folders and names', () => {
       )
     })
 
-    test(`${kind}: paths that the rules refuse are handed on as they are, and nothing is written there`, async () => {
+    test(`${kind}: invalid paths are passed on unchanged, and nothing is written to them`, async () => {
       const paths = [
         '/etc/slipway-was-here',
         '../slipway-was-here',
@@ -71,7 +71,7 @@ describe('litter, folders and names', () => {
       ]
       const { files } = await read(
         kind,
-        made(
+        buildArchive(
           kind,
           paths.map((name) => ({ name, data: Buffer.from('x') })),
         ),
@@ -84,16 +84,16 @@ describe('litter, folders and names', () => {
       assert.ok(!existsSync(join(spoolFolder, '../slipway-was-here')))
     })
 
-    test(`${kind}: a file of no bytes is a file`, async () => {
-      const { files } = await read(kind, made(kind, [{ name: '.nojekyll', data: Buffer.alloc(0) }]))
+    test(`${kind}: empty files are read`, async () => {
+      const { files } = await read(kind, buildArchive(kind, [{ name: '.nojekyll', data: Buffer.alloc(0) }]))
       assert.deepEqual(
         files.map(({ path, size }) => [path, size]),
         [['.nojekyll', 0]],
       )
     })
 
-    test(`${kind}: an archive without files is whole`, async () => {
-      assert.deepEqual(await read(kind, made(kind, [])), { files: [], skipped: [] })
+    test(`${kind}: an archive without files is valid`, async () => {
+      assert.deepEqual(await read(kind, buildArchive(kind, [])), { files: [], skipped: [] })
     })
   }
 
@@ -101,7 +101,7 @@ describe('litter, folders and names', () => {
     ['UTF-8 with its flag', { name: Buffer.from('é.txt'), flags: 0x800 }, 'é.txt'],
     ['UTF-8 without its flag', { name: Buffer.from('é.txt') }, 'é.txt'],
     ['CP437', { name: Buffer.from([0x82, 0x2e, 0x74]) }, 'é.t'],
-    ['CP437 that says it is UTF-8', { name: Buffer.from([0x82, 0x2e, 0x74]), flags: 0x800 }, 'é.t'],
+    ['CP437 that message it is UTF-8', { name: Buffer.from([0x82, 0x2e, 0x74]), flags: 0x800 }, 'é.t'],
     ['the Unicode path of Info-ZIP', { name: Buffer.from('#U00e9'), extra: unicodePath('#U00e9', 'é') }, 'é'],
     ['a Unicode path for another name', { name: Buffer.from('a'), extra: unicodePath('b', 'é') }, 'a'],
   ] as [string, Partial<ZipPart> & { name: Buffer }, string][]) {

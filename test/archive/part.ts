@@ -1,4 +1,4 @@
-/** What goes into an archive; a name that ends in a slash is that of a folder. */
+/** An entry of an archive; a name that ends in a slash is a folder. */
 export interface Part {
   name: string | Buffer
   data: Buffer

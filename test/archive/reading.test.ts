@@ -6,10 +6,10 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { type ArchiveKind, readArchive } from '../../server/publish/archive/archive.ts'
-import { KINDS, made } from './archive-file.ts'
 import { counted, endless, gzipped, split, toStream } from './bodies.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { KIB, MIB, noise, text } from './bytes.ts'
-import { LIMITS, options, read, spoolFolder, used } from './reading.ts'
+import { drain, LIMITS, options, read, spoolFolder } from './reading.ts'
 import { tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
 
@@ -18,11 +18,11 @@ describe('reading', () => {
   const large = { name: 'large', data: noise(3 * MIB) }
 
   for (const kind of KINDS) {
-    test(`${kind}: small files are read beside each other, 16 at most`, async () => {
+    test(`${kind}: small files are handled concurrently, at most 16`, async () => {
       let running = 0
       let most = 0
       const several = Promise.withResolvers<void>()
-      await readArchive(options(kind, toStream([made(kind, small)])), async ({ body }) => {
+      await readArchive(options(kind, toStream([buildArchive(kind, small)])), async ({ body }) => {
         running++
         most = Math.max(most, running)
         if (running === 16) several.resolve()
@@ -33,10 +33,10 @@ describe('reading', () => {
       assert.equal(most, 16)
     })
 
-    test(`${kind}: what is left unread is passed over`, async () => {
+    test(`${kind}: unread files are skipped`, async () => {
       const paths: string[] = []
       const files = [large, ...small.slice(0, 3), { ...large, name: 'last' }]
-      await readArchive(options(kind, toStream([made(kind, files)])), async ({ path, body }) => {
+      await readArchive(options(kind, toStream([buildArchive(kind, files)])), async ({ path, body }) => {
         paths.push(path)
         if (path === 'last') for await (const _ of body) break
       })
@@ -50,9 +50,9 @@ describe('reading', () => {
       ['a small file', small],
       ['a large file', [large, ...small]],
     ] as const) {
-      test(`${kind}: when the user of ${what} fails, that is the reason, and nothing goes on`, async () => {
-        const reason = new Error('no room')
-        const { body } = counted(split(made(kind, [...files]), () => 1000))
+      test(`${kind}: an error of the handler of ${what} ends reading with that error`, async () => {
+        const reason = new Error('disk full')
+        const { body } = counted(split(buildArchive(kind, [...files]), () => 1000))
         let running = 0
         let calls = 0
         const promise = readArchive(options(kind, body), async () => {
@@ -71,16 +71,16 @@ describe('reading', () => {
       })
     }
 
-    test(`${kind}: a failure does not wait for a client that sends nothing more`, async () => {
-      const archive = made(kind, small.slice(0, 3))
+    test(`${kind}: an error does not wait for a client that stopped sending`, async () => {
+      const archive = buildArchive(kind, small.slice(0, 3))
       const body = new Readable({ read() {} })
       body.push(kind === 'zip' ? archive : archive.subarray(0, -20))
       if (kind === 'zip') body.push(null)
       const promise = readArchive(options(kind, body), async () => {
         for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-        throw new Error('no room')
+        throw new Error('disk full')
       })
-      await assert.rejects(promise, /no room/)
+      await assert.rejects(promise, /disk full/)
       assert.equal(body.listenerCount('readable') + body.listenerCount('end'), 0)
     })
 
@@ -88,40 +88,40 @@ describe('reading', () => {
       ['between files', small],
       ['in a file', [large]],
     ] as const) {
-      test(`${kind}: a client that goes away ${what} is the reason`, async () => {
-        const gone = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
-        const archive = made(kind, [...files])
+      test(`${kind}: a client that disconnects ${what} ends reading with that error`, async () => {
+        const reset = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+        const archive = buildArchive(kind, [...files])
         const body = new Readable({ read() {} })
         body.push(archive.subarray(0, archive.length >> 1))
         const started = Promise.withResolvers<void>()
         if (kind === 'zip') started.resolve()
         const promise = readArchive(options(kind, body), async (file) => {
           started.resolve()
-          await used(file)
+          await drain(file)
         })
-        void started.promise.then(() => body.destroy(gone))
-        await assert.rejects(promise, (error) => error === gone)
+        void started.promise.then(() => body.destroy(reset))
+        await assert.rejects(promise, (error) => error === reset)
         assert.deepEqual(readdirSync(spoolFolder), [])
       })
     }
 
-    test(`${kind}: a body that was closed before it ended is no archive`, async () => {
+    test(`${kind}: a body that was closed before its end is refused`, async () => {
       const body = new Readable({ read() {} })
-      body.push(made(kind, small).subarray(0, 600))
+      body.push(buildArchive(kind, small).subarray(0, 600))
       setImmediate(() => body.destroy())
       await assert.rejects(read(kind, body), /cut off/)
       await assert.rejects(read(kind, body), /cut off/)
     })
 
-    test(`${kind}: no handle and no file is left behind`, async (t) => {
+    test(`${kind}: no file handle and no spool file remains`, async (t) => {
       if (!existsSync('/proc/self/fd')) return t.skip('handles cannot be counted here')
-      const archive = made(kind, [large, ...small])
+      const archive = buildArchive(kind, [large, ...small])
       await read(kind, archive)
       const before = readdirSync('/proc/self/fd').length
       for (const each of [
         async () => {},
         async () => {
-          throw new Error('no room')
+          throw new Error('disk full')
         },
       ]) {
         await read(kind, archive, { each }).catch(() => {})
@@ -131,7 +131,7 @@ describe('reading', () => {
       assert.deepEqual(readdirSync(spoolFolder), [])
     })
 
-    test(`${kind}: a client that is still sending gets the answer`, async () => {
+    test(`${kind}: a client that is still sending receives the response`, async () => {
       const server = createServer((incoming, answer) => {
         readArchive(
           { ...options(kind, incoming), limits: { ...LIMITS, files: 3, totalBytes: MIB } },
@@ -148,7 +148,7 @@ describe('reading', () => {
       const { port } = server.address() as AddressInfo
       const upload = request({ port, host: '127.0.0.1', method: 'POST' })
       upload.on('error', () => {})
-      const source = Readable.from(endlessOf(kind))
+      const source = Readable.from(endlessArchive(kind))
       source.pipe(upload)
       const answer = await new Promise<{ status: number | undefined; text: string }>((resolve) => {
         upload.on('response', async (response) => {
@@ -166,9 +166,9 @@ describe('reading', () => {
   }
 
   for (const kind of ['tar', 'tar.gz'] as const) {
-    test(`${kind}: a large file is not read ahead of whoever uses it`, async () => {
+    test(`${kind}: a large file is not read ahead of its handler`, async () => {
       const huge = { name: 'huge', data: Buffer.alloc(20 * MIB, noise(MIB)) }
-      const { body, taken } = counted(split(made(kind, [huge]), () => 64 * KIB))
+      const { body, taken } = counted(split(buildArchive(kind, [huge]), () => 64 * KIB))
       let early = 0
       await readArchive(options(kind, body), async (file) => {
         for await (const _ of file.body) {
@@ -184,14 +184,14 @@ describe('reading', () => {
 
   for (const [what, recover] of [
     ['fails with something else', () => Promise.reject(new Error('upload failed'))],
-    ['goes on as if nothing was', () => Promise.resolve()],
+    ['ignores it', () => Promise.resolve()],
   ] as [string, () => Promise<void>][]) {
     for (const [kind, archive] of [
       ['tar', tarPart({ name: 'a', data: Buffer.alloc(MIB) }).subarray(0, MIB / 2)],
       ['zip', zip([{ name: 'a', data: Buffer.alloc(MIB), crc32: 1 }])],
     ] as const) {
-      test(`${kind}: what broke a body is the reason, even when its user ${what}`, async () => {
-        const promise = readArchive(options(kind, toStream([archive])), (file) => used(file).catch(recover))
+      test(`${kind}: a connection error is reported, even when the handler ${what}`, async () => {
+        const promise = readArchive(options(kind, toStream([archive])), (file) => drain(file).catch(recover))
         await assert.rejects(promise, (error) => error instanceof ApiError && error.message.startsWith('a: '))
       })
     }
@@ -203,7 +203,7 @@ async function drained(body: Readable): Promise<void> {
   if (!body.readableEnded) await new Promise((resolve) => body.once('end', resolve))
 }
 
-function endlessOf(kind: ArchiveKind): Iterable<Buffer> | AsyncIterable<Buffer> {
+function endlessArchive(kind: ArchiveKind): Iterable<Buffer> | AsyncIterable<Buffer> {
   const file = tarPart({ name: 'a', data: Buffer.alloc(10 * KIB) })
   if (kind === 'zip') return endless(text('PK'), Buffer.alloc(64 * KIB))
   return kind === 'tar' ? endless(file, file) : gzipped(file, file, Number.POSITIVE_INFINITY)

@@ -14,7 +14,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 export const LIMITS: Limits = { files: 1000, fileBytes: 64 * MIB, totalBytes: 128 * MIB, pathCharacters: 500 }
 
-/** A folder in a folder, to see what is written beside it. */
+/** A folder in a temporary folder, so that tests detect files that are written beside it. */
 export const spoolFolder = join(temporaryFolder(), 'spool')
 mkdirSync(spoolFolder)
 
@@ -33,7 +33,7 @@ export function options(kind: ArchiveKind, body: Readable) {
   return { kind, body, limits: LIMITS, spoolFolder }
 }
 
-/** Everything in an archive, in the order in which it was handed on. */
+/** The files of an archive, in the order in which they were passed on. */
 export async function read(kind: ArchiveKind, source: Buffer | Readable, { limits, each }: ReadOptions = {}) {
   const body = source instanceof Readable ? source : toStream(split(source, () => 64 * KIB))
   const files: File[] = []
@@ -51,7 +51,7 @@ export async function read(kind: ArchiveKind, source: Buffer | Readable, { limit
   return { files, skipped }
 }
 
-export async function used({ body }: ArchiveFile): Promise<void> {
+export async function drain({ body }: ArchiveFile): Promise<void> {
   for await (const _ of body);
 }
 

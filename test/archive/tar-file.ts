@@ -7,7 +7,7 @@ export interface TarPart extends Partial<Part> {
   type?: string
   prefix?: string
   magic?: string
-  /** The size in the header, when it lies. */
+  /** The size in the header, if it differs from that of the data. */
   declares?: number
   binarySize?: boolean
   sizeField?: Buffer

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 
-/** A new folder, until the tests of the file that uses it end. */
+/** Creates a folder that is deleted after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-archive-'))
   after(() => rmSync(folder, { recursive: true }))

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assertRefused, expectRefusal } from './assert-refused.ts'
 import { text } from './bytes.ts'
-import { assertRefused, expectRefusal } from './refusal.ts'
 import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
 import { type ZipPart, zip } from './zip-file.ts'
 
-describe('what cannot be published', () => {
-  for (const [what, part, says] of [
+describe('entries that cannot be published', () => {
+  for (const [what, part, message] of [
     ['a symbolic link', { type: '2' }, /^odd: is a symbolic link/],
     ['a hard link', { type: '1' }, /^odd: is a hard link/],
     ['a character device', { type: '3' }, /^odd: is a device/],
@@ -19,7 +19,7 @@ describe('what cannot be published', () => {
     test(`tar: ${what}`, () =>
       assertRefused('tar', Buffer.concat([tarPart({ name: 'odd', data: text(''), ...part }), TAR_END]), {
         code: 'VALIDATION_ERROR',
-        says,
+        message,
       }))
   }
 
@@ -29,11 +29,11 @@ describe('what cannot be published', () => {
       Buffer.concat([paxPart({ 'GNU.sparse.major': '1' }), tarPart({ name: 'a' }), TAR_END]),
       {
         code: 'VALIDATION_ERROR',
-        says: /sparse/,
+        message: /sparse/,
       },
     ))
 
-  for (const [what, part, says] of [
+  for (const [what, part, message] of [
     ['a symbolic link', { mode: 0o120777 }, /^odd: is a symbolic link/],
     ['a device', { mode: 0o060644 }, /^odd: is a device/],
     ['encryption', { flags: 1 }, /^odd: is encrypted/],
@@ -49,15 +49,15 @@ describe('what cannot be published', () => {
         ]),
         {
           code: 'VALIDATION_ERROR',
-          says,
+          message,
           before: 0,
         },
       ))
   }
 
-  test('zip: everything that is wrong is named at once', async () => {
+  test('zip: all of them are reported at once', async () => {
     const odd = ['a', 'b', 'c'].map((name) => ({ name, data: text('x'), mode: 0o120777 }))
-    const failure = await expectRefusal('zip', zip(odd), { code: 'VALIDATION_ERROR', says: /and 2 more/ })
+    const failure = await expectRefusal('zip', zip(odd), { code: 'VALIDATION_ERROR', message: /and 2 more/ })
     assert.deepEqual(
       failure.details,
       odd.map(({ name }) => ({ field: name, message: 'is a symbolic link' })),

@@ -7,14 +7,14 @@ export interface ZipPart extends Part {
   flags?: number
   mode?: number
   extra?: Buffer
-  /** The compressed bytes, when they are not those of `data`. */
+  /** The compressed bytes, if they are not those of `data`. */
   raw?: Buffer
   crc32?: number
   size?: number
   compressedSize?: number
   offset?: number
-  /** Only in the directory. */
-  nowhere?: boolean
+  /** Written to the directory only. */
+  isDirectoryOnly?: boolean
 }
 
 export function zip(parts: ZipPart[], { count, start }: { count?: number; start?: number } = {}): Buffer {
@@ -23,7 +23,7 @@ export function zip(parts: ZipPart[], { count, start }: { count?: number; start?
   let at = 0
   for (const part of parts) {
     const { local, central } = zipPart(part, at)
-    if (!part.nowhere) {
+    if (!part.isDirectoryOnly) {
       locals.push(local)
       at += local.length
     }

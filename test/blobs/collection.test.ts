@@ -8,108 +8,108 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import type { RunningService } from '../service.ts'
 import { anySeed, Random } from '../support/random.ts'
-import { type ServiceWithInternals, startServiceWithInternals } from './house.ts'
-import { PublishModel, type Site } from './world.ts'
+import { PublishModel, type Site } from './publish-model.ts'
+import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
-// Promise 3 of the design: a blob that any pending or kept version names is never collected. Publishers do what they
-// like while the sweeps run beside them, from another process's point of view; time is the test's. `SEED=… ROUNDS=…`
-// repeats a run or makes a longer one.
+// Promise 3 of the design: a blob that a pending or kept version references is never deleted. Random publishes
+// run while another process runs the sweeps, on a clock that the test advances. `SEED=… ROUNDS=…` repeats a run
+// or makes a longer one.
 
 const SEED = Number(process.env.SEED ?? anySeed())
 const ROUNDS = Number(process.env.ROUNDS ?? 40)
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const MONTH = 30 * 24 * HOUR_MS
+const MONTH_MS = 30 * 24 * HOUR_MS
 const VERSIONS_KEPT = 3
 
 for (const [index, graceMinutes] of [0, 5, 30].entries()) {
-  test(`what is pending or kept is never collected; all else is in the end: grace time ${graceMinutes} minutes`, (t) =>
+  test(`blobs of pending and kept versions are never deleted, all others are: grace period ${graceMinutes} minutes`, (t) =>
     run(t, SEED + index, graceMinutes))
 }
 
 async function run(context: TestContext, seed: number, graceMinutes: number): Promise<void> {
   context.diagnostic(`SEED=${seed - [0, 5, 30].indexOf(graceMinutes)}`)
   const random = new Random(seed)
-  await using both = await startServiceWithInternals({
+  await using started = await startServiceWithInternals({
     VERSIONS_KEPT: String(VERSIONS_KEPT),
     BLOB_GRACE: String(graceMinutes * 60),
     PENDING_LIFETIME: '10800',
     ANONYMOUS_LIFETIME: '7200',
   })
-  const { service, house } = both
-  service.clock.now -= MONTH
+  const { service, operator } = started
+  service.clock.now -= MONTH_MS
   using visitor = new SiteVisitor(service.port)
   const owner = service.client(await service.signIn('owner@example.test'))
-  const world = new PublishModel({
+  const model = new PublishModel({
     random,
     clock: service.clock,
     owner,
-    stranger: service.client(),
+    anonymous: service.client(),
     versionsKept: VERSIONS_KEPT,
     pendingLifetime: 3 * HOUR_MS,
   })
   for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all([...actions(random, world), ...someSweeps(random, both)])
+    await Promise.all([...actions(random, model), ...someSweeps(random, started)])
     await dateUploads(service)
     service.clock.now += random.chance(0.1) ? 80 * MINUTE_MS : random.below(4 * MINUTE_MS)
-    world.timePassed()
-    await assertAllThere(world, house, visitor, random)
+    model.timePassed()
+    await assertSitesIntact(model, operator, visitor, random)
   }
   context.diagnostic(
     `${(await filesIn(join(service.data, 'blobs'))).filter((file) => extname(file)).length} encodings`,
   )
-  context.diagnostic([...world.done].map(([name, count]) => `${count} × ${name}`).join(', '))
+  context.diagnostic([...model.done].map(([name, count]) => `${count} × ${name}`).join(', '))
   await service.service.precompressor.onIdle()
-  await collectAll(both, graceMinutes)
-  world.timePassed()
+  await collectAll(started, graceMinutes)
+  model.timePassed()
   const files = await filesIn(join(service.data, 'blobs'))
   const blobs = new Set(files.map((file) => basename(file, extname(file))))
-  assert.deepEqual([...blobs].sort(), await hashesOf(world, house))
-  await world.deleteEverything()
-  await collectAll(both, graceMinutes)
-  assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'nothing is left in the end')
+  assert.deepEqual([...blobs].sort(), await listHashes(model, operator))
+  await model.deleteEverything()
+  await collectAll(started, graceMinutes)
+  assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'no file remains')
 }
 
-function actions(random: Random, world: PublishModel): Promise<void>[] {
-  const sites = [...world.sites].filter(() => random.chance(0.5)).slice(0, 6)
-  const acting = sites.map((site) => world.act(site))
-  return world.sites.length < 6 || random.chance(0.2) ? [...acting, world.newSite()] : acting
+function actions(random: Random, model: PublishModel): Promise<void>[] {
+  const sites = [...model.sites].filter(() => random.chance(0.5)).slice(0, 6)
+  const acting = sites.map((site) => model.act(site))
+  return model.sites.length < 6 || random.chance(0.2) ? [...acting, model.newSite()] : acting
 }
 
-/** Those that take bytes or names away come most often. */
+/** Picks sweeps at random, most often the one that deletes blobs. */
 function someSweeps(random: Random, { sweep }: ServiceWithInternals): Promise<unknown>[] {
   const chosen = sweeps.filter(({ name }) => random.chance(name === 'blobs' ? 0.7 : 0.3))
   return chosen.map(({ name }) => sweep(name))
 }
 
-/** The disk knows the real time, which is later than the test's: what came in this round came now. */
+/** Sets the times of uploads of this round to the clock of the test, which is behind the real time. */
 async function dateUploads({ data, clock }: RunningService): Promise<void> {
   const folder = join(data, 'blobs', 'staged')
   for (const batch of await readdir(folder)) {
     const path = join(folder, batch)
-    const found = await stat(path).catch(goneMeanwhile)
-    if (found && found.mtimeMs > clock.now)
-      await utimes(path, clock.now / 1000, clock.now / 1000).catch(goneMeanwhile)
+    const stats = await stat(path).catch(ignoreNotFound)
+    if (stats && stats.mtimeMs > clock.now)
+      await utimes(path, clock.now / 1000, clock.now / 1000).catch(ignoreNotFound)
   }
 }
 
-/** What is finalized is tidied up after the answer. */
-function goneMeanwhile(error: NodeJS.ErrnoException): undefined {
+/** The staging folder of a finalized version is removed after the response. */
+function ignoreNotFound(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }
 
-async function assertAllThere(
-  world: PublishModel,
-  house: OperatorContext,
+async function assertSitesIntact(
+  model: PublishModel,
+  operator: OperatorContext,
   visitor: SiteVisitor,
   random: Random,
 ): Promise<void> {
-  const bytesOf = new Map<string, Promise<Buffer | undefined>>()
-  for (const site of world.sites) {
-    await assertKept(site, house, bytesOf)
-    await assertEncodings(site, house)
+  const bytesByHash = new Map<string, Promise<Buffer | undefined>>()
+  for (const site of model.sites) {
+    await assertKept(site, operator, bytesByHash)
+    await assertEncodings(site, operator)
   }
-  const [visited] = world.sites.filter((site) => site.live && random.chance(0.3))
+  const [visited] = model.sites.filter((site) => site.live && random.chance(0.3))
   if (!visited) return
   for (const [path, bytes] of visited.kept.get(visited.live!)!) {
     const { status, body } = await visitor.get(visited.slug, path)
@@ -125,7 +125,7 @@ async function assertKept(
 ): Promise<void> {
   const row = await store.read.sites.bySlug(site.slug)
   assert.equal(row?.liveVersionId ?? undefined, site.live, `the live version of ${site.slug}`)
-  const known = new Map([...site.kept, ...site.doubt])
+  const known = new Map([...site.kept, ...site.maybePruned])
   const ready = (await store.read.versions.bySlug(site.slug)).filter(({ state }) => state === 'ready')
   for (const id of site.kept.keys())
     assert.ok(
@@ -142,13 +142,13 @@ async function assertKept(
   }
 }
 
-/** What is published is no markup, so that its head is where it begins. */
+/** The contents have no markup, so that the tags are injected at their start. */
 function withTitle(bytes: Buffer, title: string): Buffer {
   const head = `\n<title>${title}</title>\n<meta property="og:title" content="${title}">`
   return Buffer.concat([Buffer.from(head), bytes])
 }
 
-/** What is said to be kept beside a blob is there. */
+/** Asserts that every recorded encoding is stored. */
 async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext): Promise<void> {
   for (const row of await store.read.encodings.ofSite(slug)) {
     for (const encoding of ENCODINGS) {
@@ -158,22 +158,22 @@ async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext
   }
 }
 
-/** What all versions of the sites that are left consist of, and root documents of which only encodings are kept. */
-async function hashesOf({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
+/** Hashes of the files of all remaining versions, and of root documents of which only encodings are stored. */
+async function listHashes({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
   const hashes = sites.map(async ({ slug }) => {
     const headers = await store.read.versions.bySlug(slug)
     const versions = await Promise.all(headers.map(async ({ id }) => (await store.read.versions.byId(id))!))
-    const fronts = versions.flatMap(({ injectedDocumentHash }) => injectedDocumentHash ?? [])
+    const injected = versions.flatMap(({ injectedDocumentHash }) => injectedDocumentHash ?? [])
     const encoded = (await store.read.encodings.ofSite(slug)).filter((row) => row.br ?? row.zstd ?? row.gzip)
     return [
       ...versions.flatMap(({ files }) => files.map(({ hash }) => hash!)),
-      ...encoded.map(({ hash }) => hash).filter((hash) => fronts.includes(hash)),
+      ...encoded.map(({ hash }) => hash).filter((hash) => injected.includes(hash)),
     ]
   })
   return [...new Set((await Promise.all(hashes)).flat())].sort()
 }
 
-/** More than a day later by any clock, with every sweep run as often as it takes for one to use what another left. */
+/** Moves the clock more than a day ahead and runs all sweeps twice, because some depend on the results of others. */
 async function collectAll({ service, sweep }: ServiceWithInternals, graceMinutes: number): Promise<void> {
   service.clock.now = Math.max(service.clock.now, Date.now()) + 25 * HOUR_MS
   for (let time = 0; time < 2; time++) {

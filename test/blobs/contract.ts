@@ -3,19 +3,19 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { Blobs, PutConstraints, StoredBlob } from '../../server/blobs/blobs.ts'
 import { cutOff, deterministicBytes, keep, readAll, received, toBody } from './bytes.ts'
-import { keepingEncodings } from './encodings-contract.ts'
+import { encodingsContract } from './encodings-contract.ts'
 
-/** Where the blobs of one test live; each `open` is a process of a run of the service. */
-export interface BlobPlace extends AsyncDisposable {
+/** The storage of one test; each `open` is another process. */
+export interface BlobStorage extends AsyncDisposable {
   open(run?: string): Blobs
-  /** What the engine itself holds that is not settled, finished or not: names of files or objects. */
-  unsettled(): Promise<string[]>
+  /** Names of files or objects of the engine that are not committed. */
+  uncommitted(): Promise<string[]>
 }
 
-export type Promises = (sentence: string, check: (blobs: Blobs, place: BlobPlace) => Promise<void>) => void
+export type Promises = (sentence: string, check: (blobs: Blobs, place: BlobStorage) => Promise<void>) => void
 
-/** What server/blobs/blobs.ts promises; every engine passes all of it. */
-export function blobsContract(engine: string, fresh: () => Promise<BlobPlace>): void {
+/** The contract of server/blobs/blobs.ts; every engine passes it. */
+export function blobsContract(engine: string, fresh: () => Promise<BlobStorage>): void {
   const promises: Promises = (sentence, check) =>
     test(`${engine}: ${sentence}`, async () => {
       await using place = await fresh()
@@ -23,16 +23,16 @@ export function blobsContract(engine: string, fresh: () => Promise<BlobPlace>): 
     })
   receiving(promises)
   refusing(promises)
-  settling(promises)
+  committing(promises)
   keeping(promises)
-  keepingEncodings(promises)
+  encodingsContract(promises)
 }
 
-/** Around the sizes at which an engine may go another way. */
+/** Around the sizes at which an engine may switch its method. */
 const SIZES = [0, 1, 2, 4095, 65_536, 65_537, 262_143, 262_144, 262_145, 1_048_583]
 
 function receiving(promises: Promises): void {
-  promises('what is received and settled is read back as it came, whatever its size', async (blobs) => {
+  promises('a committed blob is read back unchanged, whatever its size', async (blobs) => {
     for (const size of SIZES) {
       const bytes = deterministicBytes('sizes', size)
       for (const expected of [{ size }, { limit: size }, { size, hash: received(bytes).hash }, {}]) {
@@ -45,7 +45,7 @@ function receiving(promises: Promises): void {
     }
   })
 
-  promises('any range is read, from its first to its last byte', async (blobs) => {
+  promises('any range of a blob can be read', async (blobs) => {
     const bytes = deterministicBytes('ranges', 200_000)
     const hash = await keep(blobs, bytes)
     for (const [start, end] of [
@@ -61,23 +61,23 @@ function receiving(promises: Promises): void {
     }
   })
 
-  promises('nobody reads what has come before it is settled', async (blobs) => {
-    const bytes = deterministicBytes('unsettled', 1000)
+  promises('a blob cannot be read before it is committed', async (blobs) => {
+    const bytes = deterministicBytes('uncommitted', 1000)
     const { hash } = await blobs.put('a-batch', toBody(bytes), { size: 1000 })
     assert.equal(await blobs.bytes(hash), undefined)
     assert.equal(await blobs.read(hash), undefined)
     assert.deepEqual(await Array.fromAsync(blobs.list()), [])
   })
 
-  promises('the same bytes come as often as they like, also at the same time', async (blobs) => {
+  promises('the same bytes can be uploaded repeatedly, also at the same time', async (blobs) => {
     for (const size of [1000, 300_000]) {
       const bytes = deterministicBytes('again', size)
-      const came = await Promise.all(
+      const stored = await Promise.all(
         Array.from({ length: 8 }, (_, index) => blobs.put('a-batch', toBody(bytes, 997 + index), { size })),
       )
-      assert.deepEqual(came, Array(8).fill(received(bytes)))
+      assert.deepEqual(stored, Array(8).fill(received(bytes)))
       await blobs.put('a-batch', toBody(bytes), {})
-      assert.deepEqual(await blobs.commit('a-batch', came), [])
+      assert.deepEqual(await blobs.commit('a-batch', stored), [])
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
     }
   })
@@ -98,12 +98,12 @@ const refusals: Record<string, { body: () => Readable; expected: PutConstraints;
       expected: { size: 51 },
       code: 'SIZE_MISMATCH',
     },
-    'nothing where something was announced': {
+    'no bytes where some were announced': {
       body: () => toBody(Buffer.alloc(0)),
       expected: { size: 1 },
       code: 'SIZE_MISMATCH',
     },
-    'other bytes than announced': {
+    'bytes with another hash than announced': {
       body: () => toBody(SMALL),
       expected: { size: 50, hash: received(LARGE).hash },
       code: 'HASH_MISMATCH',
@@ -118,7 +118,7 @@ const refusals: Record<string, { body: () => Readable; expected: PutConstraints;
       expected: { size: 300_001 },
       code: 'SIZE_MISMATCH',
     },
-    'other bytes than announced, large': {
+    'bytes with another hash than announced, large': {
       body: () => toBody(LARGE),
       expected: { size: 300_000, hash: received(SMALL).hash },
       code: 'HASH_MISMATCH',
@@ -128,12 +128,12 @@ const refusals: Record<string, { body: () => Readable; expected: PutConstraints;
       expected: { limit: 49 },
       code: 'PAYLOAD_TOO_LARGE',
     },
-    'bytes without end where an end was announced': {
+    'an endless body with an announced size': {
       body: endless,
       expected: { size: 100 },
       code: 'SIZE_MISMATCH',
     },
-    'bytes without end beyond the limit': {
+    'an endless body beyond the limit': {
       body: endless,
       expected: { limit: 1_000_000 },
       code: 'PAYLOAD_TOO_LARGE',
@@ -151,9 +151,9 @@ function endless(): Readable {
 
 function refusing(promises: Promises): void {
   for (const [what, { body, expected, code }] of Object.entries(refusals)) {
-    promises(`refused, and nothing of it is kept: ${what}`, async (blobs, place) => {
+    promises(`refused without keeping any of its bytes: ${what}`, async (blobs, place) => {
       await assert.rejects(blobs.put('a-batch', body(), expected), { code })
-      await assertNothingCame(blobs, place, [received(SMALL), received(LARGE)])
+      await assertNothingStored(blobs, place, [received(SMALL), received(LARGE)])
     })
   }
 
@@ -162,36 +162,33 @@ function refusing(promises: Promises): void {
     ['of unknown length', SMALL, { limit: 50 }, 1],
     ['large', LARGE, { size: 300_000 }, 9973],
   ] as const) {
-    promises(
-      `a body that is cut off leaves nothing, wherever that happens: ${path}`,
-      async (blobs, place) => {
-        for (let after = 0; after < bytes.length; after += step) {
-          const broken = cutOff(bytes, after, 7 + (after % 40_000))
-          await assert.rejects(blobs.put('a-batch', broken, expected), { code: 'ECONNRESET' })
-        }
-        await assertNothingCame(blobs, place, [received(bytes)])
-        await keep(blobs, bytes)
-      },
-    )
+    promises(`a body that is cut off at any byte leaves nothing: ${path}`, async (blobs, place) => {
+      for (let after = 0; after < bytes.length; after += step) {
+        const broken = cutOff(bytes, after, 7 + (after % 40_000))
+        await assert.rejects(blobs.put('a-batch', broken, expected), { code: 'ECONNRESET' })
+      }
+      await assertNothingStored(blobs, place, [received(bytes)])
+      await keep(blobs, bytes)
+    })
   }
 
-  promises('what is refused leaves what came before it alone', async (blobs) => {
-    const came = await blobs.put('a-batch', toBody(SMALL), { size: 50 })
+  promises('a refused upload leaves an earlier one as it was', async (blobs) => {
+    const blob = await blobs.put('a-batch', toBody(SMALL), { size: 50 })
     await assert.rejects(blobs.put('a-batch', toBody(SMALL), { size: 49 }))
     await assert.rejects(blobs.put('a-batch', cutOff(SMALL, 49), { size: 50 }))
-    assert.deepEqual(await blobs.commit('a-batch', [came]), [])
-    assert.ok((await blobs.bytes(came.hash))?.equals(SMALL))
+    assert.deepEqual(await blobs.commit('a-batch', [blob]), [])
+    assert.ok((await blobs.bytes(blob.hash))?.equals(SMALL))
   })
 }
 
-async function assertNothingCame(blobs: Blobs, place: BlobPlace, wanted: StoredBlob[]): Promise<void> {
-  assert.deepEqual(await place.unsettled(), [])
+async function assertNothingStored(blobs: Blobs, place: BlobStorage, wanted: StoredBlob[]): Promise<void> {
+  assert.deepEqual(await place.uncommitted(), [])
   assert.deepEqual(await blobs.commit('a-batch', wanted), wanted)
   assert.deepEqual(await Array.fromAsync(blobs.list()), [])
 }
 
-function settling(promises: Promises): void {
-  promises('settling answers exactly those that never came, and keeps the others', async (blobs) => {
+function committing(promises: Promises): void {
+  promises('commit returns the blobs that were never received, and keeps the others', async (blobs) => {
     const [one, two, three] = ['one', 'two', 'three'].map((name) => received(deterministicBytes(name, 100)))
     await blobs.put('a-batch', toBody(deterministicBytes('one', 100)), {})
     await blobs.put('a-batch', toBody(deterministicBytes('three', 100)), {})
@@ -203,7 +200,7 @@ function settling(promises: Promises): void {
   })
 
   promises(
-    'settling again, twice at once, or with the same blob many times changes nothing',
+    'commit is idempotent, also when it runs twice at the same time or names a blob many times',
     async (blobs) => {
       const contents = [1, 2, 3, 4, 5].map((name) => deterministicBytes(name, 5000))
       for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
@@ -217,7 +214,7 @@ function settling(promises: Promises): void {
   )
 
   promises(
-    'what another batch settled before is there for this one, with bytes of its own or without',
+    'a blob that another batch committed can be committed with and without an upload',
     async (blobs) => {
       const bytes = deterministicBytes('shared', 5000)
       await keep(blobs, bytes, 'first')
@@ -228,62 +225,53 @@ function settling(promises: Promises): void {
     },
   )
 
-  promises(
-    'many batches of several processes bring the same bytes at once, and each is kept',
-    async (_, { open }) => {
-      const processes = [open(), open(), open('another-run')]
-      const contents = Array.from({ length: 6 }, (_, name) =>
-        deterministicBytes(name, name % 2 ? 400 : 300_000),
-      )
-      await Promise.all(
-        Array.from({ length: 18 }, async (_, number) => {
-          const blobs = processes[number % 3]!
-          const batch = `batch-${number}`
-          const came = await Promise.all(
-            contents.map((bytes) => blobs.put(batch, toBody(bytes), { size: bytes.length })),
-          )
-          assert.deepEqual(await blobs.commit(batch, came), [])
-          for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
-        }),
-      )
-      assert.equal((await Array.fromAsync(processes[0]!.list())).length, contents.length)
-    },
-  )
+  promises('batches of several processes can commit the same bytes at the same time', async (_, { open }) => {
+    const processes = [open(), open(), open('another-run')]
+    const contents = Array.from({ length: 6 }, (_, name) =>
+      deterministicBytes(name, name % 2 ? 400 : 300_000),
+    )
+    await Promise.all(
+      Array.from({ length: 18 }, async (_, number) => {
+        const blobs = processes[number % 3]!
+        const batch = `batch-${number}`
+        const stored = await Promise.all(
+          contents.map((bytes) => blobs.put(batch, toBody(bytes), { size: bytes.length })),
+        )
+        assert.deepEqual(await blobs.commit(batch, stored), [])
+        for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+      }),
+    )
+    assert.equal((await Array.fromAsync(processes[0]!.list())).length, contents.length)
+  })
 
-  promises(
-    'bytes that an earlier run of the service took in are settled by a later one',
-    async (blobs, place) => {
-      const contents = [deterministicBytes('small', 700), deterministicBytes('large', 300_000)]
-      for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
-      const later = place.open('a-later-run')
-      await later.put('a-batch', toBody(deterministicBytes('own', 10)), {})
-      const all = [...contents, deterministicBytes('own', 10)]
-      assert.deepEqual(await later.commit('a-batch', all.map(received)), [])
-      for (const bytes of all) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
-    },
-  )
+  promises('uploads to an earlier run of the service are committed by a later one', async (blobs, place) => {
+    const contents = [deterministicBytes('small', 700), deterministicBytes('large', 300_000)]
+    for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
+    const later = place.open('a-later-run')
+    await later.put('a-batch', toBody(deterministicBytes('own', 10)), {})
+    const all = [...contents, deterministicBytes('own', 10)]
+    assert.deepEqual(await later.commit('a-batch', all.map(received)), [])
+    for (const bytes of all) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
+  })
 }
 
 function keeping(promises: Promises): void {
-  promises(
-    'a discarded batch is gone, what was settled from it stays, and others are untouched',
-    async (blobs) => {
-      const [settled, unsettled, other] = ['a', 'b', 'c'].map((name) => deterministicBytes(name, 100))
-      await keep(blobs, settled!)
-      await blobs.put('a-batch', toBody(unsettled!), {})
-      await blobs.put('another', toBody(other!), {})
-      await blobs.discard('a-batch')
-      await blobs.discard('a-batch')
-      await blobs.discard('never-heard-of')
-      assert.deepEqual(await blobs.commit('a-batch', [received(unsettled!), received(settled!)]), [
-        received(unsettled!),
-      ])
-      assert.deepEqual(await blobs.commit('another', [received(other!)]), [])
-      await keep(blobs, unsettled!)
-    },
-  )
+  promises('a discarded batch is deleted; its committed blobs and other batches stay', async (blobs) => {
+    const [committed, uncommitted, other] = ['a', 'b', 'c'].map((name) => deterministicBytes(name, 100))
+    await keep(blobs, committed!)
+    await blobs.put('a-batch', toBody(uncommitted!), {})
+    await blobs.put('another', toBody(other!), {})
+    await blobs.discard('a-batch')
+    await blobs.discard('a-batch')
+    await blobs.discard('unknown')
+    assert.deepEqual(await blobs.commit('a-batch', [received(uncommitted!), received(committed!)]), [
+      received(uncommitted!),
+    ])
+    assert.deepEqual(await blobs.commit('another', [received(other!)]), [])
+    await keep(blobs, uncommitted!)
+  })
 
-  promises('a batch that another process discarded takes bytes again', async (blobs, { open }) => {
+  promises('a batch accepts uploads again after another process discarded it', async (blobs, { open }) => {
     const other = open()
     const bytes = deterministicBytes('after', 100)
     await blobs.put('a-batch', toBody(deterministicBytes('before', 100)), {})
@@ -295,14 +283,14 @@ function keeping(promises: Promises): void {
   })
 
   promises(
-    'batches with bytes are listed with the time of their last change, until they are discarded',
+    'batches with uploads are listed with the time of their last change, until they are discarded',
     async (blobs) => {
       const before = Date.now()
       await blobs.put('one', toBody(SMALL), {})
       await blobs.put('two', toBody(SMALL), {})
       const batches = await Array.fromAsync(blobs.batches())
       assert.deepEqual(batches.map(({ batch }) => batch).sort(), ['one', 'two'])
-      // File systems keep time by a clock of their own that ticks every few milliseconds.
+      // File systems have a coarse clock of their own that ticks every few milliseconds.
       for (const { changedAt } of batches) assert.ok(changedAt >= before - 50 && changedAt <= Date.now() + 50)
       await blobs.discard('one')
       assert.deepEqual(
@@ -312,7 +300,7 @@ function keeping(promises: Promises): void {
     },
   )
 
-  promises('a removed blob is not there, and comes back when it is received anew', async (blobs) => {
+  promises('a removed blob cannot be read until it is uploaded again', async (blobs) => {
     const hash = await keep(blobs, SMALL)
     await keep(blobs, LARGE)
     await blobs.remove(hash)
@@ -325,7 +313,7 @@ function keeping(promises: Promises): void {
     assert.ok((await blobs.bytes(hash))?.equals(SMALL))
   })
 
-  promises('every settled blob is listed once, and nothing else', async (blobs) => {
+  promises('every committed blob is listed once, and nothing else', async (blobs) => {
     const contents = Array.from({ length: 300 }, (_, name) => deterministicBytes(name, 20))
     for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
     assert.deepEqual(await blobs.commit('a-batch', contents.map(received)), [])
@@ -334,5 +322,5 @@ function keeping(promises: Promises): void {
     assert.deepEqual(listed.sort(), contents.map((bytes) => received(bytes).hash).sort())
   })
 
-  promises('a healthy engine says nothing when asked how it is', (blobs) => blobs.check())
+  promises('a healthy engine passes its check', (blobs) => blobs.check())
 }

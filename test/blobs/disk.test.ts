@@ -16,7 +16,7 @@ async function freshFolder() {
   return {
     folder,
     open: (bootId = 'this-run') => diskBlobs({ folder, bootId }),
-    unsettled: () => filesIn(join(folder, 'staged')),
+    uncommitted: () => filesIn(join(folder, 'staged')),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -27,12 +27,12 @@ const SMALL = deterministicBytes('small', 5000)
 const LARGE = deterministicBytes('large', 300_000)
 
 const damages: Record<string, (file: string) => Promise<void>> = {
-  'cut short': (file) => truncate(file, 4000),
+  truncated: (file) => truncate(file, 4000),
   emptied: (file) => truncate(file, 0),
-  'longer than it was': (file) => truncate(file, 400_000),
-  'as long, but with zeros, as after a power cut': async (file) =>
+  'longer than before': (file) => truncate(file, 400_000),
+  'of the same length with zeros, as after a power failure': async (file) =>
     writeFile(file, Buffer.alloc((await readFile(file)).length)),
-  'as long, with one bit turned': async (file) => {
+  'of the same length with one bit flipped': async (file) => {
     const bytes = await readFile(file)
     bytes[bytes.length - 1]! ^= 1
     await writeFile(file, bytes)
@@ -40,11 +40,11 @@ const damages: Record<string, (file: string) => Promise<void>> = {
 }
 
 for (const [how, damage] of Object.entries(damages)) {
-  test(`a file of an earlier run that is damaged is not settled and must come anew: ${how}`, async () => {
+  test(`a damaged upload of an earlier run is not committed and has to be sent again: ${how}`, async () => {
     await using place = await freshFolder()
     const earlier = place.open('earlier-run')
     for (const bytes of [SMALL, LARGE]) await earlier.put('a-batch', toBody(bytes), { size: bytes.length })
-    for (const file of await place.unsettled()) await damage(file)
+    for (const file of await place.uncommitted()) await damage(file)
     const later = place.open('later-run')
     const wanted = [received(SMALL), received(LARGE)]
     assert.deepEqual(await later.commit('a-batch', wanted), wanted)
@@ -55,17 +55,17 @@ for (const [how, damage] of Object.entries(damages)) {
   })
 }
 
-test('a file that a killed process of this run wrote only in part is not settled', async () => {
+test('a file that a killed process of this run wrote in part is not committed', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), { size: bytes.length })
-  for (const file of await place.unsettled()) await truncate(file, 100)
+  for (const file of await place.uncommitted()) await truncate(file, 100)
   const wanted = [received(SMALL), received(LARGE)]
   assert.deepEqual(await place.open().commit('a-batch', wanted), wanted)
   for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
 })
 
-test('a blob that goes while somebody reads it is read to its end', async () => {
+test('a blob that is deleted while a reader has it open is read to its end', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   const hash = await keep(blobs, LARGE)
@@ -76,14 +76,14 @@ test('a blob that goes while somebody reads it is read to its end', async () => 
 
 for (const what of ['the file', 'its folder'] as const) {
   test(
-    `after a failed flush of ${what} nothing is settled, neither then nor later`,
+    `after a failed flush of ${what} nothing is committed, neither at once nor later`,
     requires('strace'),
     async () => {
       await using place = await freshFolder()
       const blobs = place.open()
       await keep(blobs, deterministicBytes('before', 100))
       const { hash } = await blobs.put('a-batch', toBody(SMALL), {})
-      const [file] = await place.unsettled()
+      const [file] = await place.uncommitted()
       const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
       {
         await using _ = await attachStrace(process.pid, [
@@ -106,12 +106,12 @@ for (const what of ['the file', 'its folder'] as const) {
   )
 }
 
-test('bytes whose flush failed have to come anew after a restart', requires('strace'), async () => {
+test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   await blobs.put('a-batch', toBody(SMALL), {})
   {
-    const [file] = await place.unsettled()
+    const [file] = await place.uncommitted()
     await using _ = await attachStrace(process.pid, ['-P', file!, '-e', 'inject=fsync,fdatasync:error=EIO'])
     await assert.rejects(blobs.commit('a-batch', [received(SMALL)]))
   }
@@ -120,30 +120,26 @@ test('bytes whose flush failed have to come anew after a restart', requires('str
   await keep(restarted, SMALL)
 })
 
-test(
-  'every settled file and its folder are flushed before settle is answered',
-  requires('strace'),
-  async () => {
-    await using place = await freshFolder()
-    const blobs = place.open()
-    for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), {})
-    const files = await place.unsettled()
-    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-    assert.deepEqual(await blobs.commit('a-batch', [received(SMALL), received(LARGE)]), [])
-    const lines = await strace.stop()
-    for (const { hash } of [received(SMALL), received(LARGE)]) {
-      const folder = join(place.folder, hash.slice(0, 2))
-      assertInOrder(lines, [
-        ['sync(', `<${files.find((file) => file.includes(hash))}>`],
-        ['rename', `"${join(folder, hash)}"`],
-        ['sync(', `<${folder}>`],
-      ])
-    }
-  },
-)
+test('commit flushes every file and its folder before it returns', requires('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), {})
+  const files = await place.uncommitted()
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+  assert.deepEqual(await blobs.commit('a-batch', [received(SMALL), received(LARGE)]), [])
+  const lines = await strace.stop()
+  for (const { hash } of [received(SMALL), received(LARGE)]) {
+    const folder = join(place.folder, hash.slice(0, 2))
+    assertInOrder(lines, [
+      ['sync(', `<${files.find((file) => file.includes(hash))}>`],
+      ['rename', `"${join(folder, hash)}"`],
+      ['sync(', `<${folder}>`],
+    ])
+  }
+})
 
 test(
-  'a full disk is INSUFFICIENT_STORAGE and leaves nothing half-written',
+  'a full disk is INSUFFICIENT_STORAGE and leaves no incomplete file',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
@@ -168,7 +164,7 @@ test(
 )
 
 test(
-  'on a full disk no encoding is kept, what was kept stays, and there is room again later',
+  'on a full disk no encoding is stored, stored ones stay, and storing works again once space is free',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
@@ -188,7 +184,7 @@ test(
   },
 )
 
-test('an encoding and its folder are flushed before it is kept', requires('strace'), async () => {
+test('an encoding and its folder are flushed before it is stored', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
@@ -203,7 +199,7 @@ test('an encoding and its folder are flushed before it is kept', requires('strac
   ])
 })
 
-test('after a failed flush no encoding is kept either', requires('strace'), async () => {
+test('after a failed flush no encoding is stored', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
@@ -216,7 +212,7 @@ test('after a failed flush no encoding is kept either', requires('strace'), asyn
 })
 
 test(
-  'a disk that became read-only is UNAVAILABLE, and says so when asked',
+  'a disk that became read-only is UNAVAILABLE, and its check reports that',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(4 * 2 ** 20)
@@ -233,7 +229,7 @@ test(
   },
 )
 
-test('nothing outside the folder is ever made, changed or deleted', requires('strace'), async () => {
+test('nothing outside the folder is created, changed or deleted', requires('strace'), async () => {
   await using place = await freshFolder()
   await using strace = await attachStrace(process.pid, ['-e', `trace=${CHANGING}`])
   const blobs = place.open()
@@ -254,7 +250,7 @@ test('nothing outside the folder is ever made, changed or deleted', requires('st
   )
 })
 
-test('an id of a version is a name within a folder, and nothing else', () => {
+test('a version id is a valid folder name and cannot leave the folder', () => {
   for (let number = 0; number < 20_000; number++) {
     assert.match(newId(Math.floor(Math.random() * 4e12)), /^[0-9a-hjkmnp-tv-z]{26}$/)
   }
@@ -263,14 +259,14 @@ test('an id of a version is a name within a folder, and nothing else', () => {
 const CHANGING =
   'openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate'
 
-/** The names that a line of strace is about: what stands in quotes, with the folder it counts from. */
+/** The absolute paths in a line of strace. */
 function pathsIn(line: string): string[] {
   return [...line.matchAll(/(?:<([^<>]*)>, )?"([^"]*)"/g)].map(([, folder, name]) =>
     name!.startsWith('/') ? name! : join(folder ?? '', name!),
   )
 }
 
-/** Each step is a system call and what it is about. */
+/** Asserts that these system calls with these paths occur in this order. */
 function assertInOrder(lines: string[], steps: [string, string][]): void {
   let from = 0
   for (const [call, about] of steps) {

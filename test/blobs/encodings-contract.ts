@@ -3,10 +3,10 @@ import { ENCODINGS } from '../../server/blobs/encoding.ts'
 import { deterministicBytes, keep, readAll, received, toBody } from './bytes.ts'
 import type { Promises } from './contract.ts'
 
-/** The part of the contract that is about encodings kept beside a blob. */
-export function keepingEncodings(promises: Promises): void {
+/** The part of the contract about stored encodings of a blob. */
+export function encodingsContract(promises: Promises): void {
   promises(
-    'each encoding is read back as it was kept, whatever its size, and the blob as it was',
+    'each encoding and the blob itself are read back unchanged, whatever their size',
     async (blobs) => {
       for (const size of [1, 4096, 300_000]) {
         const bytes = deterministicBytes('a blob', size)
@@ -38,7 +38,7 @@ export function keepingEncodings(promises: Promises): void {
     }
   })
 
-  promises('an encoding that was not kept is not there', async (blobs) => {
+  promises('an encoding that was not stored cannot be read', async (blobs) => {
     const hash = await keep(blobs, deterministicBytes('a blob', 1000))
     await blobs.putEncoding(hash, 'gzip', deterministicBytes('gzip', 10))
     assert.equal(await blobs.bytes(hash, 'br'), undefined)
@@ -47,7 +47,7 @@ export function keepingEncodings(promises: Promises): void {
   })
 
   promises(
-    'the same encoding is kept as often as one likes, also at once and by several processes',
+    'the same encoding can be stored repeatedly, also by several processes at the same time',
     async (_, { open }) => {
       const processes = [open(), open(), open('another-run')]
       const hash = await keep(processes[0]!, deterministicBytes('a blob', 1000))
@@ -76,7 +76,7 @@ export function keepingEncodings(promises: Promises): void {
       'br',
       deterministicBytes('br', 300_000),
     )
-    assert.deepEqual(await place.unsettled(), [])
+    assert.deepEqual(await place.uncommitted(), [])
     assert.deepEqual(await Array.fromAsync(blobs.batches()), [])
   })
 
@@ -95,22 +95,19 @@ export function keepingEncodings(promises: Promises): void {
     }
   })
 
-  promises(
-    'a blob with encodings is listed once, and so are encodings whose blob is not there',
-    async (blobs) => {
-      const hash = await keep(blobs, deterministicBytes('a blob', 1000))
-      const orphan = received(deterministicBytes('never kept', 10)).hash
-      for (const encoding of ENCODINGS) {
-        for (const one of [hash, orphan])
-          await blobs.putEncoding(one, encoding, deterministicBytes(encoding, 10))
-      }
-      assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [hash, orphan].sort())
-      await blobs.remove(orphan)
-      assert.deepEqual(await Array.fromAsync(blobs.list()), [hash])
-    },
-  )
+  promises('a blob with encodings is listed once, and so are encodings without their blob', async (blobs) => {
+    const hash = await keep(blobs, deterministicBytes('a blob', 1000))
+    const orphan = received(deterministicBytes('never kept', 10)).hash
+    for (const encoding of ENCODINGS) {
+      for (const one of [hash, orphan])
+        await blobs.putEncoding(one, encoding, deterministicBytes(encoding, 10))
+    }
+    assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [hash, orphan].sort())
+    await blobs.remove(orphan)
+    assert.deepEqual(await Array.fromAsync(blobs.list()), [hash])
+  })
 
-  promises('an encoding that is there does not make a blob that never came settled', async (blobs) => {
+  promises('a stored encoding does not make a blob committed that was never received', async (blobs) => {
     const bytes = deterministicBytes('a blob', 1000)
     await blobs.putEncoding(received(bytes).hash, 'br', deterministicBytes('br', 10))
     assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [received(bytes)])

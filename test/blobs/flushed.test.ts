@@ -8,7 +8,7 @@ import { diskBlobs } from '../../server/blobs/disk.ts'
 import { deterministicBytes, received, toBody } from './bytes.ts'
 
 for (const size of [1000, 300_000]) {
-  test(`bytes that come again while they are settled do not take the place of the flushed: ${size}`, async (t) => {
+  test(`bytes that are uploaded again during commit do not replace the flushed ones: ${size}`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const blobs = diskBlobs({ folder, bootId: 'this-run' })
@@ -24,7 +24,7 @@ for (const size of [1000, 300_000]) {
   })
 }
 
-/** Runs `event` after each flush of a file and before its caller hears of it; answers which inodes were flushed. */
+/** Runs `event` after each flush of a file, before it returns to its caller; returns the flushed inodes. */
 async function afterEachFlush(t: TestContext, event: () => Promise<unknown>): Promise<Set<number>> {
   const flushed = new Set<number>()
   const any = await open(import.meta.filename)

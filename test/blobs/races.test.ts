@@ -9,135 +9,135 @@ import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { deterministicBytes, received } from './bytes.ts'
-import { type ServiceWithInternals, silence, startServiceWithInternals } from './house.ts'
+import { type ServiceWithInternals, silence, startServiceWithInternals } from './service-with-internals.ts'
 
-// The moments at which something that is wanted could be collected, each brought about on purpose (promise 3).
+// The races in which a referenced blob could be deleted, each of them forced (promise 3 of the design).
 
 const X = deterministicBytes('x', 300)
 const Y = deterministicBytes('y', 400)
 const DAY_MS = 86_400_000
 
-test('bytes that a pending version takes from a live one outlive it', async () => {
-  await using town = await settle()
-  const { slug, versionId } = await town.publish({ 'index.html': X })
-  const { upload } = await town.owner.update(slug, { files: manifest({ 'index.html': X }) })
+test('a blob that a pending version reuses from a live one survives the deletion of that live version', async () => {
+  await using fixture = await startFixture()
+  const { slug, versionId } = await fixture.publish({ 'index.html': X })
+  const { upload } = await fixture.owner.update(slug, { files: manifest({ 'index.html': X }) })
   assert.equal(upload.uploads.length, 0)
-  await town.publish({ 'index.html': Y }, slug)
-  await town.owner.deleteVersion(slug, versionId)
-  await town.collect()
-  await town.owner.finalize(slug, upload)
-  await town.assertServes(slug, X)
+  await fixture.publish({ 'index.html': Y }, slug)
+  await fixture.owner.deleteVersion(slug, versionId)
+  await fixture.collect()
+  await fixture.owner.finalize(slug, upload)
+  await fixture.assertServes(slug, X)
 })
 
-test('bytes that are in place and not yet named by a commit stay', async () => {
-  await using town = await settle()
-  await town.leaveBehind(X)
-  const { slug, upload } = await town.stage({ 'index.html': X })
-  const finalizing = town.finalizing({
+test('a blob that is stored but not yet referenced by a commit is kept', async () => {
+  await using fixture = await startFixture()
+  await fixture.leaveBehind(X)
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const finalizer = fixture.finalizerWith({
     async commit(batch, blobs) {
-      const missing = await town.house.blobs.commit(batch, blobs)
-      await town.collect()
+      const missing = await fixture.operator.blobs.commit(batch, blobs)
+      await fixture.collect()
       return missing
     },
   })
-  await finalizing.finalize(await town.caller(), slug, upload)
-  await town.assertServes(slug, X)
+  await finalizer.finalize(await fixture.caller(), slug, upload)
+  await fixture.assertServes(slug, X)
 })
 
-test('a file that is put again during its finalize is one or the other, and all there', async () => {
-  await using town = await settle()
-  await town.leaveBehind(X)
-  const { slug, upload } = await town.stage({ 'index.html': X }, { hashes: false })
+test('a file that is uploaded again during finalize is served completely, in its old or its new content', async () => {
+  await using fixture = await startFixture()
+  await fixture.leaveBehind(X)
+  const { slug, upload } = await fixture.stage({ 'index.html': X }, { hashes: false })
   const other = deterministicBytes('another', X.length)
-  const finalizing = town.finalizing({
+  const finalizer = fixture.finalizerWith({
     async commit(batch, blobs) {
-      const missing = await town.house.blobs.commit(batch, blobs)
-      await town.owner.upload(upload.uploads[0]!, other)
-      await town.collect()
+      const missing = await fixture.operator.blobs.commit(batch, blobs)
+      await fixture.owner.upload(upload.uploads[0]!, other)
+      await fixture.collect()
       return missing
     },
   })
-  const outcome = await finalizing.finalize(await town.caller(), slug, upload).then(
+  const outcome = await finalizer.finalize(await fixture.caller(), slug, upload).then(
     () => 'live',
     (error: { code: string }) => error.code,
   )
   if (outcome !== 'live') {
     assert.equal(outcome, 'UPLOADS_MISSING')
-    await town.owner.finalize(slug, upload)
+    await fixture.owner.finalize(slug, upload)
   }
-  const body = await town.visit(slug)
+  const body = await fixture.visit(slug)
   assert.ok(body.equals(X) || body.equals(other))
 })
 
-test('bytes that come while the same ones are being deleted are there afterwards', async () => {
-  await using town = await settle()
-  await town.leaveBehind(X)
-  const staged = await town.owner.create({ files: manifest({ 'index.html': X }) })
+test('a blob that is uploaded while the same blob is being deleted is kept', async () => {
+  await using fixture = await startFixture()
+  await fixture.leaveBehind(X)
+  const staged = await fixture.owner.create({ files: manifest({ 'index.html': X }) })
   let publishing: Promise<unknown> | undefined
   const remove = async (hash: string) => {
-    publishing ??= town.owner
+    publishing ??= fixture.owner
       .upload(staged.upload.uploads[0]!, X)
-      .then(() => town.owner.finalize(staged.slug, staged.upload))
+      .then(() => fixture.owner.finalize(staged.slug, staged.upload))
     for (let turns = 0; turns < 20; turns++) await turn()
-    await town.house.blobs.remove(hash)
+    await fixture.operator.blobs.remove(hash)
   }
-  assert.equal(await town.sweep('blobs', { blobs: { ...town.house.blobs, remove } }), 1)
+  assert.equal(await fixture.sweep('blobs', { blobs: { ...fixture.operator.blobs, remove } }), 1)
   await publishing
-  await town.assertServes(staged.slug, X)
+  await fixture.assertServes(staged.slug, X)
 })
 
-test('a sweep that dies between deleting and committing harms nobody, and the next one ends its work', async () => {
-  await using town = await settle()
-  await town.leaveBehind(X)
-  await town.leaveBehind(Y)
+test('a sweep that is killed between delete and commit loses no data, and the next sweep completes it', async () => {
+  await using fixture = await startFixture()
+  await fixture.leaveBehind(X)
+  await fixture.leaveBehind(Y)
   let removed = 0
   const remove = async (hash: string) => {
     if (removed++ === 1) throw new Error('the process dies')
-    await town.house.blobs.remove(hash)
+    await fixture.operator.blobs.remove(hash)
   }
-  await assert.rejects(town.sweep('blobs', { blobs: { ...town.house.blobs, remove } }), /dies/)
-  const { slug } = await town.publish({ 'index.html': X, 'y.txt': Y })
-  await town.collect()
-  await town.assertServes(slug, X)
-  await town.owner.delete(slug)
-  await town.collect()
-  assert.deepEqual(await Array.fromAsync(town.house.blobs.list()), [])
+  await assert.rejects(fixture.sweep('blobs', { blobs: { ...fixture.operator.blobs, remove } }), /dies/)
+  const { slug } = await fixture.publish({ 'index.html': X, 'y.txt': Y })
+  await fixture.collect()
+  await fixture.assertServes(slug, X)
+  await fixture.owner.delete(slug)
+  await fixture.collect()
+  assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [])
 })
 
-test('a version that is staged while its site is being abandoned wins', async () => {
-  await using town = await settle()
-  const { slug } = await town.owner.create({ files: manifest({ 'index.html': Y }) })
-  town.service.clock.now += 2 * DAY_MS
+test('a version that is staged while the sweep deletes its abandoned site keeps the site', async () => {
+  await using fixture = await startFixture()
+  const { slug } = await fixture.owner.create({ files: manifest({ 'index.html': Y }) })
+  fixture.service.clock.now += 2 * DAY_MS
   let staged: { upload: { versionId: string } } | undefined
-  const { store } = town.house
+  const { store } = fixture.operator
   const sites = withMethods(store.read.sites, {
     async abandoned(before: number, limit: number) {
       const found = await store.read.sites.abandoned(before, limit)
-      staged ??= await town.stage({ 'index.html': X }, { slug })
+      staged ??= await fixture.stage({ 'index.html': X }, { slug })
       return found
     },
   })
-  await town.sweep('abandoned', { store: { ...store, read: { ...store.read, sites } } as Store })
-  await town.owner.finalize(slug, staged!.upload)
-  await town.assertServes(slug, X)
+  await fixture.sweep('abandoned', { store: { ...store, read: { ...store.read, sites } } as Store })
+  await fixture.owner.finalize(slug, staged!.upload)
+  await fixture.assertServes(slug, X)
 })
 
-test('two processes that collect the same at the same time do no harm', async () => {
-  await using town = await settle()
-  for (let number = 0; number < 5; number++) await town.leaveBehind(deterministicBytes(number, 50))
-  const { slug } = await town.publish({ 'index.html': X })
+test('two processes can sweep the same blobs at the same time', async () => {
+  await using fixture = await startFixture()
+  for (let number = 0; number < 5; number++) await fixture.leaveBehind(deterministicBytes(number, 50))
+  const { slug } = await fixture.publish({ 'index.html': X })
   const sweeps = ['blobs', 'unnamed', 'uploads', 'abandoned', 'old-versions', 'expired-sites', 'blobs']
-  await Promise.all([...sweeps, ...sweeps].map((name) => town.sweep(name)))
-  assert.deepEqual(await Array.fromAsync(town.house.blobs.list()), [received(X).hash])
-  await town.assertServes(slug, X)
+  await Promise.all([...sweeps, ...sweeps].map((name) => fixture.sweep(name)))
+  assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [received(X).hash])
+  await fixture.assertServes(slug, X)
 })
 
-/** A service without grace time, an owner, and what the stories above are made of. */
-async function settle() {
+/** A service that deletes unreferenced blobs without a grace period, an account, and the steps of the tests above. */
+async function startFixture() {
   await using started = new AsyncDisposableStack()
-  const both = started.use(await startServiceWithInternals({ BLOB_GRACE: '0' }))
-  const owner = both.service.client(await both.service.signIn('owner@example.test'))
-  const visitor = started.use(new SiteVisitor(both.service.port))
+  const running = started.use(await startServiceWithInternals({ BLOB_GRACE: '0' }))
+  const owner = running.service.client(await running.service.signIn('owner@example.test'))
+  const visitor = started.use(new SiteVisitor(running.service.port))
   const visit = async (slug: string) => {
     const { status, body } = await visitor.get(slug, 'index.html')
     assert.equal(status, 200)
@@ -145,15 +145,15 @@ async function settle() {
   }
   const owned = started.move()
   return {
-    ...both,
+    ...running,
     owner,
     visit,
     assertServes: async (slug: string, bytes: Buffer) => assert.ok((await visit(slug)).equals(bytes)),
     ...publishing(owner),
-    ...collecting(both, owner),
-    finalizing: (change: Partial<Blobs>) => finalizingOf(both, change),
+    ...collecting(running, owner),
+    finalizerWith: (change: Partial<Blobs>) => toFinalizer(running, change),
     async caller() {
-      const account = await both.house.store.read.accounts.byEmail('owner@example.test')
+      const account = await running.operator.store.read.accounts.byEmail('owner@example.test')
       return { account, address: '127.0.0.1', signedInWith: 'key' as const }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -161,7 +161,7 @@ async function settle() {
 }
 
 function publishing(owner: Slipway) {
-  /** Everything but the finalize. */
+  /** Creates or updates a site and uploads all files, without finalize. */
   async function stage(files: Record<string, Buffer>, { slug = '', hashes = true } = {}) {
     const request = { files: manifest(files, hashes) }
     const staged = slug ? await owner.update(slug, request) : await owner.create(request)
@@ -177,13 +177,13 @@ function publishing(owner: Slipway) {
 
 function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
   return {
-    /** These bytes are in place, and condemned because nobody names them any more. */
+    /** Stores a blob without references, marked for deletion. */
     async leaveBehind(bytes: Buffer) {
       const { slug } = await publishing(owner).publish({ 'index.html': bytes })
       await owner.delete(slug)
       service.clock.now += 1000
     },
-    /** Everything that may go goes. */
+    /** Runs the sweeps that delete unreferenced blobs. */
     async collect() {
       service.clock.now += 1000
       await sweep('unnamed')
@@ -192,18 +192,18 @@ function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
   }
 }
 
-/** Finalizing as another process does it, with something else in the place of the blobs. */
-function finalizingOf({ service, house }: ServiceWithInternals, change: Partial<Blobs>): Finalizer {
-  const rooms = {
-    store: house.store,
-    blobs: { ...house.blobs, ...change },
-    versions: house.sweepOptions.versions,
-    precompressor: house.sweepOptions.precompressor,
+/** A finalizer as another process has it, with parts of its blob store replaced. */
+function toFinalizer({ service, operator }: ServiceWithInternals, change: Partial<Blobs>): Finalizer {
+  const dependencies = {
+    store: operator.store,
+    blobs: { ...operator.blobs, ...change },
+    versions: operator.sweepOptions.versions,
+    precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silence,
   }
-  return new Finalizer(rooms)
+  return new Finalizer(dependencies)
 }
 
 function manifest(files: Record<string, Buffer>, hashes = true) {

@@ -7,11 +7,11 @@ import { accountBodies, reserveBody } from '../../server/api/bodies.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { TransferRates } from '../../server/lib/transfer-rates.ts'
 import { RequestMessage } from '../../server/net/request-message.ts'
-import { headOf, send } from './body-routes.ts'
+import { formatHead, send } from './body-routes.ts'
 
-describe('a client that goes away leaves no memory reserved for its body', () => {
+describe('a client that disconnects releases the memory reserved for its body', () => {
   for (const hook of ['onRequest', 'preValidation'] as const) {
-    test(`when it goes during ${hook}`, { timeout: 10_000 }, async () => {
+    test(`during ${hook}`, { timeout: 10_000 }, async () => {
       const clientMemory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 1000 })
       const app = Fastify({ http: { IncomingMessage: RequestMessage } })
       const transferRates = new TransferRates({ clock: () => 0 })
@@ -34,7 +34,7 @@ describe('a client that goes away leaves no memory reserved for its body', () =>
       const { port } = app.server.address() as AddressInfo
       const client = await send(
         port,
-        headOf({ method: 'POST', target: '/', type: 'text/plain' }),
+        formatHead({ method: 'POST', target: '/', type: 'text/plain' }),
         '1\r\na\r\n',
       )
       await reserved.promise

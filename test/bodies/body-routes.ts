@@ -2,25 +2,25 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Api, toTarget } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
+import { buildTar } from '../api/bundle-fixture.ts'
 import { toManifest } from '../api/content.ts'
-import { buildTar } from '../api/one-bundle.ts'
 import { noise } from '../edge-fixture.ts'
 
-/** A request whose body the service reads. */
+/** A request with a body. */
 export interface BodyRequest {
   name: string
   method: 'POST' | 'PUT'
   target: string
   type: string
   body: Buffer
-  /** The status of its answer. */
+  /** The status of its response. */
   status: number
 }
 
 const SMALL = { 'index.html': 'hello', 'a.txt': 'x'.repeat(3000) }
 const LARGE_BYTES = 300 * 1024
 
-/** Requests to everything of the service that takes a body, each of them once. */
+/** One request to each route that reads a body. */
 export async function bodyRequests(api: Api): Promise<BodyRequest[]> {
   const large = noise(LARGE_BYTES)
   const upload = async (name: string, body: Buffer): Promise<BodyRequest> => {
@@ -69,12 +69,16 @@ export async function bodyRequests(api: Api): Promise<BodyRequest[]> {
   ]
 }
 
-/** The head of such a request, with a chunked body. */
-export function headOf({ method, target, type }: Pick<BodyRequest, 'method' | 'target' | 'type'>): string {
+/** The head of the request, for a chunked body. */
+export function formatHead({
+  method,
+  target,
+  type,
+}: Pick<BodyRequest, 'method' | 'target' | 'type'>): string {
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
 }
 
-/** A chunked body in chunks of `size` bytes, without its end. */
+/** Encodes a body in chunks of `size` bytes, without the last chunk. */
 export function chunked(body: Buffer, size: number): Buffer {
   const chunks: Buffer[] = []
   for (let at = 0; at < body.length; at += size) {
@@ -86,18 +90,18 @@ export function chunked(body: Buffer, size: number): Buffer {
 
 export const LAST_CHUNK = '0\r\n\r\n'
 
-/** Sends to the service on a connection of its own. */
+/** Sends bytes to the service on a new connection. */
 export async function send(port: number, ...parts: (string | Buffer)[]): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
-  // A connection that the service ends while it is sent to fails to write.
+  // Writing fails if the service closes the connection first.
   socket.on('error', () => undefined)
   for (const part of parts) socket.write(part)
   return socket
 }
 
-/** The first answer on a connection, as far as its first packet has it, or '' when it ends without one. */
-export async function firstAnswer(socket: Socket): Promise<string> {
+/** The first packet of the response on a connection, or '' when it ends without one. */
+export async function firstResponse(socket: Socket): Promise<string> {
   if (!socket.closed) await Promise.race([once(socket, 'readable'), once(socket, 'close')])
   return String(socket.read() ?? '')
 }

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { tar } from '../archive/tar-file.ts'
 import { noise } from '../edge-fixture.ts'
 import { BASE, SecureService } from '../tls/secure-service.ts'
-import { chunked, firstAnswer, headOf, LAST_CHUNK } from './body-routes.ts'
+import { chunked, firstResponse, formatHead, LAST_CHUNK } from './body-routes.ts'
 
 const BYTES = 200_000
 const archive = tar([{ name: 'index.html', data: noise(BYTES) }])
@@ -23,9 +23,9 @@ after(() => service[Symbol.asyncDispose]())
 describe('an archive in chunks of 40 bytes is published', () => {
   test('over TLS', async () => {
     const socket = await service.handshake(BASE, { ALPNProtocols: ['http/1.1'] })
-    const head = headOf(request).replace('localhost', BASE)
+    const head = formatHead(request).replace('localhost', BASE)
     for (const part of [head, chunked(archive, 40), LAST_CHUNK]) socket.write(part)
-    assert.match(await firstAnswer(socket), /^HTTP\/1.1 201 /)
+    assert.match(await firstResponse(socket), /^HTTP\/1.1 201 /)
     socket.destroy()
   })
 
@@ -38,7 +38,7 @@ describe('an archive in chunks of 40 bytes is published', () => {
       'content-type': request.type,
     })
     for (let at = 0; at < archive.length; at += 40) {
-      // What is written at once becomes one frame.
+      // One write becomes one DATA frame.
       if (!stream.write(archive.subarray(at, at + 40))) await once(stream, 'drain')
       else if (at % 4000 === 0) await setImmediate()
     }

@@ -4,7 +4,7 @@ import { TransferRates } from '../../server/lib/transfer-rates.ts'
 
 const KIB = 1024
 
-/** What arrives in each second, as [seconds, bytes a second], and when the transfer is ended (undefined: never). */
+/** Received bytes as [seconds, bytes per second], and the second of the abort (undefined: never). */
 const transfers: [
   sentence: string,
   phases: [seconds: number, bytes: number][],
@@ -49,7 +49,7 @@ describe('a transfer', () => {
     })
   }
 
-  test('whose bytes wait for this process is not too slow', (t) => {
+  test('with bytes that this process has not read yet is not too slow', (t) => {
     const { transfer, second, ended } = watched(t.mock.timers)
     transfer.unreadBytes = 1
     for (let n = 0; n < 600; n++) second()
@@ -59,7 +59,7 @@ describe('a transfer', () => {
     assert.deepEqual(ended(), [630])
   })
 
-  test('that is over is not watched any more', (t) => {
+  test('that is finished is not watched any more', (t) => {
     const { transfer, second, ended } = watched(t.mock.timers)
     second()
     transfer.isFinished = true
@@ -68,7 +68,7 @@ describe('a transfer', () => {
   })
 })
 
-/** A transfer under watch on a clock of its own. */
+/** Watches a transfer on a fake clock. */
 function watched(timers: TestContext['mock']['timers']) {
   timers.enable({ apis: ['setInterval'] })
   let now = 0

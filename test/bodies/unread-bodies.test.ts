@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Api } from '../api/api.ts'
-import { chunked, firstAnswer, send } from './body-routes.ts'
+import { chunked, firstResponse, send } from './body-routes.ts'
 
 let api: Api
 before(async () => {
@@ -9,7 +9,7 @@ before(async () => {
 })
 after(() => api[Symbol.asyncDispose]())
 
-/** Requests outside of the API that no route takes, and what they get. */
+/** Requests outside of the API that match no route, and their responses. */
 const refusals: [method: string, target: string, status: number, allow: string | undefined][] = [
   ['POST', '/stuff', 404, undefined],
   ['PUT', '/stuff', 404, undefined],
@@ -27,13 +27,13 @@ const refusals: [method: string, target: string, status: number, allow: string |
   ['OPTIONS', '/', 405, 'GET, HEAD'],
 ]
 
-describe('a request that no route takes is answered before its body arrives', () => {
+describe('a request that matches no route is answered before its body arrives', () => {
   for (const [method, target, status, allow] of refusals) {
     test(`${method} ${target}`, async () => {
       for (const type of ['application/json', 'text/plain']) {
         const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\n`
         const socket = await send(api.port, `${head}Content-Length: 2000000\r\n\r\n{`)
-        const answer = await firstAnswer(socket)
+        const answer = await firstResponse(socket)
         socket.destroy()
         assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
         assert.equal(/^allow: (.*)\r$/im.exec(answer)?.[1], allow)
@@ -42,7 +42,7 @@ describe('a request that no route takes is answered before its body arrives', ()
   }
 })
 
-describe('nothing that a client sends is a fault of the service', () => {
+describe('invalid requests are never logged as errors of the service', () => {
   const bodies = ['', '{bad', '{"__proto__":{}}', '{"constructor":{"prototype":{}}}', '\0', '"\ud800"', '[1,']
   const types = ['application/json', 'application/json; charset=x', 'text/plain', '/', ';', '']
   for (const target of [
@@ -59,7 +59,7 @@ describe('nothing that a client sends is a fault of the service', () => {
           const answers = types.map(async (type) => {
             const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
             const socket = await send(api.port, head, chunked(Buffer.from(body), 100), '0\r\n\r\n')
-            const answer = await firstAnswer(socket)
+            const answer = await firstResponse(socket)
             socket.destroy()
             assert.match(answer, /^HTTP\/1.1 [24]\d\d /, `${method} ${type} ${body}`)
           })

@@ -4,18 +4,18 @@ import { describe, it } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import type { Progress, PublishFile, Send } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
-import { file, startPatientClient, stream, uploads } from './patient-client.ts'
-import { answer, type Call, failure } from './peer.ts'
+import { file, startClientFixture, stream, uploads } from './client-fixture.ts'
+import { type Call, errorResponse, sendJson } from './fake-server.ts'
 import { filesInTar } from './tar-files.ts'
 
 const KIB = 2 ** 10
 const MIB = 2 ** 20
 
-/** A client of a peer that takes bundles. */
+/** A client of a fake server that accepts bundles. */
 async function startBundlingClient(wishes: { send?: Send | undefined; tries?: number } = {}) {
-  const all = await startPatientClient(wishes)
-  all.peer.bundleBytes = 32 * MIB
-  return all
+  const fixture = await startClientFixture(wishes)
+  fixture.server.bundleBytes = 32 * MIB
+  return fixture
 }
 
 const many = (count: number, size = 20): PublishFile[] =>
@@ -24,7 +24,7 @@ const many = (count: number, size = 20): PublishFile[] =>
 const isBundle = ({ path }: Call): boolean => /\/_upload\/[^/]+\/[^/]+\?/.test(path)
 const isUpload = ({ path }: Call): boolean => path.includes('/_upload/')
 
-/** How many files each bundle had, in the order of the calls. */
+/** Number of files of each bundle, in the order of the requests. */
 async function bundled(calls: Call[]): Promise<number[]> {
   const tars = await Promise.all(calls.filter(isBundle).map(({ body }) => filesInTar(body)))
   return tars.map((files) => files.length)
@@ -32,8 +32,8 @@ async function bundled(calls: Call[]): Promise<number[]> {
 
 for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTransport })) {
   describe(`publishing many files over ${name}`, () => {
-    it('takes a few requests and brings every byte, whatever the files are made of', async () => {
-      await using all = await startBundlingClient({ send })
+    it('uploads every byte in few requests, whatever the kind of contents', async () => {
+      await using fixture = await startBundlingClient({ send })
       const large = randomBytes(400 * KIB)
       const small = randomBytes(100 * KIB)
       const files = [
@@ -46,14 +46,14 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
         file('n'.repeat(100), 'just fits'),
         file('n'.repeat(101), 'does not'),
       ]
-      const { slug, uploaded, uploadedBytes } = await all.publish({ files })
+      const { slug, uploaded, uploadedBytes } = await fixture.publish({ files })
       assert.equal(uploaded, files.length)
       assert.equal(
         uploadedBytes,
         files.reduce((sum, { size }) => sum + size, 0),
       )
-      assert.equal(uploads(all.peer).length, 3)
-      const live = all.peer.live(slug)
+      assert.equal(uploads(fixture.server).length, 3)
+      const live = fixture.server.live(slug)
       assert.deepEqual(live.get('stream.bin'), small)
       assert.deepEqual(live.get('blob.bin'), small)
       assert.deepEqual(live.get('large.bin'), large)
@@ -65,112 +65,112 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
 
 describe('a bundle', () => {
   const cases: [sentence: string, files: PublishFile[], most: number, bundles: number[], alone: number][] = [
-    ['one small file goes alone', many(1), MIB, [], 1],
-    ['two small files go together', many(2), MIB, [2], 0],
+    ['is not used for one small file', many(1), MIB, [], 1],
+    ['has two small files together', many(2), MIB, [2], 0],
     ['has at most 250 files', many(501), 32 * MIB, [250, 250], 1],
     ['has at most 2 MiB', many(20, 250 * KIB), 32 * MIB, [8, 8, 4], 0],
-    ['has no more than the server takes', many(10, 10 * KIB), 40 * KIB, [3, 3, 3], 1],
+    ['has at most the bytes that the server accepts', many(10, 10 * KIB), 40 * KIB, [3, 3, 3], 1],
     ['has no file over 256 KiB', [...many(2, 256 * KIB), ...many(4, 257 * KIB).slice(2)], 32 * MIB, [2], 2],
-    ['is none where the server takes none as large', many(3, 100 * KIB), 50 * KIB, [], 3],
+    ['is not used where the server accepts none as large', many(3, 100 * KIB), 50 * KIB, [], 3],
   ]
   for (const [sentence, files, most, bundles, alone] of cases) {
     it(sentence, async () => {
-      await using all = await startBundlingClient()
-      all.peer.bundleBytes = most
-      const { slug } = await all.publish({ files, concurrency: 1 })
-      assert.equal(all.peer.live(slug).size, files.length)
-      assert.deepEqual((await bundled(all.peer.calls)).sort(), bundles.toSorted())
-      assert.equal(uploads(all.peer).length, bundles.length + alone)
+      await using fixture = await startBundlingClient()
+      fixture.server.bundleBytes = most
+      const { slug } = await fixture.publish({ files, concurrency: 1 })
+      assert.equal(fixture.server.live(slug).size, files.length)
+      assert.deepEqual((await bundled(fixture.server.calls)).sort(), bundles.toSorted())
+      assert.equal(uploads(fixture.server).length, bundles.length + alone)
     })
   }
 
-  it('has no key, even where its publisher has one', async () => {
-    await using all = await startBundlingClient()
-    await all.slipway.with({ key: all.peer.key }).publish({ files: many(3) })
+  it('is sent without the API key', async () => {
+    await using fixture = await startBundlingClient()
+    await fixture.slipway.with({ key: fixture.server.key }).publish({ files: many(3) })
     assert.deepEqual(
-      all.peer.calls.map(({ key }) => key !== undefined),
+      fixture.server.calls.map(({ key }) => key !== undefined),
       [true, false, true],
     )
   })
 
-  it('has nothing of what has come already', async () => {
-    await using all = await startBundlingClient()
+  it('excludes files that were uploaded before', async () => {
+    await using fixture = await startBundlingClient()
     const files = many(5)
-    const { slug, claimToken, upload } = await all.slipway.create({
+    const { slug, claimToken, upload } = await fixture.slipway.create({
       files: files.map(({ open: _, ...entry }) => entry),
     })
-    await all.slipway.upload(upload.uploads[2]!, Buffer.from('2'.padEnd(20, '.')))
-    const published = await all.publish({ files, slug, claimToken, pendingVersionId: upload.versionId })
+    await fixture.slipway.upload(upload.uploads[2]!, Buffer.from('2'.padEnd(20, '.')))
+    const published = await fixture.publish({ files, slug, claimToken, pendingVersionId: upload.versionId })
     assert.equal(published.uploaded, 4)
-    assert.deepEqual(await bundled(all.peer.calls), [4])
+    assert.deepEqual(await bundled(fixture.server.calls), [4])
   })
 })
 
-describe('a bundle that breaks', () => {
-  it('is sent again after a pause, in halves as long as it breaks', async () => {
-    await using all = await startBundlingClient()
+describe('a failed bundle', () => {
+  it('is sent again after a pause, halved after each failure', async () => {
+    await using fixture = await startBundlingClient()
     let left = 3
-    all.peer.misbehave = (call, _request, response) => {
+    fixture.server.intercept = (call, _request, response) => {
       if (!isBundle(call) || left-- <= 0) return false
-      if (left === 1) answer(response, ...failure(503, 'UNAVAILABLE'))
+      if (left === 1) sendJson(response, ...errorResponse(503, 'UNAVAILABLE'))
       else response.destroy()
       return true
     }
-    const { slug } = await all.publish({ files: many(40) })
-    assert.equal(all.peer.live(slug).size, 40)
-    assert.deepEqual(all.pauses, [500, 1000, 2000])
-    assert.deepEqual(await bundled(all.peer.calls), [40, 20, 10, 5, 5, 5, 5, 5, 5, 5, 5])
+    const { slug } = await fixture.publish({ files: many(40) })
+    assert.equal(fixture.server.live(slug).size, 40)
+    assert.deepEqual(fixture.pauses, [500, 1000, 2000])
+    assert.deepEqual(await bundled(fixture.server.calls), [40, 20, 10, 5, 5, 5, 5, 5, 5, 5, 5])
   })
 
-  it('is given up after six tries', async () => {
-    await using all = await startBundlingClient()
-    all.peer.misbehave = (call, _request, response) => {
+  it('is given up after six attempts', async () => {
+    await using fixture = await startBundlingClient()
+    fixture.server.intercept = (call, _request, response) => {
       if (isUpload(call)) response.destroy()
       return isUpload(call)
     }
-    await assert.rejects(all.publish({ files: many(10) }), { code: 'NETWORK' })
-    assert.deepEqual(all.pauses, [500, 1000, 2000, 4000, 8000])
-    assert.deepEqual(await bundled(all.peer.calls), [10, 5, 3, 2, 1, 1])
+    await assert.rejects(fixture.publish({ files: many(10) }), { code: 'NETWORK' })
+    assert.deepEqual(fixture.pauses, [500, 1000, 2000, 4000, 8000])
+    assert.deepEqual(await bundled(fixture.server.calls), [10, 5, 3, 2, 1, 1])
   })
 
   it('is not sent again when its bytes are refused', async () => {
-    await using all = await startBundlingClient()
+    await using fixture = await startBundlingClient()
     const files = [...many(3), { ...file('lying', 'one'), hash: '0'.repeat(64) }]
-    await assert.rejects(all.publish({ files }), { code: 'HASH_MISMATCH' })
-    assert.equal(uploads(all.peer).length, 1)
-    assert.deepEqual(all.pauses, [])
+    await assert.rejects(fixture.publish({ files }), { code: 'HASH_MISMATCH' })
+    assert.equal(uploads(fixture.server).length, 1)
+    assert.deepEqual(fixture.pauses, [])
   })
 
-  it('goes as single files where something on the way takes no body of that size', async () => {
-    await using all = await startBundlingClient()
-    all.peer.misbehave = (call, _request, response) => {
+  it('is replaced by single uploads where a proxy refuses a body of that size', async () => {
+    await using fixture = await startBundlingClient()
+    fixture.server.intercept = (call, _request, response) => {
       if (isBundle(call)) response.writeHead(413).end('<h1>413 Request Entity Too Large</h1>')
       return isBundle(call)
     }
-    const { slug } = await all.publish({ files: many(6) })
-    assert.equal(all.peer.live(slug).size, 6)
-    assert.equal(uploads(all.peer).length, 7)
-    assert.deepEqual(all.pauses, [])
+    const { slug } = await fixture.publish({ files: many(6) })
+    assert.equal(fixture.server.live(slug).size, 6)
+    assert.equal(uploads(fixture.server).length, 7)
+    assert.deepEqual(fixture.pauses, [])
   })
 
-  it('is counted once in the progress', async () => {
-    await using all = await startBundlingClient()
+  it('counts once in the progress', async () => {
+    await using fixture = await startBundlingClient()
     let left = 2
-    all.peer.misbehave = (call, _request, response) => {
+    fixture.server.intercept = (call, _request, response) => {
       if (!isBundle(call) || left-- <= 0) return false
       response.destroy()
       return true
     }
     const seen: Progress[] = []
-    await all.publish({ files: many(8, 100), onProgress: (progress) => seen.push(progress) })
+    await fixture.publish({ files: many(8, 100), onProgress: (progress) => seen.push(progress) })
     assert.deepEqual(seen.at(-1), { files: 8, filesDone: 8, bytes: 800, bytesDone: 800 })
     assert.ok(seen.every(({ bytesDone }) => bytesDone <= 800))
   })
 })
 
 describe('the progress', () => {
-  it('follows what has gone where the transport can tell, and takes back what was in vain', async () => {
-    await using plain = await startPatientClient()
+  it('includes bytes in flight where the transport reports them, and subtracts those of failed requests', async () => {
+    await using plain = await startClientFixture()
     const transport = nodeTransport()
     let broken = false
     const telling: Send = async (request) => {
@@ -184,7 +184,7 @@ describe('the progress', () => {
     const slipway = plain.slipway.with({ send: telling })
     for (const bundleBytes of [MIB, undefined]) {
       broken = false
-      plain.peer.bundleBytes = bundleBytes
+      plain.server.bundleBytes = bundleBytes
       const seen: number[] = []
       await slipway.publish({
         files: many(2, 1000),
@@ -198,54 +198,54 @@ describe('the progress', () => {
   })
 })
 
-describe('the target of bundles', () => {
+describe('the upload URL of bundles', () => {
   const cases = { 'is renewed': true, 'is given up': false }
   for (const [sentence, offered] of Object.entries(cases)) {
     it(`${sentence} when the server calls it expired and offers ${offered ? 'another' : 'none'}`, async () => {
-      await using all = await startBundlingClient()
-      all.peer.misbehave = (call, _request, response) => {
+      await using fixture = await startBundlingClient()
+      fixture.server.intercept = (call, _request, response) => {
         if (!isBundle(call) || !call.path.endsWith('token=t1')) return false
-        if (!offered) all.peer.bundleBytes = undefined
-        answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
+        if (!offered) fixture.server.bundleBytes = undefined
+        sendJson(response, ...errorResponse(410, 'UPLOAD_EXPIRED'))
         return true
       }
-      const { slug } = await all.publish({ files: many(600) })
-      assert.equal(all.peer.live(slug).size, 600)
-      assert.equal(all.peer.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
-      assert.equal(uploads(all.peer).length, offered ? 6 : 603)
+      const { slug } = await fixture.publish({ files: many(600) })
+      assert.equal(fixture.server.live(slug).size, 600)
+      assert.equal(fixture.server.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
+      assert.equal(uploads(fixture.server).length, offered ? 6 : 603)
     })
   }
 
-  it('is renewed before it runs out, and what has come meanwhile is not sent again', async () => {
-    await using all = await startBundlingClient()
-    all.peer.misbehave = (call) => {
-      if (isUpload(call)) all.clock.now += 3_580_000
+  it('is renewed before it expires, and files that were uploaded by then are not sent again', async () => {
+    await using fixture = await startBundlingClient()
+    fixture.server.intercept = (call) => {
+      if (isUpload(call)) fixture.clock.now += 3_580_000
       return false
     }
-    const { slug } = await all.publish({ files: many(501), concurrency: 1 })
-    assert.equal(all.peer.live(slug).size, 501)
-    assert.equal(all.peer.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.deepEqual(await bundled(all.peer.calls), [250, 250])
+    const { slug } = await fixture.publish({ files: many(501), concurrency: 1 })
+    assert.equal(fixture.server.live(slug).size, 501)
+    assert.equal(fixture.server.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
+    assert.deepEqual(await bundled(fixture.server.calls), [250, 250])
   })
 
-  it('takes what finalize still misses', async () => {
-    await using all = await startBundlingClient()
+  it('is used again for files that finalize reports as missing', async () => {
+    await using fixture = await startBundlingClient()
     let forgotten = false
-    all.peer.misbehave = (call) => {
+    fixture.server.intercept = (call) => {
       if (forgotten || !call.path.endsWith('/finalize')) return false
       forgotten = true
-      for (const { arrived } of all.peer.sites.get('site-1')!.versions.values()) {
+      for (const { arrived } of fixture.server.sites.get('site-1')!.versions.values()) {
         for (const path of ['1.txt', '3.txt', '5.txt']) arrived.delete(path)
       }
       return false
     }
-    const { slug } = await all.publish({ files: many(10) })
-    assert.equal(all.peer.live(slug).size, 10)
-    assert.deepEqual(await bundled(all.peer.calls), [10, 3])
+    const { slug } = await fixture.publish({ files: many(10) })
+    assert.equal(fixture.server.live(slug).size, 10)
+    assert.deepEqual(await bundled(fixture.server.calls), [10, 3])
   })
 })
 
-describe('a file that changes while it is bundled', () => {
+describe('a file that changes during a bundle', () => {
   const cases: Record<string, PublishFile['open']> = {
     shorter: () => Buffer.from('on'),
     'shorter as a stream': () => stream(Buffer.from('on')),
@@ -253,39 +253,39 @@ describe('a file that changes while it is bundled', () => {
     'longer as a Blob': () => new Blob(['one and more']),
   }
   for (const [how, open] of Object.entries(cases)) {
-    it(`is named when it got ${how}`, async () => {
-      await using all = await startBundlingClient()
-      const failed = all.publish({ files: [...many(3), file('a', 'one', open)] })
+    it(`is named when it became ${how}`, async () => {
+      await using fixture = await startBundlingClient()
+      const failed = fixture.publish({ files: [...many(3), file('a', 'one', open)] })
       await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'a' } })
-      assert.deepEqual([uploads(all.peer), all.pauses], [[], []])
+      assert.deepEqual([uploads(fixture.server), fixture.pauses], [[], []])
     })
   }
 
   for (const [how, count] of Object.entries({ together: 3, alone: 0 })) {
-    it(`is named when a browser gives it up, sent ${how}`, async () => {
-      await using all = await startBundlingClient()
+    it(`is named when a browser cannot read it any more, sent ${how}`, async () => {
+      await using fixture = await startBundlingClient()
       const failing: Send = async (request) => {
         if (request.url.includes('/_upload/')) throw new TypeError('Failed to fetch')
         return nodeTransport().send(request)
       }
-      const gone = file('gone', 'one', () => new GoneFromDisk(['one']))
-      const failed = all.slipway.with({ send: failing }).publish({ files: [...many(count), gone] })
-      await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'gone' } })
-      assert.deepEqual(all.pauses, [])
+      const deleted = file('deleted', 'one', () => new DeletedFile(['one']))
+      const failed = fixture.slipway.with({ send: failing }).publish({ files: [...many(count), deleted] })
+      await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'deleted' } })
+      assert.deepEqual(fixture.pauses, [])
     })
   }
 
-  it('and one that cannot be read keeps its own error', async () => {
-    await using all = await startBundlingClient()
+  it('and an unreadable one keeps its own error', async () => {
+    await using fixture = await startBundlingClient()
     const unreadable = file('a', 'one', () => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
     })
-    await assert.rejects(all.publish({ files: [...many(3), unreadable] }), { code: 'EACCES' })
+    await assert.rejects(fixture.publish({ files: [...many(3), unreadable] }), { code: 'EACCES' })
   })
 })
 
-/** A browser's file that is not on the disk any more as it was. */
-class GoneFromDisk extends Blob {
+/** A browser's file that was changed or deleted on the disk. */
+class DeletedFile extends Blob {
   override slice(): Blob {
     return this
   }
@@ -295,45 +295,45 @@ class GoneFromDisk extends Blob {
   }
 }
 
-describe('a publisher with patience', () => {
+describe('a publish with unlimited retries', () => {
   for (const bundleBytes of [MIB, undefined]) {
-    it(`goes on after a long time without a network, ${bundleBytes ? 'with bundles' : 'without'}`, async () => {
-      await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
-      all.peer.bundleBytes = bundleBytes
+    it(`continues after a long network failure, ${bundleBytes ? 'with bundles' : 'without'}`, async () => {
+      await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
+      fixture.server.bundleBytes = bundleBytes
       let left = 100
-      all.peer.misbehave = (call, _request, response) => {
+      fixture.server.intercept = (call, _request, response) => {
         if (!isUpload(call) || left-- <= 0) return false
         response.destroy()
         return true
       }
-      const { slug } = await all.publish({ files: many(2), concurrency: 1 })
-      assert.equal(all.peer.live(slug).size, 2)
-      assert.equal(all.pauses.length, 100)
-      assert.equal(Math.max(...all.pauses), 8000)
+      const { slug } = await fixture.publish({ files: many(2), concurrency: 1 })
+      assert.equal(fixture.server.live(slug).size, 2)
+      assert.equal(fixture.pauses.length, 100)
+      assert.equal(Math.max(...fixture.pauses), 8000)
     })
   }
 
-  it('gives up at the sixth fault of the server, which no patience mends', async () => {
-    await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
+  it('gives up at the sixth server error', async () => {
+    await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
     let left = 20
-    all.peer.misbehave = (call, _request, response) => {
+    fixture.server.intercept = (call, _request, response) => {
       if (!isUpload(call) || left-- <= 0) return false
       if (left % 2 === 0) response.destroy()
-      else answer(response, ...failure(500, 'INTERNAL'))
+      else sendJson(response, ...errorResponse(500, 'INTERNAL'))
       return true
     }
-    await assert.rejects(all.publish({ files: many(1) }), { code: 'INTERNAL' })
-    assert.equal(uploads(all.peer).length, 11)
+    await assert.rejects(fixture.publish({ files: many(1) }), { code: 'INTERNAL' })
+    assert.equal(uploads(fixture.server).length, 11)
   })
 
-  it('asks the API itself no more often than any other', async () => {
-    await using all = await startPatientClient({ tries: Number.POSITIVE_INFINITY })
-    all.peer.misbehave = (call, _request, response) => {
+  it('does not retry requests to the API more often than any other', async () => {
+    await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.endsWith('/finalize')) return false
-      answer(response, ...failure(503, 'UNAVAILABLE'))
+      sendJson(response, ...errorResponse(503, 'UNAVAILABLE'))
       return true
     }
-    await assert.rejects(all.publish({ files: many(2) }), { code: 'UNAVAILABLE' })
-    assert.equal(all.peer.log.filter((line) => line.endsWith('/finalize')).length, 6)
+    await assert.rejects(fixture.publish({ files: many(2) }), { code: 'UNAVAILABLE' })
+    assert.equal(fixture.server.log.filter((line) => line.endsWith('/finalize')).length, 6)
   })
 })

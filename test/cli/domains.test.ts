@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { activeRecord, found, type PeerReply, pendingRecord, startDomainCli } from './domain-desk.ts'
-import { failure } from './peer.ts'
+import {
+  activeRecord,
+  pendingRecord,
+  type ScriptedReply,
+  startDomainCli,
+  withDnsAnswers,
+} from './domain-cli.ts'
+import { errorResponse } from './fake-server.ts'
 
 const ADD = 'POST /api/v1/domains'
-const LOOK = 'GET /api/v1/domains/www.example.test'
+const CHECK = 'GET /api/v1/domains/www.example.test'
 const LIST = 'GET /api/v1/domains'
 
 const TABLE = `TYPE   NAME          VALUE
@@ -14,7 +20,7 @@ TXT    _slipway.www  slipway-0123
 `
 
 const right = (more: Partial<DomainRecord> = {}) =>
-  found(pendingRecord(more), ['domains.sites.test'], ['slipway-0123'])
+  withDnsAnswers(pendingRecord(more), ['domains.sites.test'], ['slipway-0123'])
 const certificate = (more: Partial<DomainRecord['certificate']>) => ({
   certificate: {
     status: 'pending' as const,
@@ -25,101 +31,103 @@ const certificate = (more: Partial<DomainRecord['certificate']>) => ({
     ...more,
   },
 })
-const limited = (): PeerReply => [...failure(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
+const limited = (): ScriptedReply => [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
 
 describe('domains add', () => {
-  it('prints the two records as a form for DNS wants them, says where they go, and ends where nobody watches', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord()] })
-    const { code, stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
+  it('prints the two records in the form of DNS providers, and ends without waiting if there is no terminal', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()] })
+    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 0)
     assert.equal(stdout, TABLE)
     assert.match(stderr, /at whoever runs the DNS of example\.test:/)
     assert.match(stderr, /goes on by itself[\s\S]+slipway domains check www\.example\.test\n$/)
-    assert.deepEqual(all.bodies(), [{ domain: 'www.example.test', siteSlug: 'otter' }])
+    assert.deepEqual(fixture.bodies(), [{ domain: 'www.example.test', siteSlug: 'otter' }])
   })
 
-  it('waits on a terminal until the domain has its certificate, says each step once, and ends with the address', async () => {
-    const first = found(pendingRecord(), [], ['slipway-0123'])
-    await using all = await startDomainCli({
+  it('waits on a terminal until the domain has its certificate, prints each step once, and then the address', async () => {
+    const first = withDnsAnswers(pendingRecord(), [], ['slipway-0123'])
+    await using fixture = await startDomainCli({
       [ADD]: [pendingRecord()],
-      [LOOK]: [
+      [CHECK]: [
         first,
         first,
-        found(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
+        withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
         right(),
         activeRecord(certificate({})),
         activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
       ],
     })
-    const { code, stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
+      typed: [],
+    })
     assert.equal(code, 0)
     assert.equal(stdout, `${TABLE}https://www.example.test/\n`)
-    const said = plain(stderr)
-    assert.equal(said.match(/✓ TXT _slipway\.www is there\./g)?.length, 1)
+    const text = plain(stderr)
+    assert.equal(text.match(/✓ TXT _slipway\.www is there\./g)?.length, 1)
     assert.match(
-      said,
+      text,
       /✗ CNAME www of www\.example\.test is elsewhere\.test, but has to be domains\.sites\.test/,
     )
     assert.match(
-      said,
+      text,
       /✓ CNAME www is there\.\n[\s\S]*✓ www\.example\.test is active\.\n[\s\S]*✓ www\.example\.test has its certificate\.\n/,
     )
     assert.match(
-      said,
+      text,
       /Waiting for CNAME www and TXT _slipway\.www; the next look is in 5 s\. Ctrl-C ends only/,
     )
-    assert.match(said, /Waiting for the certificate of www\.example\.test/)
+    assert.match(text, /Waiting for the certificate of www\.example\.test/)
   })
 
-  it('does not wait for a certificate that the service does not make', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [activeRecord()] })
-    const { stdout } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
-    assert.equal(stdout, `${TABLE}http://www.example.test:${new URL(all.peer.url).port}/\n`)
+  it('does not wait for a certificate that the service does not issue', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [activeRecord()] })
+    const { stdout } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    assert.equal(stdout, `${TABLE}http://www.example.test:${new URL(fixture.server.url).port}/\n`)
   })
 
-  it('does not wait with --no-wait, nor with --json, which prints the record alone', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
+  it('does not wait with --no-wait or --json, which prints only the record', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
     const typed = ['n']
-    const noWait = await all.desk.run(['domains', 'add', 'www.example.test', '--no-wait'], { typed })
+    const noWait = await fixture.cli.run(['domains', 'add', 'www.example.test', '--no-wait'], { typed })
     assert.equal(noWait.stdout, TABLE)
-    const json = await all.desk.run(['domains', 'add', 'www.example.test', '--json'], { typed: [] })
+    const json = await fixture.cli.run(['domains', 'add', 'www.example.test', '--json'], { typed: [] })
     assert.deepEqual(JSON.parse(json.stdout), pendingRecord({ alternate: 'example.test' }))
-    assert.ok(all.peer.log.every((call) => call === ADD))
+    assert.ok(fixture.server.log.every((call) => call === ADD))
   })
 
-  it('asks so seldom that an hour of waiting leaves half of what the Free plan has, and ends after two', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
-    const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
+  it('uses at most half of the hourly requests of the Free plan, and ends after two hours', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right()] })
+    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 0)
     assert.match(stderr, /That takes long\.\nwww\.example\.test goes on by itself/)
-    for (const [start] of all.desk.pauses.entries()) {
-      let [looks, time] = [0, 0]
-      for (const pause of all.desk.pauses.slice(start)) {
+    for (const [start] of fixture.cli.pauses.entries()) {
+      let [checks, time] = [0, 0]
+      for (const pause of fixture.cli.pauses.slice(start)) {
         time += pause
-        if (time <= 3_600_000) looks++
+        if (time <= 3_600_000) checks++
       }
-      assert.ok(looks <= 30, `${looks} looks within an hour`)
+      assert.ok(checks <= 30, `${checks} checks within an hour`)
     }
-    const hours = all.desk.pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000
+    const hours = fixture.cli.pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000
     assert.ok(hours > 1 && hours < 3, `${hours} hours`)
   })
 
-  it('ends at the rate limit with the time from which the server takes requests again', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right(), limited()] })
-    const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
+  it('ends at the rate limit with the time of its reset', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right(), limited()] })
+    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 0)
     assert.match(stderr, /takes no more requests of yours before 2030-01-01 00:30 UTC\.\n/)
     assert.match(stderr, /goes on by itself[\s\S]+slipway domains check www\.example\.test\n$/)
   })
 
-  it('says after Ctrl-C that it goes on by itself, and how to look', async () => {
-    await using all = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [right()] })
+  it('explains after Ctrl-C that the service continues, and how to check', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right()] })
     const stop = new AbortController()
-    const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], {
+    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
       typed: [],
       signal: stop.signal,
-      onSaid: (said) => {
-        if (said.includes('CNAME www is there')) stop.abort()
+      onStderr: (text) => {
+        if (text.includes('CNAME www is there')) stop.abort()
       },
     })
     assert.equal(code, 1)
@@ -127,59 +135,59 @@ describe('domains add', () => {
     assert.match(stderr, /slipway domains check www\.example\.test\n$/)
   })
 
-  it('goes on waiting when the server is away for some looks, and gives up when it stays away', async () => {
-    const away: PeerReply = failure(503, 'UNAVAILABLE')
-    await using all = await startDomainCli({
+  it('continues when some checks fail, and gives up when all of them fail', async () => {
+    const unavailable: ScriptedReply = errorResponse(503, 'UNAVAILABLE')
+    await using fixture = await startDomainCli({
       [ADD]: [pendingRecord()],
-      [LOOK]: [away, away, away, activeRecord()],
+      [CHECK]: [unavailable, unavailable, unavailable, activeRecord()],
     })
-    assert.equal((await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })).code, 0)
-    await using gone = await startDomainCli({ [ADD]: [pendingRecord()], [LOOK]: [away] })
-    const { code, stderr } = await gone.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    assert.equal((await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })).code, 0)
+    await using failing = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [unavailable] })
+    const { code, stderr } = await failing.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(code, 1)
-    assert.match(stderr, /The peer says UNAVAILABLE/)
+    assert.match(stderr, /The server says UNAVAILABLE/)
   })
 
-  it('says why it waits where the records are right, and what the CA has against a certificate', async () => {
+  it('explains why it waits when the records are right, and the error of the CA', async () => {
     const reason = (minute: string) => right({ reason: `Another account had it until 00:${minute}` })
-    await using all = await startDomainCli({
+    await using fixture = await startDomainCli({
       [ADD]: [pendingRecord()],
-      [LOOK]: [
+      [CHECK]: [
         ...['10', '11', '12', '13', '14'].map(reason),
         activeRecord(certificate({ problem: 'CAA forbids it' })),
         activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
       ],
     })
-    const { stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const { stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
     assert.equal(stderr.match(/Another account had it until/g)?.length, 1)
     assert.match(plain(stderr), /✗ No certificate yet: CAA forbids it\n/)
   })
 
-  it('goes on where it was when the domain is there already for this site, and for no other', async () => {
-    const taken: PeerReply = failure(409, 'DOMAIN_TAKEN')
+  it('continues with a domain that was added to this site before, and to no other', async () => {
+    const taken: ScriptedReply = errorResponse(409, 'DOMAIN_TAKEN')
     const there = [pendingRecord(), pendingRecord({ siteSlug: 'badger' })]
-    await using all = await startDomainCli({ [ADD]: [taken], [LOOK]: there })
-    assert.equal((await all.desk.run(['domains', 'add', 'www.example.test'])).stdout, TABLE)
-    const other = await all.desk.run(['domains', 'add', 'www.example.test'])
+    await using fixture = await startDomainCli({ [ADD]: [taken], [CHECK]: there })
+    assert.equal((await fixture.cli.run(['domains', 'add', 'www.example.test'])).stdout, TABLE)
+    const other = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(other.code, 1)
-    assert.match(other.stderr, /The peer says DOMAIN_TAKEN/)
+    assert.match(other.stderr, /The server says DOMAIN_TAKEN/)
     await using none = await startDomainCli({ [ADD]: [taken] })
-    const foreign = await none.desk.run(['domains', 'add', 'www.example.test'])
-    assert.match(foreign.stderr, /The peer says DOMAIN_TAKEN/)
+    const foreign = await none.cli.run(['domains', 'add', 'www.example.test'])
+    assert.match(foreign.stderr, /The server says DOMAIN_TAKEN/)
   })
 
-  it('asks for no records when the domain is active already', async () => {
-    await using all = await startDomainCli({
-      [ADD]: [failure(409, 'DOMAIN_TAKEN')],
-      [LOOK]: [activeRecord()],
+  it('does not print records when the domain is active', async () => {
+    await using fixture = await startDomainCli({
+      [ADD]: [errorResponse(409, 'DOMAIN_TAKEN')],
+      [CHECK]: [activeRecord()],
     })
-    const { code, stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
+    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 0)
-    assert.equal(stdout, `http://www.example.test:${new URL(all.peer.url).port}/\n`)
+    assert.equal(stdout, `http://www.example.test:${new URL(fixture.server.url).port}/\n`)
     assert.equal(stderr, 'www.example.test is active.\n')
   })
 
-  describe('the other of www and root', () => {
+  describe('the counterpart of a www or root domain', () => {
     const root = pendingRecord({
       domain: 'example.test',
       redirectsTo: 'www.example.test',
@@ -190,35 +198,37 @@ describe('domains add', () => {
     })
     const turns = {
       [ADD]: [pendingRecord({ alternate: 'example.test' }), root],
-      [LOOK]: [activeRecord()],
+      [CHECK]: [activeRecord()],
       'GET /api/v1/domains/example.test': [
         { ...root, status: 'active' as const, redirectsTo: 'www.example.test' },
       ],
     }
 
-    it('is offered: yes adds both records to the table and waits for both', async () => {
-      await using all = await startDomainCli(turns)
-      const { stdout, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: ['y'] })
+    it('is offered: yes adds it with its records and waits for both', async () => {
+      await using fixture = await startDomainCli(turns)
+      const { stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
+        typed: ['y'],
+      })
       assert.match(stderr, /Should example\.test lead to www\.example\.test\? \[Y\/n\]/)
       assert.match(stdout, /^CNAME {2}www .*\nTXT .*\nALIAS {2}@ .*\nTXT {4}_slipway {6}slipway-4567$/m)
       assert.match(stderr, /ALIAS is called ANAME or CNAME flattening by some/)
       assert.match(plain(stderr), /✓ example\.test is active and leads to www\.example\.test\./)
       assert.match(stdout, /http:\/\/www\.example\.test:\d+\/\n$/)
-      assert.deepEqual(all.bodies().slice(0, 2), [
+      assert.deepEqual(fixture.bodies().slice(0, 2), [
         { domain: 'www.example.test', siteSlug: 'otter' },
         { domain: 'example.test', siteSlug: 'otter' },
       ])
     })
 
-    it('is left alone on a no', async () => {
-      await using all = await startDomainCli(turns)
-      const { stdout } = await all.desk.run(['domains', 'add', 'www.example.test'], { typed: ['n'] })
+    it('is not added on no', async () => {
+      await using fixture = await startDomainCli(turns)
+      const { stdout } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: ['n'] })
       assert.doesNotMatch(stdout, /ALIAS/)
     })
 
-    it('is a command to copy where nobody is asked', async () => {
-      await using all = await startDomainCli(turns)
-      const { stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
+    it('is printed as a command if there is no terminal', async () => {
+      await using fixture = await startDomainCli(turns)
+      const { stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
       assert.match(
         stderr,
         /To have example\.test lead to www\.example\.test: slipway domains add example\.test --site otter\n/,
@@ -226,9 +236,9 @@ describe('domains add', () => {
     })
   })
 
-  it('says how to make room when the plan has none', async () => {
-    await using all = await startDomainCli({ [ADD]: [failure(403, 'DOMAIN_LIMIT_REACHED')] })
-    const { code, stderr } = await all.desk.run(['domains', 'add', 'www.example.test'])
+  it('explains how to free a domain of the plan', async () => {
+    await using fixture = await startDomainCli({ [ADD]: [errorResponse(403, 'DOMAIN_LIMIT_REACHED')] })
+    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 1)
     assert.match(stderr, /See them: slipway domains\. To make room: slipway domains remove DOMAIN/)
   })
@@ -237,37 +247,40 @@ describe('domains add', () => {
 describe('domains', () => {
   it('lists them, alone and as domains list', async () => {
     const until = certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })
-    const list: PeerReply = [
+    const list: ScriptedReply = [
       200,
       { domains: [activeRecord(until), pendingRecord({ domain: 'example.test' })] },
     ]
-    await using all = await startDomainCli({ [LIST]: [list] })
-    const { stdout } = await all.desk.run(['domains'])
+    await using fixture = await startDomainCli({ [LIST]: [list] })
+    const { stdout } = await fixture.cli.run(['domains'])
     assert.match(stdout, /^DOMAIN +SITE +STATE +CERTIFICATE +REMARK$/m)
     assert.match(stdout, /^www\.example\.test +otter +active +until 2030-04-01$/m)
     assert.match(stdout, /^example\.test +otter +pending +– +Waiting for both DNS records to be entered$/m)
-    assert.equal((await all.desk.run(['domains', 'list'])).stdout, stdout)
-    assert.equal(JSON.parse((await all.desk.run(['domains', '--json'])).stdout).length, 2)
+    assert.equal((await fixture.cli.run(['domains', 'list'])).stdout, stdout)
+    assert.equal(JSON.parse((await fixture.cli.run(['domains', '--json'])).stdout).length, 2)
   })
 
-  it('says in the list what each waits for, and where more is told', async () => {
+  it('shows in the list what each waits for, and the command for details', async () => {
     const reason = 'www.example.test is an alias of elsewhere.test, expected domains.sites.test'
-    const wrong = found(pendingRecord({ reason }), ['elsewhere.test'], ['slipway-0123'])
-    await using all = await startDomainCli({ [LIST]: [[200, { domains: [wrong] }]] })
-    const { stdout, stderr } = await all.desk.run(['domains'])
+    const wrong = withDnsAnswers(pendingRecord({ reason }), ['elsewhere.test'], ['slipway-0123'])
+    await using fixture = await startDomainCli({ [LIST]: [[200, { domains: [wrong] }]] })
+    const { stdout, stderr } = await fixture.cli.run(['domains'])
     assert.match(stdout, /^www\.example\.test +otter +pending +– +waits for CNAME www$/m)
     assert.equal(stderr, 'More: slipway domains check www.example.test\n')
   })
 
-  it('says how to add the first one', async () => {
-    await using all = await startDomainCli({ [LIST]: [[200, { domains: [] }]] })
-    assert.match((await all.desk.run(['domains'])).stderr, /Add one: slipway domains add www\.example\.com/)
+  it('explains how to add the first one', async () => {
+    await using fixture = await startDomainCli({ [LIST]: [[200, { domains: [] }]] })
+    assert.match(
+      (await fixture.cli.run(['domains'])).stderr,
+      /Add one: slipway domains add www\.example\.com/,
+    )
   })
 
   const findings: [string, DomainRecord, RegExp[]][] = [
     [
       'a record that is wrong, with what is there and what should be',
-      found(
+      withDnsAnswers(
         pendingRecord({ reason: 'The CNAME leads to elsewhere.test' }),
         ['elsewhere.test'],
         ['slipway-0123'],
@@ -280,13 +293,13 @@ describe('domains', () => {
       ],
     ],
     [
-      'once when it is looked up next',
+      'the time of the next check once',
       pendingRecord({ reason: 'It is looked up again at 2030-01-01 00:00:10 UTC' }),
       [/^It is looked up again at 2030-01-01 00:00:10 UTC\.\n(?!.*Looked up next)/m],
     ],
     [
-      'records that nobody has entered',
-      found(pendingRecord({ nextCheckAt: null, reason: 'Check it when they are there' }), [], []),
+      'records that are not entered',
+      withDnsAnswers(pendingRecord({ nextCheckAt: null, reason: 'Check it when they are there' }), [], []),
       [/^✗ CNAME www\n {4}found: {4}nothing$/m, /^Check it when they are there\.$/m],
     ],
     [
@@ -324,17 +337,17 @@ describe('domains', () => {
     ],
   ]
   for (const [name, record, lines] of findings) {
-    it(`check tells ${name}`, async () => {
-      await using all = await startDomainCli({ [LOOK]: [record] })
-      const { stdout } = await all.desk.run(['domains', 'check', 'www.example.test'])
+    it(`check shows ${name}`, async () => {
+      await using fixture = await startDomainCli({ [CHECK]: [record] })
+      const { stdout } = await fixture.cli.run(['domains', 'check', 'www.example.test'])
       for (const line of lines) assert.match(stdout, line)
     })
   }
 
-  it('check and remove say which domains there are when it is none of them', async () => {
-    await using all = await startDomainCli({})
+  it('check and remove list the domains when the given one is unknown', async () => {
+    await using fixture = await startDomainCli({})
     for (const args of [['check'], ['remove', '--yes']]) {
-      const { code, stderr } = await all.desk.run(['domains', ...args, 'www.example.test'])
+      const { code, stderr } = await fixture.cli.run(['domains', ...args, 'www.example.test'])
       assert.equal(code, 1)
       assert.match(
         stderr,
@@ -343,19 +356,19 @@ describe('domains', () => {
     }
   })
 
-  it('remove asks to type the name', async () => {
-    await using all = await startDomainCli({
+  it('remove requires typing the name', async () => {
+    await using fixture = await startDomainCli({
       'DELETE /api/v1/domains/www.example.test': [[200, { domain: 'www.example.test', deleted: true }]],
     })
     const remove = (...more: string[]) => ['domains', 'remove', 'www.example.test', ...more]
-    const wrong = await all.desk.run(remove(), { typed: ['example.test'] })
+    const wrong = await fixture.cli.run(remove(), { typed: ['example.test'] })
     assert.match(wrong.stderr, /That is not its name, so nothing was removed/)
-    assert.equal((await all.desk.run(remove())).code, 2)
-    assert.deepEqual(all.peer.log, [])
-    const { code, stderr } = await all.desk.run(remove(), { typed: ['www.example.test'] })
+    assert.equal((await fixture.cli.run(remove())).code, 2)
+    assert.deepEqual(fixture.server.log, [])
+    const { code, stderr } = await fixture.cli.run(remove(), { typed: ['www.example.test'] })
     assert.equal(code, 0)
     assert.match(plain(stderr), /✓ www\.example\.test is removed\. Take its records out of DNS too\.\n$/)
-    const json = await all.desk.run(remove('--yes', '--json'))
+    const json = await fixture.cli.run(remove('--yes', '--json'))
     assert.deepEqual(JSON.parse(json.stdout), { domain: 'www.example.test', deleted: true })
     assert.equal(json.stderr, '')
   })
@@ -367,17 +380,17 @@ describe('domains', () => {
     [['domains', 'add', 'a.test', 'b.test'], /"b\.test" is more than domains can take/],
   ]
   for (const [args, hint] of unclear) {
-    it(`says what was meant by slipway ${args.join(' ')}`, async () => {
-      await using all = await startDomainCli({})
-      const { code, stderr } = await all.desk.run(args)
+    it(`suggests the intended command for slipway ${args.join(' ')}`, async () => {
+      await using fixture = await startDomainCli({})
+      const { code, stderr } = await fixture.cli.run(args)
       assert.equal(code, 2)
       assert.match(stderr, hint)
     })
   }
 })
 
-/** Without what draws over lines and paints them. */
+/** Removes control sequences for the cursor and colors. */
 function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be taken out.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
   return text.replace(/\u001b\[\d*[mK]/g, '').replaceAll('\r', '')
 }

@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { CliHarness } from './desk.ts'
-import { FakeServer } from './peer.ts'
+import { CliHarness } from './cli-harness.ts'
+import { FakeServer } from './fake-server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -27,41 +27,41 @@ describe('the installed program', () => {
 
   const { version, exports } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8'))
 
-  it('has the code and the types of everything that it exports', async () => {
+  it('contains code and types of all its exports', async () => {
     for (const { types, default: code } of Object.values<{ types: string; default: string }>(exports)) {
       assert.ok(existsSync(join(installed, types)), types)
       assert.ok(Object.keys(await import(join(installed, code))).length > 0, code)
     }
   })
 
-  for (const node of new Set([process.execPath, machinesNode()])) {
-    const itsVersion = execFileSync(node, ['--version']).toString().trim()
+  for (const node of new Set([process.execPath, installedNode()])) {
+    const nodeVersion = execFileSync(node, ['--version']).toString().trim()
 
-    it(`runs on Node ${itsVersion} with nothing else installed`, async () => {
+    it(`runs on Node ${nodeVersion} with nothing else installed`, async () => {
       assert.deepEqual(await run(node, ['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
     })
 
-    it(`publishes on Node ${itsVersion}`, async () => {
-      await using peer = await FakeServer.start()
-      using desk = new CliHarness()
-      desk.write({ 'index.html': '<h1>hi</h1>', 'large.bin': Buffer.alloc(3_000_000, 'x') })
-      const { code, stdout } = await run(node, ['publish', '--server', peer.url], { desk })
+    it(`publishes on Node ${nodeVersion}`, async () => {
+      await using server = await FakeServer.start()
+      using cli = new CliHarness()
+      cli.write({ 'index.html': '<h1>hi</h1>', 'large.bin': Buffer.alloc(3_000_000, 'x') })
+      const { code, stdout } = await run(node, ['publish', '--server', server.url], { cli })
       assert.equal(code, 0)
       assert.equal(stdout, 'http://site-1.sites.test/\n')
-      assert.equal(peer.live('site-1').get('large.bin')!.length, 3_000_000)
+      assert.equal(server.live('site-1').get('large.bin')!.length, 3_000_000)
     })
 
-    it(`stops in good order at Ctrl-C on Node ${itsVersion}`, async () => {
-      await using peer = await FakeServer.start()
-      using desk = new CliHarness()
-      desk.write({ 'index.html': '<h1>hi</h1>' })
+    it(`stops cleanly at Ctrl-C on Node ${nodeVersion}`, async () => {
+      await using server = await FakeServer.start()
+      using cli = new CliHarness()
+      cli.write({ 'index.html': '<h1>hi</h1>' })
       const stop = new AbortController()
-      peer.misbehave = ({ path }) => {
+      server.intercept = ({ path }) => {
         if (!path.includes('/_upload/')) return false
         stop.abort()
         return true
       }
-      const { code, stdout, stderr } = await run(node, ['publish', '--server', peer.url], { desk, stop })
+      const { code, stdout, stderr } = await run(node, ['publish', '--server', server.url], { cli, stop })
       assert.equal(code, 1)
       assert.equal(stdout, '')
       assert.match(stderr, /Run the same command again: it goes on where it was/)
@@ -69,15 +69,15 @@ describe('the installed program', () => {
   }
 
   interface Setting {
-    desk?: CliHarness
-    /** Sends SIGINT when it aborts. */
+    cli?: CliHarness
+    /** Sends SIGINT on abort. */
     stop?: AbortController
   }
 
-  async function run(node: string, args: string[], { desk, stop }: Setting = {}) {
+  async function run(node: string, args: string[], { cli, stop }: Setting = {}) {
     const child = spawn(node, [join(installed, 'bin/slipway.js'), ...args], {
-      cwd: desk?.cwd ?? installed,
-      env: { PATH: process.env.PATH, HOME: desk?.home ?? installed },
+      cwd: cli?.cwd ?? installed,
+      env: { PATH: process.env.PATH, HOME: cli?.home ?? installed },
     })
     stop?.signal.addEventListener('abort', () => child.kill('SIGINT'))
     const [stdout, stderr] = [collected(child.stdout), collected(child.stderr)]
@@ -87,10 +87,10 @@ describe('the installed program', () => {
 })
 
 describe('the SDK', () => {
-  it('has nothing of Node in it, so that it runs in a browser', () => {
+  it('imports nothing of Node, so that it runs in a browser', () => {
     assert.deepEqual([...importsFrom(join(root, 'client/sdk/slipway.ts'))].filter(isForeign), [])
   })
-  it('and the program needs no package', () => {
+  it('and the program import no packages', () => {
     const foreign = [...importsFrom(join(root, 'client/cli/main.ts'))].filter(isForeign)
     assert.deepEqual(
       foreign.filter((name) => !name.startsWith('node:')),
@@ -99,8 +99,8 @@ describe('the SDK', () => {
   })
 })
 
-/** The Node that a person on this machine would run, which may be older than the pinned one. */
-function machinesNode(): string {
+/** The Node that is installed on this machine, which may be older than the pinned one. */
+function installedNode(): string {
   const folders = (process.env.PATH ?? '')
     .split(delimiter)
     .filter((folder) => !folder.includes('node_modules'))
@@ -118,7 +118,7 @@ function collected(stream: NodeJS.ReadableStream): () => string {
   return () => Buffer.concat(chunks).toString()
 }
 
-/** Everything that a source file imports, and what that imports in turn. */
+/** All transitive imports of a source file. */
 function importsFrom(file: string, found = new Set<string>()): Set<string> {
   for (const [, name] of readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
     const target = name!.startsWith('.') ? join(dirname(file), name!) : name!

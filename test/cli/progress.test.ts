@@ -6,15 +6,15 @@ import { ProgressView, progressLine } from '../../client/cli/terminal/progress.t
 import { formatTable } from '../../client/cli/terminal/table.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
 
-describe('lists', () => {
-  it('names in a short line', () => {
+describe('formatting lists', () => {
+  it('shortens a list of names to a line', () => {
     assert.deepEqual(summarizeNames(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
       shown: '.DS_Store (2), node_modules/',
       more: 0,
     })
     assert.deepEqual(summarizeNames(['1', '2', '3', '4'], 2), { shown: '1, 2', more: 2 })
   })
-  it('rows in columns', () =>
+  it('aligns rows in columns', () =>
     assert.deepEqual(
       formatTable([
         ['a', 'bb'],
@@ -27,61 +27,61 @@ describe('lists', () => {
 describe('progress', () => {
   const half = { files: 1000, filesDone: 412, bytes: 10e6, bytesDone: 5e6 }
 
-  it('shows files, bytes and the time left', () => {
+  it('shows files, bytes and the remaining time', () => {
     const line = progressLine('Uploading', half, 4000, 100)
     assert.equal(line, 'Uploading ████████████░░░░░░░░░░░░ 412 of 1,000 files · 5.0 MB of 10 MB · 4 s left')
   })
-  it('says nothing about the time left before it can know', () => {
+  it('does not show the remaining time before it can be estimated', () => {
     assert.doesNotMatch(progressLine('Uploading', half, 300, 100), /left/)
   })
   it('fits into a narrow window', () => {
     assert.equal(progressLine('Uploading', half, 4000, 40), 'Uploading 50%')
   })
 
-  it('is a bar on a terminal, drawn over and not too often', () => {
-    const { view, said, at } = display(true)
+  it('is a bar on a terminal, redrawn in place at a limited rate', () => {
+    const { view, output, at } = display(true)
     view.show(half)
     at(10)
     view.show(half)
     at(100)
     view.show(half)
-    assert.equal(said().split('\r').length - 1, 2)
-    assert.doesNotMatch(said(), /\n/)
+    assert.equal(output().split('\r').length - 1, 2)
+    assert.doesNotMatch(output(), /\n/)
   })
-  it('is a line every few seconds elsewhere, and none when it is over before', () => {
-    const { view, said, at } = display(false)
+  it('is a line every few seconds without a terminal, and none when it ends before', () => {
+    const { view, output, at } = display(false)
     for (let done = 0; done <= 90; done++) {
       at(done * 100)
       view.show({ files: 100, filesDone: done, bytes: 100_000, bytesDone: done * 1000 })
     }
-    assert.equal(said(), '  50 of 100 files · 50 kB of 100 kB · 5 s left\n')
+    assert.equal(output(), '  50 of 100 files · 50 kB of 100 kB · 5 s left\n')
   })
 
-  it('says why it stands still until it goes on', () => {
-    const { view, said, at } = display(false)
+  it('shows why it is paused until it continues', () => {
+    const { view, output, at } = display(false)
     view.show(half)
     view.stall('Nothing answers')
     view.stall('Nothing answers')
-    assert.equal(said(), '  Nothing answers; trying again\n')
+    assert.equal(output(), '  Nothing answers; trying again\n')
     at(10_000)
     view.show(half)
-    assert.doesNotMatch(said(), /files/)
+    assert.doesNotMatch(output(), /files/)
     view.show({ ...half, bytesDone: half.bytesDone + 1 })
-    assert.match(said(), /412 of 1,000 files/)
+    assert.match(output(), /412 of 1,000 files/)
   })
-  it('says why it stands still in the place of the bar', () => {
-    const { view, said } = display(true)
+  it('shows why it is paused in place of the bar', () => {
+    const { view, output } = display(true)
     view.show(half)
     view.stall('Nothing answers')
-    assert.ok(said().endsWith('\r\u001b[KNothing answers; trying again'))
+    assert.ok(output().endsWith('\r\u001b[KNothing answers; trying again'))
   })
 
   function display(isTTY: boolean) {
     let now = 0
-    let said = ''
+    let output = ''
     const sink = new Writable({
       write(chunk, _encoding, done) {
-        said += chunk
+        output += chunk
         done()
       },
     })
@@ -92,6 +92,6 @@ describe('progress', () => {
     const at = (time: number) => {
       now = time
     }
-    return { view, at, said: () => said }
+    return { view, at, output: () => output }
   }
 })

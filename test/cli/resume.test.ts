@@ -6,8 +6,8 @@ import {
   type ResumableOptions,
   SiteOwnedError,
 } from '../../client/sdk/resume.ts'
-import { file, startPatientClient, uploads } from './patient-client.ts'
-import { answer, failure } from './peer.ts'
+import { file, startClientFixture, uploads } from './client-fixture.ts'
+import { errorResponse, sendJson } from './fake-server.ts'
 
 const FILES = [file('index.html', 'the larger one'), file('style.css', 'two')]
 
@@ -15,12 +15,12 @@ describe('a publish that is remembered', () => {
   it('stores the claim token and the pending version before the first upload', async () => {
     await using publisher = await startPublisher()
     let stored: PublishedSite | undefined
-    publisher.peer.misbehave = (call) => {
+    publisher.server.intercept = (call) => {
       if (call.path.includes('/_upload/')) stored ??= publisher.site
       return false
     }
     const { published, site } = await publisher.publish()
-    const { claimToken, versions } = publisher.peer.sites.get('site-1')!
+    const { claimToken, versions } = publisher.server.sites.get('site-1')!
     assert.equal(stored?.claimToken, claimToken)
     assert.deepEqual(stored?.pending, { versionId: [...versions.keys()][0], manifest: 'm1' })
     assert.equal(published.versionId, stored.pending?.versionId)
@@ -28,23 +28,23 @@ describe('a publish that is remembered', () => {
     assert.deepEqual([site, publisher.site], [finished, finished])
   })
 
-  it('resumes an interrupted publish of the same files, and uploads only what is missing', async () => {
+  it('resumes an interrupted publish of the same files, and uploads only missing files', async () => {
     await using publisher = await startPublisher()
     await publisher.interrupt()
     const resumed: boolean[] = []
     await publisher.publish({ onStaged: (_staged, isResumed) => void resumed.push(isResumed) })
-    assert.equal(publisher.peer.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.equal(uploads(publisher.peer).length, 1)
+    assert.equal(publisher.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
+    assert.equal(uploads(publisher.server).length, 1)
     assert.deepEqual(resumed, [true])
     assert.equal(publisher.site?.pending, undefined)
   })
 
-  it('stages a new version of the same site when the files are others', async () => {
+  it('stages a new version of the same site when the files differ', async () => {
     await using publisher = await startPublisher()
     await publisher.interrupt()
     await publisher.publish({ manifest: 'm2', files: [file('index.html', 'other')] })
-    assert.equal(publisher.peer.log[0], 'PUT /api/v1/publish/site-1')
-    assert.equal(publisher.peer.live('site-1').get('index.html')!.toString(), 'other')
+    assert.equal(publisher.server.log[0], 'PUT /api/v1/publish/site-1')
+    assert.equal(publisher.server.live('site-1').get('index.html')!.toString(), 'other')
   })
 
   it('updates by claim token, also with an account, until the site is claimed', async () => {
@@ -55,11 +55,11 @@ describe('a publish that is remembered', () => {
     assert.ok(token)
     publisher.claim()
     await publisher.publish({ hasAccount: true })
-    assert.equal(publisher.peer.sites.size, 1)
+    assert.equal(publisher.server.sites.size, 1)
     assert.deepEqual(publisher.site, { slug: 'site-1', siteUrl: 'http://site-1.sites.test/' })
   })
 
-  it('that was claimed is refused without an account, and nothing new is created', async () => {
+  it('that was claimed is refused without an account, and no new site is created', async () => {
     await using publisher = await startPublisher()
     await publisher.publish()
     const before = publisher.site
@@ -69,18 +69,18 @@ describe('a publish that is remembered', () => {
       assert.deepEqual([error.code, error.status], ['UNAUTHORIZED', 401])
       return error.cause !== undefined
     })
-    assert.equal(publisher.peer.sites.size, 1)
+    assert.equal(publisher.server.sites.size, 1)
     assert.deepEqual(publisher.site, before)
   })
 
   it('of an account is refused without one, before any request', async () => {
     await using publisher = await startPublisher()
     await publisher.publish({ hasAccount: true })
-    publisher.peer.calls.length = 0
+    publisher.server.calls.length = 0
     await assert.rejects(publisher.publish(), (error) => {
       return error instanceof SiteOwnedError && error.cause === undefined
     })
-    assert.deepEqual(publisher.peer.log, [])
+    assert.deepEqual(publisher.server.log, [])
   })
 
   for (const [code, status, reason] of [
@@ -90,7 +90,7 @@ describe('a publish that is remembered', () => {
     it(`is replaced by a new site when it is ${reason}`, async () => {
       await using publisher = await startPublisher()
       await publisher.publish()
-      publisher.refuse('PUT /api/v1/publish/site-1', failure(status, code))
+      publisher.refuse('PUT /api/v1/publish/site-1', errorResponse(status, code))
       const replaced: string[] = []
       const { site } = await publisher.publish({
         hasAccount: true,
@@ -107,9 +107,9 @@ describe('a publish that is remembered', () => {
     await using publisher = await startPublisher()
     await assert.rejects(publisher.publish({ slug: 'missing', hasAccount: true }), { code: 'NOT_FOUND' })
     await publisher.publish()
-    publisher.refuse('PUT /api/v1/publish/site-1', failure(404, 'NOT_FOUND'))
+    publisher.refuse('PUT /api/v1/publish/site-1', errorResponse(404, 'NOT_FOUND'))
     await assert.rejects(publisher.publish({ slug: 'site-1' }), { code: 'NOT_FOUND' })
-    assert.equal(publisher.peer.sites.size, 1)
+    assert.equal(publisher.server.sites.size, 1)
     assert.deepEqual(publisher.forgotten, [])
   })
 
@@ -118,30 +118,30 @@ describe('a publish that is remembered', () => {
     await publisher.publish()
     await assert.rejects(publisher.publish({ slug: 'other' }), SiteOwnedError)
     await publisher.publish({ slug: undefined })
-    assert.equal(publisher.peer.sites.size, 1)
+    assert.equal(publisher.server.sites.size, 1)
   })
 
   it('tries no other credentials once a version is staged', async () => {
     await using publisher = await startPublisher()
     await publisher.publish()
-    publisher.refuse('POST /api/v1/publish/site-1/finalize', failure(404, 'NOT_FOUND'))
-    publisher.peer.calls.length = 0
+    publisher.refuse('POST /api/v1/publish/site-1/finalize', errorResponse(404, 'NOT_FOUND'))
+    publisher.server.calls.length = 0
     const files = [file('index.html', 'other')]
     await assert.rejects(publisher.publish({ files, manifest: 'm2', hasAccount: true }), {
       code: 'NOT_FOUND',
     })
-    assert.equal(publisher.peer.log.filter((line) => line.startsWith('PUT /api/v1/publish/')).length, 1)
+    assert.equal(publisher.server.log.filter((line) => line.startsWith('PUT /api/v1/publish/')).length, 1)
     assert.equal(publisher.site?.pending?.manifest, 'm2')
   })
 })
 
 /** A publisher of two files at a fake server, with a memory of one site. */
 async function startPublisher() {
-  const { peer, slipway, [Symbol.asyncDispose]: dispose } = await startPatientClient({ tries: 1 })
+  const { server, slipway, [Symbol.asyncDispose]: dispose } = await startClientFixture({ tries: 1 })
   let site: PublishedSite | undefined
   const forgotten: string[] = []
   return {
-    peer,
+    server,
     forgotten,
     get site() {
       return site
@@ -159,27 +159,27 @@ async function startPublisher() {
           forget: (slug) => void forgotten.push(slug),
         },
         hasAccount: false,
-        connect: (withAccount) => (withAccount ? slipway.with({ key: peer.key }) : slipway),
+        connect: (withAccount) => (withAccount ? slipway.with({ key: server.key }) : slipway),
         ...options,
       }),
-    /** Ends a publish after its first upload. */
+    /** Aborts a publish after its first upload. */
     async interrupt() {
-      peer.misbehave = (call, _request, response) => {
+      server.intercept = (call, _request, response) => {
         const isCut = call.path.includes('style.css')
         if (isCut) response.destroy()
         return isCut
       }
       await assert.rejects(this.publish(), { code: 'NETWORK' })
-      peer.misbehave = () => false
-      peer.calls.length = 0
+      server.intercept = () => false
+      server.calls.length = 0
     },
     claim() {
-      peer.sites.get('site-1')!.claimToken = undefined
+      server.sites.get('site-1')!.claimToken = undefined
     },
     refuse(call: string, [status, body]: [number, unknown]) {
-      peer.misbehave = ({ method, path }, _request, response) => {
+      server.intercept = ({ method, path }, _request, response) => {
         if (`${method} ${path}` !== call) return false
-        answer(response, status, body)
+        sendJson(response, status, body)
         return true
       }
     },

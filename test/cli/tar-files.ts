@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { extract } from 'tar-stream'
 
-/** The files in a tar, in its order, as another program reads them. */
+/** The files in a tar in their order, as another implementation reads them. */
 export async function filesInTar(tar: Buffer): Promise<[path: string, bytes: Buffer][]> {
   const files: [string, Buffer][] = []
   for await (const entry of Readable.from([tar]).pipe(extract())) {

@@ -3,48 +3,48 @@ import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Progress } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
-import { file, startPatientClient, stream, uploads } from './patient-client.ts'
-import { answer, failure } from './peer.ts'
+import { file, startClientFixture, stream, uploads } from './client-fixture.ts'
+import { errorResponse, sendJson } from './fake-server.ts'
 
 for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTransport })) {
   describe(`publishing over ${name}`, () => {
-    it('brings every byte of small, large and streamed files to the site', async () => {
-      await using all = await startPatientClient(send && { send })
+    it('uploads every byte of small, large and streamed files', async () => {
+      await using fixture = await startClientFixture(send && { send })
       const large = randomBytes(1_500_000)
       const files = [
         file('index.html', '<h1>hi</h1>'),
         file('large.bin', large, () => stream(large)),
         file('blob.bin', large, () => new Blob([large])),
       ]
-      const { slug, siteUrl, uploaded, uploadedBytes, claimToken } = await all.publish({ files })
+      const { slug, siteUrl, uploaded, uploadedBytes, claimToken } = await fixture.publish({ files })
       assert.equal(siteUrl, `http://${slug}.sites.test/`)
       assert.equal(uploaded, 3)
       assert.equal(uploadedBytes, 3_000_011)
       assert.match(claimToken!, /^[0-9a-f-]{36}$/)
-      const live = all.peer.live(slug)
+      const live = fixture.server.live(slug)
       assert.equal(live.get('index.html')!.toString(), '<h1>hi</h1>')
       assert.deepEqual(live.get('large.bin'), large)
       assert.deepEqual(live.get('blob.bin'), large)
     })
 
-    it('says in words when nothing answers', async () => {
-      await using all = await startPatientClient(send && { send })
-      const { url } = all.peer
-      await all.peer[Symbol.asyncDispose]()
-      await assert.rejects(all.slipway.me(), {
+    it('has a readable error when nothing responds', async () => {
+      await using fixture = await startClientFixture(send && { send })
+      const { url } = fixture.server
+      await fixture.server[Symbol.asyncDispose]()
+      await assert.rejects(fixture.slipway.me(), {
         code: 'NETWORK',
         status: 0,
         message: `Nothing answers at ${url} (connection refused)`,
       })
     })
 
-    it('does not follow a server that sends it elsewhere', async () => {
-      await using all = await startPatientClient(send && { send })
-      all.peer.misbehave = (_call, _request, response) => {
-        answer(response, 308, {}, { Location: 'https://elsewhere.test/' })
+    it('does not follow redirects', async () => {
+      await using fixture = await startClientFixture(send && { send })
+      fixture.server.intercept = (_call, _request, response) => {
+        sendJson(response, 308, {}, { Location: 'https://elsewhere.test/' })
         return true
       }
-      await assert.rejects(all.slipway.me(), {
+      await assert.rejects(fixture.slipway.me(), {
         code: 'BAD_ANSWER',
         message: /redirects to https:\/\/elsewhere\.test/,
       })
@@ -54,36 +54,36 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
 
 describe('updating', () => {
   it('uploads only what changed', async () => {
-    await using all = await startPatientClient()
-    const { slug, claimToken } = await all.publish({ files: [file('a', 'one'), file('b', 'two')] })
-    const updated = await all.publish({ slug, claimToken, files: [file('a', 'one'), file('b', 'three')] })
+    await using fixture = await startClientFixture()
+    const { slug, claimToken } = await fixture.publish({ files: [file('a', 'one'), file('b', 'two')] })
+    const updated = await fixture.publish({ slug, claimToken, files: [file('a', 'one'), file('b', 'three')] })
     assert.equal(updated.uploaded, 1)
-    assert.equal(all.peer.live(slug).get('b')!.toString(), 'three')
+    assert.equal(fixture.server.live(slug).get('b')!.toString(), 'three')
   })
 
-  it('sends a claim token in place of the key, and never the key to an upload target', async () => {
-    await using all = await startPatientClient()
-    const { slug, claimToken } = await all.publish({ files: [file('a', 'one')] })
-    const keyed = all.slipway.with({ key: all.peer.key })
-    all.peer.calls.length = 0
+  it('sends a claim token instead of the key, and never the key to an upload URL', async () => {
+    await using fixture = await startClientFixture()
+    const { slug, claimToken } = await fixture.publish({ files: [file('a', 'one')] })
+    const keyed = fixture.slipway.with({ key: fixture.server.key })
+    fixture.server.calls.length = 0
     await keyed.publish({ slug, claimToken, files: [file('a', 'two')] })
-    assert.deepEqual(new Set(all.peer.calls.map(({ key }) => key)), new Set([undefined]))
-    all.peer.calls.length = 0
+    assert.deepEqual(new Set(fixture.server.calls.map(({ key }) => key)), new Set([undefined]))
+    fixture.server.calls.length = 0
     await keyed.publish({ files: [file('a', 'three')] })
     assert.deepEqual(
-      all.peer.calls.map(({ key }) => key !== undefined),
+      fixture.server.calls.map(({ key }) => key !== undefined),
       [true, false, true],
     )
   })
 })
 
-describe('an upload that breaks', () => {
+describe('a failed upload', () => {
   const breaks = {
     'the connection is cut': (_c: unknown, _r: unknown, response: { destroy(): void }) => response.destroy(),
     'the server answers 503': (_c: unknown, _r: unknown, response: never) =>
-      answer(response, ...failure(503, 'UNAVAILABLE')),
+      sendJson(response, ...errorResponse(503, 'UNAVAILABLE')),
     'the server answers 429': (_c: unknown, _r: unknown, response: never) =>
-      answer(response, ...failure(429, 'RATE_LIMITED')),
+      sendJson(response, ...errorResponse(429, 'RATE_LIMITED')),
     'a proxy answers 502 with a page': (
       _c: unknown,
       _r: unknown,
@@ -91,95 +91,95 @@ describe('an upload that breaks', () => {
     ) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
   }
   for (const [what, how] of Object.entries(breaks)) {
-    it(`is tried again when ${what}`, async () => {
-      await using all = await startPatientClient()
+    it(`is retried when ${what}`, async () => {
+      await using fixture = await startClientFixture()
       let left = 2
-      all.peer.misbehave = (call, request, response) => {
+      fixture.server.intercept = (call, request, response) => {
         if (!call.path.includes('/_upload/') || left-- <= 0) return false
         how(call, request, response as never)
         return true
       }
-      const { slug } = await all.publish({ files: [file('a', 'one')] })
-      assert.equal(all.peer.live(slug).get('a')!.toString(), 'one')
-      assert.equal(uploads(all.peer).length, 3)
-      assert.deepEqual(all.pauses, [500, 1000])
+      const { slug } = await fixture.publish({ files: [file('a', 'one')] })
+      assert.equal(fixture.server.live(slug).get('a')!.toString(), 'one')
+      assert.equal(uploads(fixture.server).length, 3)
+      assert.deepEqual(fixture.pauses, [500, 1000])
     })
   }
 
-  it('is tried again when the connection goes silent', async () => {
-    await using all = await startPatientClient({ idleMs: 250 })
+  it('is retried when the connection is idle', async () => {
+    await using fixture = await startClientFixture({ idleMs: 250 })
     let left = 1
-    all.peer.misbehave = (call) => call.path.includes('/_upload/') && left-- > 0
-    const { slug } = await all.publish({ files: [file('a', 'one')] })
-    assert.equal(all.peer.live(slug).get('a')!.toString(), 'one')
-    assert.notEqual(all.pauses.length, 0)
+    fixture.server.intercept = (call) => call.path.includes('/_upload/') && left-- > 0
+    const { slug } = await fixture.publish({ files: [file('a', 'one')] })
+    assert.equal(fixture.server.live(slug).get('a')!.toString(), 'one')
+    assert.notEqual(fixture.pauses.length, 0)
   })
 
-  it('is given up after six tries, with pauses that double', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call, _request, response) => {
+  it('is given up after six attempts, with exponential back-off', async () => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call, _request, response) => {
       if (call.path.includes('/_upload/')) response.destroy()
       return call.path.includes('/_upload/')
     }
     const reasons: string[] = []
     const onRetry = ({ code }: { code: string }) => reasons.push(code)
-    await assert.rejects(all.publish({ files: [file('a', 'one')], onRetry }), { code: 'NETWORK' })
-    assert.equal(uploads(all.peer).length, 6)
-    assert.deepEqual(all.pauses, [500, 1000, 2000, 4000, 8000])
+    await assert.rejects(fixture.publish({ files: [file('a', 'one')], onRetry }), { code: 'NETWORK' })
+    assert.equal(uploads(fixture.server).length, 6)
+    assert.deepEqual(fixture.pauses, [500, 1000, 2000, 4000, 8000])
     assert.deepEqual(reasons, Array(5).fill('NETWORK'))
   })
 
-  it('waits as long as the server asks', async () => {
-    await using all = await startPatientClient()
-    let asked = false
-    all.peer.misbehave = (call, _request, response) => {
-      if (asked || !call.path.includes('/_upload/')) return false
-      asked = true
-      answer(response, ...failure(503, 'UNAVAILABLE'), { 'Retry-After': '7' })
+  it('waits for the time in Retry-After', async () => {
+    await using fixture = await startClientFixture()
+    let isRefused = false
+    fixture.server.intercept = (call, _request, response) => {
+      if (isRefused || !call.path.includes('/_upload/')) return false
+      isRefused = true
+      sendJson(response, ...errorResponse(503, 'UNAVAILABLE'), { 'Retry-After': '7' })
       return true
     }
-    await all.publish({ files: [file('a', 'one')] })
-    assert.deepEqual(all.pauses, [7000])
+    await fixture.publish({ files: [file('a', 'one')] })
+    assert.deepEqual(fixture.pauses, [7000])
   })
 
-  it('does not wait when the server asks for more than a minute', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call, _request, response) => {
+  it('does not wait when Retry-After is more than a minute', async () => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
-      answer(response, ...failure(429, 'RATE_LIMITED'), { 'Retry-After': '3000' })
+      sendJson(response, ...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '3000' })
       return true
     }
-    const failed = all.publish({ files: [file('a', 'one')] })
+    const failed = fixture.publish({ files: [file('a', 'one')] })
     await assert.rejects(failed, { code: 'RATE_LIMITED', retryAfterSeconds: 3000 })
-    assert.deepEqual(all.pauses, [])
+    assert.deepEqual(fixture.pauses, [])
   })
 
-  it('is not tried again when the bytes are refused', async () => {
-    await using all = await startPatientClient()
+  it('is not retried when the bytes are refused', async () => {
+    await using fixture = await startClientFixture()
     const lying = { ...file('a', 'one'), hash: '0'.repeat(64) }
-    await assert.rejects(all.publish({ files: [lying] }), { code: 'HASH_MISMATCH', status: 400 })
-    assert.equal(uploads(all.peer).length, 1)
+    await assert.rejects(fixture.publish({ files: [lying] }), { code: 'HASH_MISMATCH', status: 400 })
+    assert.equal(uploads(fixture.server).length, 1)
   })
 
-  it('says why when a server refuses a large body before it has read it', async () => {
-    await using all = await startPatientClient()
+  it('reports the error of a server that refuses a large body before it has read it', async () => {
+    await using fixture = await startClientFixture()
     const large = Buffer.alloc(8 * 1024 * 1024)
-    all.peer.early = true
-    all.peer.misbehave = (call, _request, response) => {
+    fixture.server.interceptBeforeBody = true
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
-      answer(response, ...failure(413, 'PAYLOAD_TOO_LARGE'))
+      sendJson(response, ...errorResponse(413, 'PAYLOAD_TOO_LARGE'))
       return true
     }
-    const failed = all.publish({ files: [file('a', large, () => stream(large))] })
+    const failed = fixture.publish({ files: [file('a', large, () => stream(large))] })
     await assert.rejects(failed, { code: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('is counted once in the progress', async () => {
-    await using all = await startPatientClient()
+  it('counts once in the progress', async () => {
+    await using fixture = await startClientFixture()
     const large = randomBytes(1_000_000)
     let broken = false
-    all.peer.early = true
-    all.peer.misbehave = (call, request) => {
+    fixture.server.interceptBeforeBody = true
+    fixture.server.intercept = (call, request) => {
       if (broken || !call.path.includes('/_upload/')) return false
       broken = true
       request.once('data', () => request.destroy())
@@ -187,140 +187,140 @@ describe('an upload that breaks', () => {
     }
     const seen: Progress[] = []
     const files = [file('a', large, () => stream(large)), file('b', 'small')]
-    await all.publish({ files, concurrency: 1, onProgress: (progress) => seen.push(progress) })
+    await fixture.publish({ files, concurrency: 1, onProgress: (progress) => seen.push(progress) })
     const bytes = large.length + 5
     assert.deepEqual(seen.at(-1), { files: 2, filesDone: 2, bytes, bytesDone: bytes })
     assert.ok(seen.every(({ bytesDone }) => bytesDone <= bytes))
   })
 })
 
-describe('targets', () => {
-  it('are renewed once for all uploads when the server calls them expired', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call, _request, response) => {
+describe('upload URLs', () => {
+  it('are renewed once for all uploads when the server reports them as expired', async () => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.includes('/_upload/') || !call.path.endsWith('token=t1')) return false
-      answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
+      sendJson(response, ...errorResponse(410, 'UPLOAD_EXPIRED'))
       return true
     }
     const files = ['a', 'b', 'c', 'd', 'e'].map((name) => file(name, name))
-    const { slug } = await all.publish({ files })
-    assert.equal(all.peer.live(slug).size, 5)
-    assert.equal(all.peer.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
+    const { slug } = await fixture.publish({ files })
+    assert.equal(fixture.server.live(slug).size, 5)
+    assert.equal(fixture.server.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
   })
 
-  it('are renewed before they run out', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call) => {
-      if (call.path.includes('/_upload/')) all.clock.now += 3_580_000
+  it('are renewed before they expire', async () => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call) => {
+      if (call.path.includes('/_upload/')) fixture.clock.now += 3_580_000
       return false
     }
     const files = [file('a', 'one'), file('b', 'two')]
-    await all.publish({ files, concurrency: 1 })
-    assert.equal(all.peer.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.equal(uploads(all.peer).length, 2)
+    await fixture.publish({ files, concurrency: 1 })
+    assert.equal(fixture.server.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
+    assert.equal(uploads(fixture.server).length, 2)
   })
 
-  it('are asked for again when finalize misses files', async () => {
-    await using all = await startPatientClient()
+  it('are requested again when finalize reports missing files', async () => {
+    await using fixture = await startClientFixture()
     let forgotten = false
-    all.peer.misbehave = (call) => {
+    fixture.server.intercept = (call) => {
       if (!forgotten && call.path.endsWith('/finalize')) {
         forgotten = true
-        for (const { arrived } of all.peer.sites.get('site-1')!.versions.values()) arrived.delete('b')
+        for (const { arrived } of fixture.server.sites.get('site-1')!.versions.values()) arrived.delete('b')
       }
       return false
     }
     const seen: Progress[] = []
     const onProgress = (progress: Progress) => seen.push(progress)
-    const { slug } = await all.publish({ files: [file('a', 'one'), file('b', 'two')], onProgress })
-    assert.equal(all.peer.live(slug).get('b')!.toString(), 'two')
-    assert.equal(uploads(all.peer).length, 3)
+    const { slug } = await fixture.publish({ files: [file('a', 'one'), file('b', 'two')], onProgress })
+    assert.equal(fixture.server.live(slug).get('b')!.toString(), 'two')
+    assert.equal(uploads(fixture.server).length, 3)
     assert.deepEqual(seen.at(-1), { files: 2, filesDone: 2, bytes: 6, bytesDone: 6 })
     assert.ok(seen.every(({ filesDone, bytesDone }) => filesDone <= 2 && bytesDone <= 6))
   })
 
-  it('that are not given again, since the file came meanwhile, count as done', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call, _request, response) => {
+  it('that are not returned again, because the file was uploaded, count as done', async () => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
-      const [version] = all.peer.sites.get('site-1')!.versions.values()
+      const [version] = fixture.server.sites.get('site-1')!.versions.values()
       version!.arrived.set('a', Buffer.from('one'))
-      answer(response, ...failure(410, 'UPLOAD_EXPIRED'))
+      sendJson(response, ...errorResponse(410, 'UPLOAD_EXPIRED'))
       return true
     }
     const seen: Progress[] = []
-    await all.publish({ files: [file('a', 'one')], onProgress: (progress) => seen.push(progress) })
+    await fixture.publish({ files: [file('a', 'one')], onProgress: (progress) => seen.push(progress) })
     assert.deepEqual(seen.at(-1), { files: 1, filesDone: 1, bytes: 3, bytesDone: 3 })
   })
 })
 
 describe('an interrupted publish', () => {
-  it('goes on with the pending version and uploads only what is missing', async () => {
-    await using all = await startPatientClient()
+  it('resumes the pending version and uploads only missing files', async () => {
+    await using fixture = await startClientFixture()
     const files = [file('a', 'one'), file('b', 'two'), file('c', 'three')]
-    const { slug, claimToken, upload } = await all.slipway.create({
+    const { slug, claimToken, upload } = await fixture.slipway.create({
       files: files.map(({ open: _open, ...entry }) => entry),
     })
-    await all.slipway.upload(upload.uploads[0]!, Buffer.from('one'))
+    await fixture.slipway.upload(upload.uploads[0]!, Buffer.from('one'))
     const pendingVersionId = upload.versionId
-    const published = await all.publish({ files, slug, claimToken, pendingVersionId })
+    const published = await fixture.publish({ files, slug, claimToken, pendingVersionId })
     assert.equal(published.versionId, pendingVersionId)
     assert.equal(published.uploaded, 2)
   })
 
-  it('starts a new version when the pending one is no longer waited for', async () => {
-    await using all = await startPatientClient()
-    const { slug, claimToken } = await all.publish({ files: [file('a', 'one')] })
+  it('starts a new version when the pending one is gone', async () => {
+    await using fixture = await startClientFixture()
+    const { slug, claimToken } = await fixture.publish({ files: [file('a', 'one')] })
     const files = [file('a', 'two')]
-    await all.publish({ files, slug, claimToken, pendingVersionId: 'swept-long-ago' })
-    assert.equal(all.peer.live(slug).get('a')!.toString(), 'two')
+    await fixture.publish({ files, slug, claimToken, pendingVersionId: 'swept-long-ago' })
+    assert.equal(fixture.server.live(slug).get('a')!.toString(), 'two')
   })
 
-  it('stops at once when it is aborted, uploads and all', async () => {
-    await using all = await startPatientClient()
+  it('stops at once when it is aborted, including its uploads', async () => {
+    await using fixture = await startClientFixture()
     const stop = new AbortController()
-    all.peer.misbehave = (call) => {
+    fixture.server.intercept = (call) => {
       if (!call.path.includes('/_upload/')) return false
       stop.abort()
       return true
     }
     const files = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => file(name, name))
-    await assert.rejects(all.publish({ files, signal: stop.signal }), { name: 'AbortError' })
-    assert.ok(!all.peer.log.some((line) => line.endsWith('/finalize')))
+    await assert.rejects(fixture.publish({ files, signal: stop.signal }), { name: 'AbortError' })
+    assert.ok(!fixture.server.log.some((line) => line.endsWith('/finalize')))
   })
 
   it('stops the other uploads when one is refused', async () => {
-    await using all = await startPatientClient()
-    all.peer.misbehave = (call, _request, response) => {
+    await using fixture = await startClientFixture()
+    fixture.server.intercept = (call, _request, response) => {
       if (!call.path.includes('/_upload/')) return false
-      if (call.path.includes('/bad')) answer(response, ...failure(507, 'INSUFFICIENT_STORAGE'))
+      if (call.path.includes('/bad')) sendJson(response, ...errorResponse(507, 'INSUFFICIENT_STORAGE'))
       return true
     }
-    const failed = all.publish({ files: [file('bad', 'x'), file('slow', 'y')] })
+    const failed = fixture.publish({ files: [file('bad', 'x'), file('slow', 'y')] })
     await assert.rejects(failed, { code: 'INSUFFICIENT_STORAGE' })
   })
 })
 
-describe('a file that changes while it is published', () => {
+describe('a file that changes during a publish', () => {
   const cases = {
     shorter: () => stream(Buffer.from('on')),
     longer: () => stream(Buffer.from('one and more')),
     'of another length as a whole': () => Buffer.from('on'),
   }
   for (const [how, open] of Object.entries(cases)) {
-    it(`is told apart from a broken network when it got ${how}`, async () => {
-      await using all = await startPatientClient()
-      const failed = all.publish({ files: [file('a', 'one', open)] })
+    it(`is distinguished from a network failure when it became ${how}`, async () => {
+      await using fixture = await startClientFixture()
+      const failed = fixture.publish({ files: [file('a', 'one', open)] })
       await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'a' } })
-      assert.deepEqual(all.pauses, [])
+      assert.deepEqual(fixture.pauses, [])
     })
   }
 
-  it('and a file that cannot be read keeps its own error', async () => {
-    await using all = await startPatientClient()
+  it('and an unreadable one keeps its own error', async () => {
+    await using fixture = await startClientFixture()
     const unreadable = file('a', 'one', () => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
     })
-    await assert.rejects(all.publish({ files: [unreadable] }), { code: 'EACCES' })
+    await assert.rejects(fixture.publish({ files: [unreadable] }), { code: 'EACCES' })
   })
 })

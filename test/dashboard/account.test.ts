@@ -3,20 +3,20 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { PHONE } from '../visitor.ts'
-import { inBrowser, newAddress, type Owner, Web } from './person.ts'
+import { newAddress, type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open({ RATE_FREE: '60' })
+  web = await WebFixture.open({ RATE_FREE: '60' })
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-describe('the account page', inBrowser, () => {
-  test('shows an account and asks before it changes one', async () => {
+describe('the account page', requiresBrowser, () => {
+  test('shows the account, and asks for confirmation before a change', async () => {
     await using owner = await web.owner({ viewport: PHONE })
     const { visitor } = owner
     const { page } = visitor
@@ -39,7 +39,7 @@ describe('the account page', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('says what of the plan is used, and costs two requests', async () => {
+  test('shows the usage of the plan, and costs two requests', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const slug = await publish(owner.key)
@@ -60,8 +60,8 @@ describe('the account page', inBrowser, () => {
   })
 })
 
-describe('the API key', inBrowser, () => {
-  test('is made new after a question, shown once, and ends the one before', async () => {
+describe('the API key', requiresBrowser, () => {
+  test('is replaced after confirmation, shown once, and the previous one stops working', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page)
@@ -80,7 +80,7 @@ describe('the API key', inBrowser, () => {
     await page.getByText(`export SLIPWAY_KEY=${key}`).waitFor()
   })
 
-  test('is kept nowhere: it is gone when the page is left', async () => {
+  test('is stored nowhere: it disappears when the page is left', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page)
@@ -103,7 +103,7 @@ describe('the API key', inBrowser, () => {
     await page.getByRole('heading', { name: 'Your new key' }).waitFor({ state: 'detached' })
   })
 
-  test('is made without a question where there is none', async () => {
+  test('is created without confirmation where there is none', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await signIn(page, newAddress())
@@ -116,8 +116,8 @@ describe('the API key', inBrowser, () => {
   })
 })
 
-describe('browsers that are signed in', inBrowser, () => {
-  test('are listed with this one first, and are signed out one by one or all at once', async () => {
+describe('browsers that are signed in', requiresBrowser, () => {
+  test('are listed with this one first, and can be signed out individually or all together', async () => {
     await using owner = await web.owner()
     await using second = await web.visitor({ userAgent: FIREFOX })
     await using third = await web.visitor()
@@ -141,7 +141,7 @@ describe('browsers that are signed in', inBrowser, () => {
     await rows.first().getByText('this one').waitFor()
   })
 
-  test('that were signed out elsewhere meanwhile are signed out', async () => {
+  test('that were signed out elsewhere since the list was loaded are shown as signed out', async () => {
     await using owner = await web.owner()
     await using second = await web.visitor({ userAgent: FIREFOX })
     await signIn(second.page, owner.email)
@@ -156,8 +156,8 @@ describe('browsers that are signed in', inBrowser, () => {
   })
 })
 
-describe('signing out', inBrowser, () => {
-  test('leads to the front page and ends it in every tab', async () => {
+describe('signing out', requiresBrowser, () => {
+  test('opens the front page and signs out every tab', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     const other = await context.newPage()
@@ -173,7 +173,7 @@ describe('signing out', inBrowser, () => {
     assert.equal(await page.evaluate(async () => (await fetch('/api/v1/me')).status), 401)
   })
 
-  test('is done by ending this browser in the list, too', async () => {
+  test('also happens when this browser is signed out in the list', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page)
@@ -182,7 +182,7 @@ describe('signing out', inBrowser, () => {
     await page.waitForURL(`${web.service.baseUrl}/`)
   })
 
-  test('says so when the server cannot be told of it', async () => {
+  test('reports when the server cannot be reached', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page)
@@ -196,8 +196,8 @@ describe('signing out', inBrowser, () => {
   })
 })
 
-describe('leaving', inBrowser, () => {
-  test('says in numbers what goes, asks for the address, and takes all of it away', async () => {
+describe('deleting the account', requiresBrowser, () => {
+  test('shows how much will be deleted, requires the address, and deletes everything', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const slug = await publish(owner.key)
@@ -211,7 +211,7 @@ describe('leaving', inBrowser, () => {
     await dialog.getByText('your API key and every sign-in').waitFor()
 
     const field = dialog.getByLabel('Your address, to be sure')
-    await field.fill('somebody@else.example')
+    await field.fill('other@example.test')
     await field.press('Enter')
     assert.equal((await web.service.client(owner.key).me()).email, owner.email)
 
@@ -227,7 +227,7 @@ describe('leaving', inBrowser, () => {
     assert.deepEqual((await web.service.client(key).list()).publishes, [])
   })
 
-  test('keeps everything when it is thought better of', async () => {
+  test('keeps everything when it is cancelled', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page)
@@ -246,7 +246,7 @@ async function open(page: Page): Promise<void> {
   await page.goto(`${web.service.baseUrl}/account`)
 }
 
-/** In the browser alone, so that there is no API key; ends on the account page. */
+/** Signs in through the dashboard, so that the account has no API key, and opens the account page. */
 async function signIn(page: Page, email: string): Promise<void> {
   await open(page)
   await page.getByLabel('Your email address').fill(email)

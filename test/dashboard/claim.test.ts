@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { PHONE } from '../visitor.ts'
-import { inBrowser, newAddress, Web } from './person.ts'
+import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-describe('the claim page', inBrowser, () => {
+describe('the claim page', requiresBrowser, () => {
   test(`makes a site its visitor's by a mailed code`, async () => {
     await using visitor = await web.visitor({ viewport: PHONE })
     const { page } = visitor
@@ -50,9 +50,9 @@ describe('the claim page', inBrowser, () => {
       'claimed',
       (page: Page, email: string) => page.getByRole('button', { name: `Claim as ${email}` }).click(),
     ],
-    ['claimed by somebody else', (page: Page) => page.getByText('This site is already claimed.').waitFor()],
+    ['claimed by another account', (page: Page) => page.getByText('This site is already claimed.').waitFor()],
   ] as const) {
-    test(`ends the front page's memory of a site that is ${what}`, async () => {
+    test(`removes a site that is ${what} from what the front page remembers`, async () => {
       await using owner = await web.owner()
       const { page } = owner.visitor
       const site = await publish()
@@ -82,7 +82,7 @@ describe('the claim page', inBrowser, () => {
     await heading.and(page.locator(':focus')).waitFor()
   })
 
-  test('takes one click from somebody who is signed in', async () => {
+  test('takes one click when signed in', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const site = await publish()
@@ -93,7 +93,7 @@ describe('the claim page', inBrowser, () => {
     owner.visitor.assertNoComplaints()
   })
 
-  test('leaves the API key of its visitor as it is', async () => {
+  test('does not change the API key of the account', async () => {
     await using visitor = await web.visitor()
     const email = newAddress()
     const apiKey = await web.service.signIn(email)
@@ -101,7 +101,7 @@ describe('the claim page', inBrowser, () => {
     assert.equal((await web.service.client(apiKey).me()).usage.sites, 1)
   })
 
-  test('lets somebody who is signed in claim as somebody else', async () => {
+  test('lets a signed-in user claim with another account', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const [site, other] = [await publish(), newAddress()]
@@ -115,7 +115,7 @@ describe('the claim page', inBrowser, () => {
     assert.equal((await web.service.client(owner.key).me()).usage.sites, 0)
   })
 
-  test('still waits for the code when it is opened again after the mail was read', async () => {
+  test('still shows the code field when it is opened again after the mail was read', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const [site, email] = [await publish(), newAddress()]
@@ -126,7 +126,7 @@ describe('the claim page', inBrowser, () => {
     await isClaimed(page, site.slug)
   })
 
-  test('goes on where it was when the network comes back', async () => {
+  test('continues at the same step when the network is back', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const [site, email] = [await publish(), newAddress()]
@@ -154,7 +154,7 @@ describe('the claim page', inBrowser, () => {
     await isClaimed(page, site.slug)
   })
 
-  test('asks for a new code when a sign-in has ended, and then goes on', async () => {
+  test('requests a new code when a sign-in has expired, and then continues', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     const site = await publish()
@@ -168,7 +168,7 @@ describe('the claim page', inBrowser, () => {
     await isClaimed(page, site.slug)
   })
 
-  test('says so when the browser does not stay signed in, and asks once more instead of for ever', async () => {
+  test('reports when the browser does not keep the session, and asks to sign in once more only', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const [site, email] = [await publish(), newAddress()]
@@ -185,7 +185,7 @@ describe('the claim page', inBrowser, () => {
     assert.equal(await page.getByRole('dialog').count(), 0)
   })
 
-  test('says that a link is not whole, not the site’s, or of no site', async () => {
+  test('reports a link that is incomplete, of another site, or of no site', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const { claimUrl, slug } = await publish()
@@ -202,7 +202,7 @@ describe('the claim page', inBrowser, () => {
     }
   })
 
-  test('says that a site is claimed, by whomever it was', async () => {
+  test('reports that the site is already claimed, by this account or another', async () => {
     await using first = await web.visitor()
     await using second = await web.visitor()
     const [site, email] = [await publish(), newAddress()]
@@ -218,7 +218,7 @@ describe('the claim page', inBrowser, () => {
     await first.assertAccessible()
   })
 
-  test('counts down to the end of a site and says that it has expired', async () => {
+  test('counts down to the expiry of a site and reports when it has expired', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const { claimUrl } = await publish()
@@ -241,7 +241,7 @@ describe('the claim page', inBrowser, () => {
     web.service.clock.now = Date.now()
   })
 
-  test('shows a site whose upload is not finished without a preview', async () => {
+  test('shows a site with an incomplete upload without a preview', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
@@ -252,7 +252,7 @@ describe('the claim page', inBrowser, () => {
     await visitor.assertAccessible()
   })
 
-  test('shows a title as text, whatever is in it', async () => {
+  test('shows a title as text, even if it contains markup', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const title = '<img src=x onerror="document.title=1"> & <b>bold</b>'
@@ -262,7 +262,7 @@ describe('the claim page', inBrowser, () => {
   })
 })
 
-/** An anonymous site with one page, published this instant. */
+/** A new anonymous site with one page. */
 async function publish(viewer: { title?: string } = {}) {
   web.service.clock.now = Date.now()
   const page = Buffer.from('<h1>Hello</h1>')
@@ -276,7 +276,7 @@ function ownership({ slug, claimToken }: { slug: string; claimToken: string }) {
   return web.service.client().claimPreview(slug, claimToken)
 }
 
-/** Opens a claim link and has a code mailed. */
+/** Opens a claim link and requests a code. */
 async function askForCode(page: Page, claimUrl: string, email: string): Promise<void> {
   await page.goto(claimUrl)
   await page.getByLabel('Your email address').fill(email)
@@ -284,7 +284,7 @@ async function askForCode(page: Page, claimUrl: string, email: string): Promise<
   await page.getByText(`A code is on its way to ${email}.`).waitFor()
 }
 
-/** A whole code sends itself. */
+/** Types the code, which is submitted as soon as it is complete. */
 async function writeCode(page: Page, email: string): Promise<void> {
   await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
 }
@@ -295,7 +295,7 @@ async function claim(page: Page, site: { slug: string; claimUrl: string }, email
   await isClaimed(page, site.slug)
 }
 
-/** It is said, and the page of the site is there. */
+/** Asserts that the claim is confirmed and the page of the site is shown. */
 async function isClaimed(page: Page, slug: string): Promise<void> {
   await page
     .getByRole('status')
@@ -304,7 +304,7 @@ async function isClaimed(page: Page, slug: string): Promise<void> {
   await page.waitForURL(`**/sites/${slug}`)
 }
 
-/** Runs in the page: what the front page keeps of a site that was published there without an account. */
+/** Runs in the page: returns what the front page stores of a site that was published there without an account. */
 function remember(site: object): void {
   localStorage.setItem('slipway.anonymous-sites', JSON.stringify([site]))
 }

@@ -14,15 +14,15 @@ import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
 import { PHONE } from '../visitor.ts'
-import { newAddress, type Owner, Web } from './person.ts'
+import { newAddress, type Owner, WebFixture } from './web-fixture.ts'
 
-// A person, a browser, a real DNS and a real CA: from the form to https://, with nobody asking in between.
+// A browser, a real DNS and a real CA: from the form to https:// without a reload.
 
 describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebble'), concurrency: 4 }, () => {
   let internet: TestDns
   let pebble: Pebble
-  let web: Web
-  let house: OperatorContext & AsyncDisposable
+  let web: WebFixture
+  let operator: OperatorContext & AsyncDisposable
 
   before(async () => {
     const ports = { http: await freePort(), https: await freePort() }
@@ -37,21 +37,21 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
       ACME_URL: pebble.directory,
       ACME_CA_FILE: pebble.caFile,
     }
-    web = await Web.open(settings)
-    house = await beside(web, settings)
+    web = await WebFixture.open(settings)
+    operator = await openOperator(web, settings)
   })
 
   after(async () => {
-    await house?.[Symbol.asyncDispose]()
+    await operator?.[Symbol.asyncDispose]()
     await web?.[Symbol.asyncDispose]()
     await pebble?.[Symbol.asyncDispose]()
     await internet?.[Symbol.asyncDispose]()
   })
 
-  /** Somebody with a site of this title, and what is needed of them. */
-  async function gardener(options = {}, plan: Plan = 'hobby') {
+  /** Signs in a new account with a site. */
+  async function createSiteOwner(options = {}, plan: Plan = 'hobby') {
     const owner = await web.owner(options, newAddress())
-    await house.accounts.setPlan(owner.email, plan)
+    await operator.accounts.setPlan(owner.email, plan)
     const client = web.service.client(owner.key)
     const files = [{ path: 'index.html', size: 1, contentType: 'text/html', open: () => Buffer.from('a') }]
     const { slug } = await client.publish({ files, title: 'A garden in May' })
@@ -70,10 +70,12 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   const state = (page: Page, words: string | RegExp) =>
     page.getByRole('main').getByRole('status').getByText(words)
 
-  /** What nobody's test waits for: a row as a look or a proof leaves it. */
+  /** Writes a domain as a check or a verification leaves it, for tests of other steps. */
   async function put({ email }: Owner, domain: string, change: Partial<Domain>): Promise<void> {
-    const account = (await house.store.read.accounts.byEmail(email))!
-    await house.store.write('relaxed', (tx) => tx.domains.update({ accountId: account.id, domain }, change))
+    const account = (await operator.store.read.accounts.byEmail(email))!
+    await operator.store.write('relaxed', (tx) =>
+      tx.domains.update({ accountId: account.id, domain }, change),
+    )
   }
 
   const active = (): Partial<Domain> => {
@@ -81,8 +83,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     return { status: 'active', verifiedAt: now, checkedAt: now, nextCheckAt: now + 60 * MINUTE_MS }
   }
 
-  test('leads from a name to HTTPS, as DNS and the CA go on', async () => {
-    await using owner = await gardener()
+  test('leads from a name to HTTPS, following DNS and the CA', async () => {
+    await using owner = await createSiteOwner()
     const { page, slug, visitor } = owner
     await open(page, `/domains?site=${slug}`)
     await page.getByRole('textbox', { name: 'Domain' }).fill(' https://www.garden.test/roses?red#now ')
@@ -125,10 +127,10 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     web.assertPolicyKept()
   })
 
-  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, house.sweepOptions)
+  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, operator.sweepOptions)
 
-  test('costs three requests from the list to what becomes active', async () => {
-    await using owner = await gardener()
+  test('costs three requests from the list until the domain is active', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug, key } = owner
     const { records } = await client.addDomain('www.frugal.test', slug)
     const used = async () => (await web.service.client(key).me()).usage.requestsThisHour
@@ -142,20 +144,20 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await state(page, 'Both records are there.').waitFor()
     web.service.clock.now += 4 * SECOND_MS
     await state(page, 'www.frugal.test is active').waitFor()
-    assert.equal(await used(), before + 3, 'the list, the stream, and what asks here')
+    assert.equal(await used(), before + 3, 'the list, the stream, and this request')
     await page.getByRole('link', { name: 'Domains' }).first().click()
     await page.getByText('Active', { exact: true }).waitFor()
     assert.equal(await used(), before + 4)
   })
 
-  test('looks at once when it is asked to', async () => {
-    await using owner = await gardener()
+  test('checks DNS immediately on request', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug } = owner
-    await client.addDomain('www.asked.test', slug)
-    await put(owner, 'www.asked.test', { ...active(), reason: 'www.asked.test leads elsewhere' })
-    await open(page, '/domains?domain=www.asked.test')
-    await state(page, 'www.asked.test is active, but something is wrong in DNS.').waitFor()
-    await page.getByText('www.asked.test leads elsewhere.').waitFor()
+    await client.addDomain('www.checked.test', slug)
+    await put(owner, 'www.checked.test', { ...active(), reason: 'www.checked.test leads elsewhere' })
+    await open(page, '/domains?domain=www.checked.test')
+    await state(page, 'www.checked.test is active, but something is wrong in DNS.').waitFor()
+    await page.getByText('www.checked.test leads elsewhere.').waitFor()
     web.service.clock.now += 10 * SECOND_MS
     await button(page, 'Check now').click()
     await page
@@ -170,8 +172,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     ['a b.example.com', /^This must be a host name such as www\.example\.com\.$/],
     ['www.twice.test', /^You have www\.twice\.test already, on the site /],
   ]
-  test('says at the field what is wrong with a name, in the words of the API', async () => {
-    await using owner = await gardener()
+  test('shows the error message of the API at the field of an invalid name', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug } = owner
     await client.addDomain('www.twice.test', slug)
     await open(page, '/domains')
@@ -187,8 +189,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     }
   })
 
-  test('says that the plan is full, and what makes room', async () => {
-    await using owner = await gardener({}, 'free')
+  test('reports when the plan has no room for another domain, and what to do', async () => {
+    await using owner = await createSiteOwner({}, 'free')
     const { page, client, slug } = owner
     await client.addDomain('www.only.test', slug)
     await open(page, `/domains?site=${slug}`)
@@ -198,8 +200,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await alert.getByText(/^Remove a domain that you no longer need/).waitFor()
   })
 
-  test('offers the root beside www, which then leads there and is told of as a root', async () => {
-    await using owner = await gardener({}, 'free')
+  test('offers the root domain beside www, which then redirects and is listed as a root domain', async () => {
+    await using owner = await createSiteOwner({}, 'free')
     const { page, client, slug } = owner
     await client.addDomain('www.pair.test', slug)
     await open(page, '/domains?domain=www.pair.test')
@@ -217,7 +219,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
 
   test('copies a name and a value', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
-    await using owner = await gardener({ permissions })
+    await using owner = await createSiteOwner({ permissions })
     const { page, client, slug } = owner
     const { records } = await client.addDomain('www.copied.test', slug)
     await open(page, '/domains?domain=www.copied.test')
@@ -232,8 +234,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     }
   })
 
-  test('removes a domain once it was said what that means, and says so when another tab did', async () => {
-    await using owner = await gardener()
+  test('removes a domain after an explanation, and reports when another tab removed it', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug } = owner
     for (const domain of ['www.first.test', 'www.other.test']) await client.addDomain(domain, slug)
     await put(owner, 'www.first.test', active())
@@ -257,8 +259,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await page.getByRole('textbox', { name: 'Domain' }).waitFor()
   })
 
-  test('lets go when nobody has looked for a minute, and takes up again when somebody does', async () => {
-    await using owner = await gardener()
+  test('closes the event stream after a minute in the background, and reopens it in the foreground', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug } = owner
     await client.addDomain('www.hidden.test', slug)
     await page.clock.install()
@@ -276,8 +278,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await next
   })
 
-  test('goes on after the connection was lost', async () => {
-    await using owner = await gardener()
+  test('continues after a lost connection', async () => {
+    await using owner = await createSiteOwner()
     const { page, client, slug } = owner
     await client.addDomain('www.lost.test', slug)
     await page.clock.install()
@@ -297,7 +299,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
   })
 
-  test('asks for a site first where there is none', async () => {
+  test('asks to publish a site first where there is none', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await open(page, '/domains')
@@ -305,8 +307,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     await owner.visitor.assertAccessible()
   })
 
-  test('can be read by everyone', async () => {
-    await using owner = await gardener({ viewport: PHONE })
+  test('is accessible in all viewports and color schemes', async () => {
+    await using owner = await createSiteOwner({ viewport: PHONE })
     const { page, client, slug, visitor } = owner
     const zone = 'readable.test'
     for (const domain of [`www.${zone}`, zone, `a.long-name-for-a-shop.${zone}`])
@@ -329,15 +331,15 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   })
 })
 
-/** Runs in the page: the tab is in front, or not. */
+/** Runs in the page: sets the visibility of the tab. */
 function show(state: string): void {
   Object.defineProperty(document, 'visibilityState', { value: state, configurable: true })
   document.dispatchEvent(new Event('visibilitychange'))
 }
 
-/** The rooms of the same service, to do at once what it does every few seconds. */
-function beside(
-  { service }: Web,
+/** Opens the parts of the same service again, to run its periodic jobs immediately. */
+function openOperator(
+  { service }: WebFixture,
   settings: Record<string, string>,
 ): Promise<OperatorContext & AsyncDisposable> {
   const given = { ...settings, DATA: service.data, BASE_URL: service.baseUrl }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page, Request, Route } from 'playwright-core'
-import { Disk, liveAt, pickFiles, pickFolder, recordCalls, visited } from './dropping.ts'
-import { inBrowser, Web } from './person.ts'
+import { Disk, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
+import { requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 let disk: Disk
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
   disk = new Disk()
 })
 
@@ -18,7 +18,7 @@ after(async () => {
 })
 
 const UPLOADS = '**/api/v1/_upload/**'
-const GONE = 'The connection is gone. It goes on when it is back.'
+const CONNECTION_LOST = 'The connection is gone. It goes on when it is back.'
 const FILM = Buffer.alloc(6_000_000, 'film')
 
 async function front() {
@@ -29,8 +29,8 @@ async function front() {
   return { visitor, page: visitor.page, calls, [Symbol.asyncDispose]: () => visitor[Symbol.asyncDispose]() }
 }
 
-describe('a network that breaks', inBrowser, () => {
-  test('in the middle is waited for, and what arrived is not sent again', async () => {
+describe('a network failure', requiresBrowser, () => {
+  test('during a publication is retried, and files that were received are not sent again', async () => {
     await using here = await front()
     const { page, calls } = here
     const context = page.context()
@@ -45,7 +45,7 @@ describe('a network that breaks', inBrowser, () => {
     })
     await pickFolder(page, disk.folder('broken', { 'index.html': 'Hello', 'a.js': 'a', 'film.mp4': FILM }))
     await met.promise
-    await page.getByText(GONE).waitFor()
+    await page.getByText(CONNECTION_LOST).waitFor()
     await page.unroute(UPLOADS)
     const before = calls.length
     await context.setOffline(false)
@@ -56,7 +56,7 @@ describe('a network that breaks', inBrowser, () => {
     assert.deepEqual(again, ['PUT /api/v1/_upload'])
   })
 
-  test('before anything began is waited for, too', async () => {
+  test('before the first request is retried, too', async () => {
     await using here = await front()
     const { page } = here
     const path = disk.file('early/index.html', 'Early')
@@ -64,7 +64,7 @@ describe('a network that breaks', inBrowser, () => {
     await page.context().setOffline(true)
     await pickFiles(page, path)
     await page
-      .getByText(GONE)
+      .getByText(CONNECTION_LOST)
       .or(page.getByRole('button', { name: 'Try again' }))
       .waitFor()
     await page.context().setOffline(false)
@@ -74,21 +74,21 @@ describe('a network that breaks', inBrowser, () => {
   })
 })
 
-describe('a publication in the middle', inBrowser, () => {
-  test('asks before its tab is closed, and goes on where it was when the same is dropped again', async () => {
+describe('a publication in progress', requiresBrowser, () => {
+  test('asks before its tab is closed, and resumes when the same folder is dropped again', async () => {
     await using here = await front()
     const { page, calls } = here
     const folder = disk.folder('reloaded', { 'index.html': 'Hello', 'film.mp4': FILM })
     const held = await holdUploads(page)
     await pickFolder(page, folder)
     await held.first
-    const asked = Promise.withResolvers<string>()
+    const dialogType = Promise.withResolvers<string>()
     page.once('dialog', async (dialog) => {
-      asked.resolve(dialog.type())
+      dialogType.resolve(dialog.type())
       await dialog.accept()
     })
     await page.reload()
-    assert.equal(await asked.promise, 'beforeunload')
+    assert.equal(await dialogType.promise, 'beforeunload')
     await page.unroute(UPLOADS)
     await pickFolder(page, folder)
     const siteUrl = await liveAt(page)
@@ -103,7 +103,7 @@ describe('a publication in the middle', inBrowser, () => {
       .waitFor()
   })
 
-  test('can be stopped, and nothing of it is seen', async () => {
+  test('can be stopped, and nothing of it is published', async () => {
     await using here = await front()
     const { page, calls } = here
     const held = await holdUploads(page)
@@ -116,7 +116,7 @@ describe('a publication in the middle', inBrowser, () => {
     assert.equal(calls.filter((call) => call.endsWith('/finalize')).length, 0)
   })
 
-  test('goes on when another page is looked at, which hears of its end', async () => {
+  test('continues while another page is open, which shows its end', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await page.goto(web.service.baseUrl)
@@ -131,7 +131,7 @@ describe('a publication in the middle', inBrowser, () => {
     assert.equal(await visited(await liveAt(page)), 'Behind')
   })
 
-  test('says which file changed under its hands', async () => {
+  test('names a file that changed during the upload', async () => {
     await using here = await front()
     const { page } = here
     const path = disk.file('changing.txt', 'first')
@@ -156,7 +156,7 @@ describe('a publication in the middle', inBrowser, () => {
   })
 })
 
-/** Keeps every upload back: `first` resolves when there is one, and `release` lets the last one go. */
+/** Holds every upload back: `first` resolves with the first one, and `release` continues the last one. */
 async function holdUploads(page: Page): Promise<{ first: Promise<void>; release: () => void }> {
   const first = Promise.withResolvers<void>()
   const held: Route[] = []

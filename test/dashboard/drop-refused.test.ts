@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { folders } from '../archive/zip-lies.ts'
+import { folders } from '../archive/malformed-zip.ts'
 import { PHONE } from '../visitor.ts'
-import { buildZip, Disk, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './dropping.ts'
-import { inBrowser, Web } from './person.ts'
+import { buildZip, Disk, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
+import { requiresBrowser, WebFixture } from './web-fixture.ts'
 
 const FILE_BYTES = 3_000_000
 const SITE_BYTES = 4_000_000
 
-let web: Web
+let web: WebFixture
 let disk: Disk
 
 before(async () => {
   const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
-  web = await Web.open(limits)
+  web = await WebFixture.open(limits)
   disk = new Disk()
 })
 
@@ -25,8 +25,8 @@ after(async () => {
 
 const data = (text: string) => Buffer.from(text)
 
-/** What is dropped, and what is said of it before anything is sent. */
-const REFUSED: [what: string, drop: () => string, says: string[]][] = [
+/** What is dropped, and the message that is shown before anything is sent. */
+const REFUSED: [what: string, drop: () => string, messages: string[]][] = [
   [
     '1,001 files',
     () =>
@@ -95,7 +95,7 @@ const REFUSED: [what: string, drop: () => string, says: string[]][] = [
     ['broken.zip cannot be read: it is broken, or no zip.'],
   ],
   [
-    'a zip with more entries than anybody means',
+    'a zip with too many entries',
     () => disk.file('entries.zip', buildZip(folders(20_001))),
     ['entries.zip is no site: it has more than 20,000 entries.'],
   ],
@@ -105,21 +105,21 @@ const REFUSED: [what: string, drop: () => string, says: string[]][] = [
     ['a.txt is damaged in the zip.'],
   ],
   [
-    'a zip with a file that is more than it says',
+    'a zip with a file that exceeds its declared size',
     () => disk.file('lie.zip', buildZip([{ name: 'a.txt', data: Buffer.alloc(2_000_000), size: 100 }])),
     ['a.txt is damaged in the zip.'],
   ],
 ]
 
-describe('before anything is sent', inBrowser, () => {
-  test('it is said, with names, what cannot be published', async () => {
+describe('before anything is sent, the page', requiresBrowser, () => {
+  test('names the files that cannot be published', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
-    for (const [what, drop, says] of REFUSED) {
+    for (const [what, drop, messages] of REFUSED) {
       await dropOn(page, 'main', drop())
-      for (const sentence of says) await page.getByText(sentence).waitFor()
+      for (const sentence of messages) await page.getByText(sentence).waitFor()
       assert.ok((await page.getByRole('button', { name: /^Publish/ }).count()) === 0, what)
       await page.getByRole('button', { name: 'Choose something else' }).click()
     }
@@ -128,7 +128,7 @@ describe('before anything is sent', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('it is said that a folder has nothing in it, however it comes', async () => {
+  test('reports an empty folder, dropped or picked', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const folder = disk.emptyFolder('nothing')
@@ -140,7 +140,7 @@ describe('before anything is sent', inBrowser, () => {
     }
   })
 
-  test('a file that is too large can be left out', async () => {
+  test('offers to leave out a file that is too large', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -153,7 +153,7 @@ describe('before anything is sent', inBrowser, () => {
     assert.equal(await visited(await liveAt(page)), 'Hello')
   })
 
-  test('what visitors will see without an index.html is said, and can be wanted', async () => {
+  test('explains what visitors see without an index.html, and publishes on confirmation', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const calls = recordCalls(page)
@@ -167,7 +167,7 @@ describe('before anything is sent', inBrowser, () => {
     assert.match(await visited(await liveAt(page)), /b\.txt/)
   })
 
-  test('the folder that was meant is found', async () => {
+  test('suggests the build folder of a project', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -188,7 +188,7 @@ describe('before anything is sent', inBrowser, () => {
     assert.equal(await visited(siteUrl, 'a.js'), 'a')
   })
 
-  test('the question can be read by everyone', async () => {
+  test('asks accessibly in all viewports and color schemes', async () => {
     await using visitor = await web.visitor({ viewport: PHONE })
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -205,7 +205,7 @@ describe('before anything is sent', inBrowser, () => {
   })
 })
 
-/** The heading is there, and readers are led to it. */
+/** Asserts that the heading is shown and has the focus. */
 async function isAt(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name }).waitFor()
   await page.waitForFunction((text) => document.activeElement?.textContent === text, name)

@@ -9,14 +9,14 @@ import {
   pickFolder,
   recordCalls,
   visited,
-} from './dropping.ts'
-import { inBrowser, Web } from './person.ts'
+} from './file-drop.ts'
+import { requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 let disk: Disk
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
   disk = new Disk()
 })
 
@@ -35,8 +35,8 @@ async function front() {
   return { visitor, page: visitor.page, calls, [Symbol.asyncDispose]: () => visitor[Symbol.asyncDispose]() }
 }
 
-describe('what is published from the front page', inBrowser, () => {
-  test('a dropped folder, whole, without its own name', async () => {
+describe('the front page publishes', requiresBrowser, () => {
+  test('a dropped folder completely, without its own name', async () => {
     await using here = await front()
     const { page } = here
     const many = Object.fromEntries(
@@ -58,7 +58,7 @@ describe('what is published from the front page', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('a folder that was picked, in three calls and two uploads', async () => {
+  test('a picked folder, with three API calls and two uploads', async () => {
     await using here = await front()
     const large = Buffer.alloc(5_000_000, 'large')
     await pickFolder(here.page, disk.folder('picked', { 'index.html': PAGE, 'b.js': 'b', 'film.mp4': large }))
@@ -72,7 +72,7 @@ describe('what is published from the front page', inBrowser, () => {
     ])
   })
 
-  test('files by their names, and a single one of any kind', async () => {
+  test('files by their names, and a single file of any kind', async () => {
     await using here = await front()
     await pickFiles(here.page, disk.file('notes.txt', 'Buy rope'))
     const siteUrl = await liveAt(here.page)
@@ -92,7 +92,7 @@ describe('what is published from the front page', inBrowser, () => {
     ['with everything at its top', ''],
     ['with everything in one folder', 'site-main/'],
   ] as const) {
-    test(`what is in a zip ${what}`, async () => {
+    test(`the contents of a zip ${what}`, async () => {
       await using here = await front()
       const zip = disk.zip(`a${prefix.length}.zip`, {
         [`${prefix}index.html`]: PAGE,
@@ -110,7 +110,7 @@ describe('what is published from the front page', inBrowser, () => {
     })
   }
 
-  test('everything but junk, secrets and empty files, which are named', async () => {
+  test('everything but junk, secrets and empty files, and names those', async () => {
     await using here = await front()
     const secret: Contents = {
       '.env': 'KEY=1',
@@ -135,7 +135,7 @@ describe('what is published from the front page', inBrowser, () => {
     }
   })
 
-  test('what .slipwayignore of the folder brings back, and not what it leaves out', async () => {
+  test('by the .slipwayignore of the folder, both what it includes and what it excludes', async () => {
     await using here = await front()
     const contents = {
       'index.html': PAGE,
@@ -149,7 +149,7 @@ describe('what is published from the front page', inBrowser, () => {
     assert.notEqual(await visited(siteUrl, 'draft.md'), 'x')
   })
 
-  test('what is dropped after that, in its place on the page', async () => {
+  test('a second drop, and shows it in place of the first', async () => {
     await using here = await front()
     await pickFiles(here.page, disk.file('one/index.html', '<h1>One</h1>'))
     const one = await liveAt(here.page)
@@ -160,7 +160,7 @@ describe('what is published from the front page', inBrowser, () => {
     assert.equal(await visited(two), '<h1>Two</h1>')
   })
 
-  test('to the account of who is signed in', async () => {
+  test('to the account that is signed in', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await page.goto(web.service.baseUrl)
@@ -177,7 +177,7 @@ describe('what is published from the front page', inBrowser, () => {
     await page.waitForURL(`**/sites/${publishes[0]!.slug}`)
   })
 
-  test('without an owner when the session has ended meanwhile, which is said', async () => {
+  test('anonymously when the session has expired, and reports that', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     await page.goto(web.service.baseUrl)

@@ -1,16 +1,16 @@
 import { after, before, describe, test } from 'node:test'
-import { inBrowser, Web } from './person.ts'
+import { requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-describe('a page whose script does not come', inBrowser, () => {
-  test('says so, and comes with the next try', async () => {
+describe('a page whose script fails to load', requiresBrowser, () => {
+  test('reports that, and loads on the next attempt', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -25,8 +25,8 @@ describe('a page whose script does not come', inBrowser, () => {
   })
 })
 
-describe('a page that cannot be drawn', inBrowser, () => {
-  test('says so, and others can be opened from it', async () => {
+describe('a page that fails to render', requiresBrowser, () => {
+  test('reports that, and links to the other pages', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await page.route('**/api/v1/publishes*', (route) =>
@@ -43,8 +43,8 @@ describe('a page that cannot be drawn', inBrowser, () => {
   })
 })
 
-describe('a page that was opened by another name of the service', inBrowser, () => {
-  test('says which name to open to sign in', async () => {
+describe('a page that was opened by another host name of the service', requiresBrowser, () => {
+  test('shows the host name to open for signing in', async () => {
     await using visitor = await web.visitor()
     await visitor.page.goto(`http://127.0.0.1:${web.service.port}/sign-in`)
     const link = visitor.page.getByRole('link', { name: web.service.baseUrl })
@@ -55,13 +55,13 @@ describe('a page that was opened by another name of the service', inBrowser, () 
   })
 })
 
-describe('somebody who has few requests left in the hour', inBrowser, () => {
-  test('is told so, with when it starts again; and what to do when none is left', async () => {
+describe('a user with few requests left in the hour', requiresBrowser, () => {
+  test('sees how many and when the limit resets, and what to do when none is left', async () => {
     await using small = await web.another({ RATE_FREE: '14' })
     await using owner = await small.owner()
     const { page } = owner.visitor
     const client = small.service.client(owner.key)
-    for (let asked = 0; asked < 6; asked++) await client.me()
+    for (let requests = 0; requests < 6; requests++) await client.me()
     await page.goto(`${small.service.baseUrl}/sites`)
     await page
       .getByText(/^\d+ of 14 requests are left this hour; it starts again at \d\d:00( tomorrow)?\.$/)

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { PHONE } from '../visitor.ts'
-import { Disk, liveAt, pickFiles, visited } from './dropping.ts'
-import { inBrowser, newAddress, Web } from './person.ts'
+import { Disk, liveAt, pickFiles, visited } from './file-drop.ts'
+import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
 
-/** What the first load may carry of scripts, compressed. */
+/** Maximum compressed size of the scripts of the first load. */
 const SCRIPT_BYTES = 60 * 1024
 
-let web: Web
+let web: WebFixture
 let disk: Disk
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
   disk = new Disk()
 })
 
@@ -21,8 +21,8 @@ after(async () => {
   await web?.[Symbol.asyncDispose]()
 })
 
-describe('the front page', inBrowser, () => {
-  test('leads from a file to its address', async () => {
+describe('the front page', requiresBrowser, () => {
+  test('leads from a file to its published address', async () => {
     await using visitor = await web.visitor({ viewport: PHONE })
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -61,7 +61,7 @@ describe('the front page', inBrowser, () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
   })
 
-  test('offers a phone files, since it has no folders', async () => {
+  test('offers only files on a phone, which has no folders', async () => {
     await using visitor = await web.visitor({
       viewport: { width: 360, height: 740 },
       isMobile: true,
@@ -79,7 +79,7 @@ describe('the front page', inBrowser, () => {
     await page.getByText(`Choose the new version of ${host}`).waitFor()
   })
 
-  test('says at its top how it goes without scripts', async () => {
+  test('explains at its top how to publish without scripts', async () => {
     await using visitor = await web.visitor({ javaScriptEnabled: false })
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -99,14 +99,14 @@ describe('the front page', inBrowser, () => {
     await tabTo(page, page.getByRole('button', { name: 'Copy the address' }))
   })
 
-  test('carries little before somebody drops something, and asks nothing', async () => {
+  test('loads few bytes and sends no API request before a drop', async () => {
     await using visitor = await web.visitor()
     const { page, context } = visitor
     const session = await context.newCDPSession(page)
     const scripts = new Map<string, number>()
-    const asked: string[] = []
+    const requests: string[] = []
     page.on('request', (request) => {
-      if (new URL(request.url()).pathname.startsWith('/api/')) asked.push(request.url())
+      if (new URL(request.url()).pathname.startsWith('/api/')) requests.push(request.url())
     })
     await session.send('Network.enable')
     const isScript = new Set<string>()
@@ -121,12 +121,12 @@ describe('the front page', inBrowser, () => {
     const carried = [...scripts].filter(([id]) => isScript.has(id)).map(([, bytes]) => bytes)
     const total = carried.reduce((sum, bytes) => sum + bytes, 0)
     assert.ok(carried.length > 0 && total <= SCRIPT_BYTES, `${total} bytes of scripts`)
-    assert.deepEqual(asked, [])
+    assert.deepEqual(requests, [])
   })
 })
 
-describe('what was published from this browser', inBrowser, () => {
-  test('can be updated by another drop, claimed, and forgotten', async () => {
+describe('what was published from this browser', requiresBrowser, () => {
+  test('can be updated by another drop, claimed, and removed from the list', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -167,7 +167,7 @@ describe('what was published from this browser', inBrowser, () => {
     assert.equal(await list.count(), 0)
   })
 
-  test('is forgotten when an update finds it gone', async () => {
+  test('is removed from the list when an update finds it deleted', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(web.service.baseUrl)
@@ -185,7 +185,7 @@ describe('what was published from this browser', inBrowser, () => {
     await page.getByRole('region', { name: 'Published from this browser' }).waitFor({ state: 'detached' })
   })
 
-  test('survives what somebody else wrote into the same memory', async () => {
+  test('is shown despite invalid entries in local storage', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const bad = [
@@ -205,8 +205,8 @@ describe('what was published from this browser', inBrowser, () => {
   })
 })
 
-describe('the requests of an hour', inBrowser, () => {
-  test('being used is said with the time that it goes on, and signing in goes on at once', async () => {
+describe('the rate limit', requiresBrowser, () => {
+  test('is reported with the time of its reset, and signing in continues immediately', async () => {
     await using strict = await web.another({ RATE_ANONYMOUS: '1' })
     await using visitor = await strict.visitor()
     const { page } = visitor
@@ -231,7 +231,7 @@ describe('the requests of an hour', inBrowser, () => {
   })
 })
 
-/** Presses Tab until it has the focus; there are not so many stops on the page. */
+/** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, wanted: Locator): Promise<void> {
   await wanted.waitFor()
   for (let stop = 0; stop < 20; stop++) {

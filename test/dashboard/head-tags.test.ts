@@ -4,7 +4,7 @@ import { extractHeadTags } from '../../dashboard/site/head-tags.ts'
 
 const SIZE = 256 * 1024
 
-describe('what is read of the head of a document', () => {
+describe('the tags that are read from the head of a document', () => {
   for (const { of, html, tags } of [
     { of: 'nothing', html: '', tags: '' },
     { of: 'plain text', html: 'Bread & more', tags: '' },
@@ -40,7 +40,7 @@ describe('what is read of the head of a document', () => {
     '<',
     '<meta>',
   ]) {
-    test(`ends soon for a document of nothing but ${piece}`, () => {
+    test(`are read in linear time from a document of nothing but ${piece}`, () => {
       const tags = extractHeadTags(piece.repeat(SIZE / piece.length))
       assert.doesNotMatch(tags, /script|style/)
     })

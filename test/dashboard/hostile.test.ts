@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { BrowserContext, Page, Route } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { buildZip, Disk, liveAt, pickFiles, visited } from './dropping.ts'
-import { inBrowser, newAddress, Web } from './person.ts'
+import { buildZip, Disk, liveAt, pickFiles, visited } from './file-drop.ts'
+import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-/** Reaches for the keyboard as often as the browser paints, and says in its address how often that was. */
-const GRASPING = `<!doctype html><title>Grasping</title><input id="field"><script>
+/** Requests the focus in every animation frame, and counts the attempts in its address. */
+const FOCUS_STEALING = `<!doctype html><title>Grasping</title><input id="field"><script>
   let times = 0
   const grasp = () => {
     field.blur()
@@ -25,11 +25,13 @@ const GRASPING = `<!doctype html><title>Grasping</title><input id="field"><scrip
   grasp()
 </script>`
 
-describe('a site in a preview', inBrowser, () => {
-  test('runs no script beside what somebody types who is asked to claim it', async () => {
+describe('a site in a preview', requiresBrowser, () => {
+  test('runs no script on the claim page', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
-    const { claimUrl } = await web.service.client().publish({ files: toFiles({ 'index.html': GRASPING }) })
+    const { claimUrl } = await web.service
+      .client()
+      .publish({ files: toFiles({ 'index.html': FOCUS_STEALING }) })
     await page.goto(claimUrl!)
     const field = page.frameLocator('iframe').locator('#field')
     await field.waitFor()
@@ -46,7 +48,7 @@ describe('a site in a preview', inBrowser, () => {
     )
   })
 
-  test('gives the keyboard back to its owner', async () => {
+  test('cannot keep the keyboard focus', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const { slug } = await web.service
@@ -56,21 +58,21 @@ describe('a site in a preview', inBrowser, () => {
     const button = page.getByRole('button', { name: 'Choose files or a zip' })
     await button.focus()
     await page.frameLocator('iframe').locator('#field').waitFor()
-    const heard = await button.evaluateHandle((element) => {
-      const heard = { blur: false, key: false }
-      addEventListener('blur', () => Object.assign(heard, { blur: true }))
-      element.addEventListener('keydown', () => Object.assign(heard, { key: true }))
-      return heard
+    const events = await button.evaluateHandle((element) => {
+      const events = { blur: false, key: false }
+      addEventListener('blur', () => Object.assign(events, { blur: true }))
+      element.addEventListener('keydown', () => Object.assign(events, { key: true }))
+      return events
     })
     await page.frames()[1]!.evaluate(() => document.querySelector('input')!.focus())
-    await page.waitForFunction(({ blur }) => blur, heard)
+    await page.waitForFunction(({ blur }) => blur, events)
     await button.and(page.locator(':focus')).waitFor()
-    // The browser sends keys to the page again once it has heard of that.
-    while (!(await heard.evaluate(({ key }) => key))) await page.keyboard.press('Shift')
+    // The browser sends keys to the page again only after it has processed the focus change.
+    while (!(await events.evaluate(({ key }) => key))) await page.keyboard.press('Shift')
   })
 })
 
-describe('what a browser has kept', inBrowser, () => {
+describe('the storage of a browser', requiresBrowser, () => {
   const SITE = { slug: 'a', claimToken: 'b', expiresAt: '2999-01-01T00:00:00.000Z' }
   for (const [what, rubbish] of [
     ['is cut off', '['],
@@ -83,7 +85,7 @@ describe('what a browser has kept', inBrowser, () => {
       JSON.stringify([{ ...SITE, siteUrl: 'javascript:1', claimUrl: 'javascript:1' }]),
     ],
   ] as const) {
-    test(`does not stand in the way of publishing when it ${what}`, async () => {
+    test(`does not prevent publishing when it ${what}`, async () => {
       await using visitor = await web.visitor()
       const { page } = visitor
       await page.goto(web.service.baseUrl)
@@ -103,7 +105,7 @@ describe('what a browser has kept', inBrowser, () => {
   }
 })
 
-describe('a zip', inBrowser, () => {
+describe('a zip', requiresBrowser, () => {
   test('with a path of thousands of folders is refused at once', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
@@ -120,7 +122,7 @@ describe('a zip', inBrowser, () => {
   })
 })
 
-test('what somebody published is not shown to the next one who signs in', inBrowser, async () => {
+test('sites of one account are not shown to the next account that signs in', requiresBrowser, async () => {
   await using owner = await web.owner()
   const { page, context } = owner.visitor
   await page.goto(web.service.baseUrl)
@@ -133,14 +135,14 @@ test('what somebody published is not shown to the next one who signs in', inBrow
   assert.equal(await page.getByRole('heading', { name: 'It is live.' }).count(), 0)
 })
 
-describe('an answer that comes late', inBrowser, () => {
-  test('does not show one person what another one has', async () => {
+describe('a late response', requiresBrowser, () => {
+  test('does not show data of another account', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'hers' }) })
     const late = await held(page, '**/api/v1/publishes*')
     await page.goto(`${web.service.baseUrl}/sites`)
-    await late.asked
+    await late.requested
     const email = await signInElsewhere(context)
     await page.getByText('No site is yours yet.').waitFor()
     await late.release()
@@ -151,7 +153,7 @@ describe('an answer that comes late', inBrowser, () => {
     assert.equal(await page.getByText(slug).count(), 0)
   })
 
-  test('does not take away what was written since', async () => {
+  test('does not overwrite what the user has typed since', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
@@ -160,7 +162,7 @@ describe('an answer that comes late', inBrowser, () => {
     await title.fill('Bread')
     const late = await held(page, '**/metadata')
     await page.getByRole('button', { name: 'Save' }).click()
-    await late.asked
+    await late.requested
     await title.fill('Bread and butter')
     await late.release()
     await page.getByText('Saved. Visitors see it from now on.').waitFor()
@@ -169,14 +171,14 @@ describe('an answer that comes late', inBrowser, () => {
     await page.getByRole('heading', { level: 1, name: 'Bread and butter' }).waitFor()
   })
 
-  test('does not lead away who has gone on to another page', async () => {
+  test('does not navigate away from another page that was opened since', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     const late = await held(page, '**/duplicate')
     await page.getByRole('button', { name: 'Duplicate' }).click()
-    await late.asked
+    await late.requested
     await page.getByRole('link', { name: 'Account', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor()
     await late.release()
@@ -184,7 +186,7 @@ describe('an answer that comes late', inBrowser, () => {
     assert.equal(new URL(page.url()).pathname, '/account')
   })
 
-  test('is waited for when something is deleted for good, whatever is pressed', async () => {
+  test('is awaited when something is deleted for good, whatever is pressed', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
@@ -193,7 +195,7 @@ describe('an answer that comes late', inBrowser, () => {
     await page.getByLabel(`Type ${slug} to delete it`).fill(slug)
     const late = await held(page, `**/api/v1/publish/${slug}`)
     await page.getByRole('button', { name: 'Delete for good' }).click()
-    await late.asked
+    await late.requested
     await page.getByRole('button', { name: 'Keep it' }).press('Enter')
     for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
     await page.getByRole('dialog', { name: `Delete ${slug}?` }).waitFor()
@@ -203,23 +205,23 @@ describe('an answer that comes late', inBrowser, () => {
   })
 })
 
-/** Lets the server answer the next such call, and keeps the answer back until it is released. */
+/** Holds back the response to the next such request until it is released. */
 async function held(
   page: Page,
   pattern: string,
-): Promise<{ asked: Promise<void>; release(): Promise<void> }> {
-  const asked = Promise.withResolvers<void>()
+): Promise<{ requested: Promise<void>; release(): Promise<void> }> {
+  const requested = Promise.withResolvers<void>()
   let finish: () => Promise<void>
   const keep = async (route: Route) => {
     const response = await route.fetch()
     finish = () => route.fulfill({ response })
-    asked.resolve()
+    requested.resolve()
   }
   await page.route(pattern, keep, { times: 1 })
-  return { asked: asked.promise, release: () => finish() }
+  return { requested: requested.promise, release: () => finish() }
 }
 
-/** Signs somebody new in, in another tab of the same browser. */
+/** Signs in a new account in another tab of the same browser. */
 async function signInElsewhere(context: BrowserContext): Promise<string> {
   const tab = await context.newPage()
   await tab.goto(`${web.service.baseUrl}/docs`)
@@ -229,7 +231,7 @@ async function signInElsewhere(context: BrowserContext): Promise<string> {
   return email
 }
 
-/** Runs in another tab: as its person the browser is somebody else's from then on. */
+/** Runs in another tab: signs the browser in with another account. */
 async function signInAs(body: { email: string; code: string }): Promise<void> {
   const headers = { 'Content-Type': 'application/json' }
   const answer = await fetch('/api/auth/session', { method: 'POST', headers, body: JSON.stringify(body) })

@@ -1,17 +1,17 @@
 import { after, before, describe, test } from 'node:test'
 import { PHONE } from '../visitor.ts'
-import { inBrowser, Web } from './person.ts'
+import { requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-describe('every page', inBrowser, () => {
-  test('can be read by everyone who is not signed in', async () => {
+describe('every page', requiresBrowser, () => {
+  test('is accessible in all viewports and color schemes without sign-in', async () => {
     await using visitor = await web.visitor({ viewport: PHONE })
     for (const path of ['/', '/sign-in', '/sites', '/domains', '/account']) {
       await visitor.page.goto(web.service.baseUrl + path)
@@ -22,7 +22,7 @@ describe('every page', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('can be read by everyone who is signed in', async () => {
+  test('is accessible in all viewports and color schemes when signed in', async () => {
     await using owner = await web.owner({ viewport: PHONE })
     const { visitor } = owner
     for (const path of ['/', '/sites', '/domains', '/account']) {

@@ -4,25 +4,25 @@ import { describe, test } from 'node:test'
 import { digestAll } from '../../dashboard/drop/reader/digest.ts'
 import { ZipArchive } from '../../dashboard/drop/reader/zip.ts'
 import { MIB, noise, text } from '../archive/bytes.ts'
-import { buildZip } from './dropping.ts'
+import { buildZip } from './file-drop.ts'
 
 describe('hashing in a browser', () => {
   const contents = [text('small'), noise(64 * 1024), noise(4 * MIB), noise(4 * MIB + 1), noise(9 * MIB)]
   const expected = contents.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
   const total = contents.reduce((sum, { length }) => sum + length, 0)
 
-  test('is right for files of every size, and tells how far it is', async () => {
-    const told: { files: number; bytes: number }[] = []
+  test('is correct for files of every size, and reports its progress', async () => {
+    const reports: { files: number; bytes: number }[] = []
     const { hashes } = await digestAll(
       contents.map((bytes) => new Blob([new Uint8Array(bytes)])),
-      (done) => told.push({ ...done }),
+      (done) => reports.push({ ...done }),
     )
     assert.deepEqual(hashes, expected)
-    assert.deepEqual(told.at(-1), { files: contents.length, bytes: total })
-    assert.ok(told.every(({ bytes }, at) => at === 0 || bytes >= told[at - 1]!.bytes))
+    assert.deepEqual(reports.at(-1), { files: contents.length, bytes: total })
+    assert.ok(reports.every(({ bytes }, at) => at === 0 || bytes >= reports[at - 1]!.bytes))
   })
 
-  test('reads many small files as few, and keeps the bytes of each for sending', async () => {
+  test('keeps the bytes of small files for sending', async () => {
     const many = Array.from({ length: 300 }, (_, at) => noise(1 + ((at * 997) % 9000)))
     const { hashes, bytes } = await digestAll(
       [...many, noise(MIB)].map((one) => new Blob([new Uint8Array(one)])),
@@ -36,17 +36,18 @@ describe('hashing in a browser', () => {
     assert.equal(bytes.at(-1), undefined)
   })
 
-  test('is right without HTTPS, where browsers do not help', async (t) => {
+  test('is correct without HTTPS, where browsers offer no SubtleCrypto', async (t) => {
     t.mock.getter(globalThis, 'crypto', () => undefined as unknown as Crypto)
     const blobs = contents.map((bytes) => new Blob([new Uint8Array(bytes)]))
     assert.deepEqual((await digestAll(blobs, () => {})).hashes, expected)
   })
 
-  test('says which one cannot be read', async () => {
-    const broken = () => new ReadableStream<Uint8Array>({ pull: () => Promise.reject(new Error('gone')) })
+  test('names a file that cannot be read', async () => {
+    const broken = () =>
+      new ReadableStream<Uint8Array>({ pull: () => Promise.reject(new Error('unreadable')) })
     await assert.rejects(
       digestAll([new Blob(['a']), broken, new Blob(['b'])], () => {}),
-      { at: 1, message: 'gone' },
+      { at: 1, message: 'unreadable' },
     )
   })
 })
@@ -54,7 +55,7 @@ describe('hashing in a browser', () => {
 describe('a zip in a browser', () => {
   const parts = { stored: { method: 0 }, deflated: {} }
   for (const [what, part] of Object.entries(parts)) {
-    test(`gives its files back, ${what}`, async () => {
+    test(`is extracted, ${what}`, async () => {
       const data = noise(700_000)
       const zip = await ZipArchive.open(
         new Blob([new Uint8Array(buildZip([{ name: 'a/b.bin', data, ...part }]))]),
@@ -65,20 +66,20 @@ describe('a zip in a browser', () => {
     })
   }
 
-  const lies = {
+  const falsified = {
     'another checksum': { crc32: 1 },
     'fewer bytes': { size: 3 },
     'more bytes': { size: 3_000_000 },
   }
-  for (const [what, part] of Object.entries(lies)) {
-    test(`gives nothing of a file that its directory says has ${what}`, async () => {
+  for (const [what, part] of Object.entries(falsified)) {
+    test(`is refused when its directory declares ${what}`, async () => {
       const data = noise(700_000)
       const zip = await ZipArchive.open(new Blob([new Uint8Array(buildZip([{ name: 'a', data, ...part }]))]))
       await assert.rejects(zip.blob(0))
     })
   }
 
-  test('is read without taking a huge directory into memory', async () => {
+  test('is refused before a huge directory is read into memory', async () => {
     const bytes = new Uint8Array(buildZip([{ name: 'a', data: text('x') }]))
     new DataView(bytes.buffer).setUint32(bytes.length - 10, 18 * MIB, true)
     await assert.rejects(

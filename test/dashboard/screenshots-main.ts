@@ -2,20 +2,21 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { VIEWPORTS } from '../visitor.ts'
-import { drawing } from './drawings.ts'
-import { Disk, pickFolder } from './dropping.ts'
-import { furnish } from './furnished.ts'
-import { Web } from './person.ts'
+import { Disk, pickFolder } from './file-drop.ts'
+import { sampleSite } from './sample-site.ts'
+import { seedAccount } from './seeded-account.ts'
+import { WebFixture } from './web-fixture.ts'
 
-// `npm run screenshots -- FOLDER`: every page of the dashboard as somebody with a few sites sees it, at the four sizes and schemes. Takes port 8080.
+// `npm run screenshots -- FOLDER`: every page of the dashboard of an account with a few sites, in both viewports and
+// color schemes. Uses port 8080.
 
 const [folder] = process.argv.slice(2)
-if (folder === undefined) throw new Error('Say where to: npm run screenshots -- FOLDER')
+if (folder === undefined) throw new Error('Usage: npm run screenshots -- FOLDER')
 await mkdir(folder, { recursive: true })
 
-await using web = await Web.open({ PORT: '8080' })
+await using web = await WebFixture.open({ PORT: '8080' })
 await using owner = await web.owner()
-const { sites, claimPath, domain } = await furnish(web, owner)
+const { sites, claimPath, domain } = await seedAccount(web, owner)
 const [first] = sites
 const PAGES: [string, string][] = [
   ['front', '/'],
@@ -55,7 +56,7 @@ for (const { name, ...options } of VIEWPORTS) {
         ]
     for (const [name, path] of shown) {
       await visitor.page.goto(web.service.baseUrl + path)
-      // A domain that waits is followed by a request that does not end.
+      // The page of a pending domain has an event stream, so that the network never becomes idle.
       if (name === 'domain') await visitor.page.getByText('Two records to enter in DNS').first().waitFor()
       else await visitor.page.waitForLoadState('networkidle')
       await visitor.page.screenshot({ path: join(folder, `${name}-${words}.png`), fullPage: true })
@@ -64,10 +65,10 @@ for (const { name, ...options } of VIEWPORTS) {
   }
 }
 
-/** What somebody without an account sees after a drop. */
+/** The page after a drop without an account. */
 async function published(page: Page, path: string): Promise<void> {
   using disk = new Disk()
-  const files = drawing('A weekend project', 'Made in an afternoon.')
+  const files = sampleSite('A weekend project', 'Made in an afternoon.')
   const contents = Object.fromEntries(files.map((file) => [file.path, file.text]))
   await page.goto(web.service.baseUrl)
   await pickFolder(page, disk.folder('weekend', contents))

@@ -3,15 +3,15 @@ import { after, before, describe, test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { type BrowserUser, PHONE } from '../visitor.ts'
-import { inBrowser, type Owner, Web } from './person.ts'
+import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
 
-let web: Web
+let web: WebFixture
 let ada: Owner
 let client: Slipway
 
 before(async () => {
-  web = await Web.open()
-  if (inBrowser.skip) return
+  web = await WebFixture.open()
+  if (requiresBrowser.skip) return
   ada = await web.owner()
   client = web.service.client(ada.key)
 })
@@ -36,9 +36,9 @@ const BAKERY: Record<string, string> = {
   'images/loaf of bread.svg': picture('Loaf'),
 }
 
-/** The settings of a site that this person has just published. */
-async function settingsOf({ page }: BrowserUser, texts: Record<string, string> = BAKERY) {
-  const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(fileOf) })
+/** Publishes a site and opens its settings. */
+async function openSettings({ page }: BrowserUser, texts: Record<string, string> = BAKERY) {
+  const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(toFile) })
   const open = async () => {
     await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
     await page.getByRole('heading', { name: 'Password' }).waitFor()
@@ -48,16 +48,16 @@ async function settingsOf({ page }: BrowserUser, texts: Record<string, string> =
   return { slug, siteUrl, page, open, part, details: () => client.details(slug) }
 }
 
-function fileOf([path, text]: [string, string]) {
+function toFile([path, text]: [string, string]) {
   const bytes = new TextEncoder().encode(text)
   const contentType = path.endsWith('.svg') ? 'image/svg+xml' : 'text/html; charset=utf-8'
   return { path, size: bytes.length, contentType, open: () => bytes }
 }
 
-describe('the settings of a site', inBrowser, () => {
-  test('can be read and used by everyone', async () => {
+describe('the settings of a site', requiresBrowser, () => {
+  test('are accessible in all viewports and color schemes', async () => {
     await using owner = await web.visitorSignedInAs(ada, { viewport: PHONE })
-    const { page, part } = await settingsOf(owner)
+    const { page, part } = await openSettings(owner)
     await page.getByText('The & bakery').waitFor()
     await page.getByRole('button', { name: 'Choose a picture' }).click()
     await owner.assertAccessibleInAllViewports()
@@ -71,9 +71,9 @@ describe('the settings of a site', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('show what the document says of itself, and a card that follows as one types', async () => {
+  test('show the metadata of the document, and a card that updates while typing', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, details } = await settingsOf(owner)
+    const { page, part, details } = await openSettings(owner)
     const card = part('When it is shared').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
     await card.getByText('Bread, "daily">').waitFor()
@@ -88,8 +88,12 @@ describe('the settings of a site', inBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved. Visitors see it from now on.').waitFor()
     await page.getByRole('heading', { name: 'Loaves' }).waitFor()
-    const said = ({ title, description, ogImagePath }: SiteDetails) => [title, description, ogImagePath]
-    assert.deepEqual(said(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.svg'])
+    const pickMetadata = ({ title, description, ogImagePath }: SiteDetails) => [
+      title,
+      description,
+      ogImagePath,
+    ]
+    assert.deepEqual(pickMetadata(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.svg'])
     await page.getByLabel('Title').fill('')
     await page.getByLabel('Description').fill('')
     await page.getByRole('button', { name: 'Leave it to the document' }).click()
@@ -97,48 +101,48 @@ describe('the settings of a site', inBrowser, () => {
     await card.getByRole('img', { name: 'images/oven.svg' }).waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: (await details()).slug }).waitFor()
-    assert.deepEqual(said(await details()), [null, null, null])
+    assert.deepEqual(pickMetadata(await details()), [null, null, null])
     owner.assertNoComplaints()
     web.assertPolicyKept()
   })
 
-  for (const { of, texts, says } of [
+  for (const { of, texts, hint } of [
     {
       of: 'a site without a root document',
       texts: { 'about.html': '<title>About</title>' },
-      says: /\.localhost/,
+      hint: /\.localhost/,
     },
-    { of: 'a document that says nothing', texts: { 'index.html': '<h1>Bread</h1>' }, says: /\.localhost/ },
+    { of: 'a document without metadata', texts: { 'index.html': '<h1>Bread</h1>' }, hint: /\.localhost/ },
     {
       of: 'a head that never ends',
       texts: { 'index.html': '<title>Bread</title><script>' },
-      says: /^Bread$/,
+      hint: /^Bread$/,
     },
     {
       of: 'a picture from elsewhere',
       texts: { 'index.html': '<meta property="og:image" content="https://pictures.example/oven.png">' },
-      says: /A picture from pictures\.example/,
+      hint: /A picture from pictures\.example/,
     },
     {
       of: 'a picture that is not there',
       texts: { 'index.html': '<title>Bread</title><meta property="og:image" content="/%E0.png">' },
-      says: /^Bread$/,
+      hint: /^Bread$/,
     },
-  ] as { of: string; texts: Record<string, string>; says: RegExp }[]) {
+  ] as { of: string; texts: Record<string, string>; hint: RegExp }[]) {
     test(`have a card for ${of}`, async () => {
       await using owner = await web.visitorSignedInAs(ada)
-      const { part } = await settingsOf(owner, texts)
+      const { part } = await openSettings(owner, texts)
       const card = part('When it is shared').getByRole('figure')
-      await card.getByText(says).first().waitFor()
+      await card.getByText(hint).first().waitFor()
       assert.equal(await card.getByRole('img').count(), 0)
       owner.assertNoComplaints()
       web.assertPolicyKept()
     })
   }
 
-  test('say how many characters are left, and keep what is too long from being saved', async () => {
+  test('count the remaining characters, and do not save a text that is too long', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, details } = await settingsOf(owner)
+    const { page, part, details } = await openSettings(owner)
     await page.getByLabel('Title').fill('🥖'.repeat(200))
     await part('When it is shared').getByText('0 of 200 characters left').waitFor()
     await page.getByLabel('Title').fill('🥖'.repeat(201))
@@ -151,10 +155,10 @@ describe('the settings of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('find a picture by its name among many', async () => {
+  test('find an image by its name among many', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
-    const { page } = await settingsOf(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
+    const { page } = await openSettings(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
     await page.getByRole('button', { name: 'Choose a picture' }).click()
     const dialog = page.getByRole('dialog')
     const pictures = dialog.getByRole('listitem')
@@ -173,7 +177,7 @@ describe('the settings of a site', inBrowser, () => {
 
   test('set, change and remove a password', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, siteUrl, details } = await settingsOf(owner)
+    const { page, part, siteUrl, details } = await openSettings(owner)
     await using visitor = await web.visitor()
     const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
     const password = part('Password')
@@ -202,9 +206,9 @@ describe('the settings of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('switch to an application with one page', async () => {
+  test('turn on single-page application mode', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, siteUrl } = await settingsOf(owner)
+    const { page, siteUrl } = await openSettings(owner)
     await using visitor = await web.visitor()
     await page.getByRole('switch', { name: 'Single-page application' }).click()
     await page.getByText('Pages without a file get index.html now.').waitFor()
@@ -215,9 +219,9 @@ describe('the settings of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('let a site go after a while, on a date, and stay after all', async () => {
+  test('set an expiry after a duration or at a date, and remove it', async () => {
     await using owner = await web.visitorSignedInAs(ada, { timezoneId: 'Asia/Kolkata' })
-    const { page, part, details } = await settingsOf(owner)
+    const { page, part, details } = await openSettings(owner)
     const life = part('Time to live')
     const goes = life.getByLabel('The site goes')
     const set = life.getByRole('button', { name: 'Set time to live' })
@@ -247,9 +251,9 @@ describe('the settings of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('make a copy and lead to it, and give all files back', async () => {
+  test('duplicate the site and open the copy, and download all files', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, slug, part } = await settingsOf(owner)
+    const { page, slug, part } = await openSettings(owner)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       part('Copies').getByRole('link', { name: 'Download all files' }).click(),
@@ -265,7 +269,7 @@ describe('the settings of a site', inBrowser, () => {
 
   test('delete the site once its name is typed', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, slug } = await settingsOf(owner)
+    const { page, slug } = await openSettings(owner)
     await page.getByRole('button', { name: 'Delete the site' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(`Type ${slug} to delete it`).fill('another')
@@ -279,9 +283,9 @@ describe('the settings of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('keep what is typed when it cannot be saved, and say why', async () => {
+  test('keep the input when it cannot be saved, and show the reason', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, slug } = await settingsOf(owner)
+    const { page, part, slug } = await openSettings(owner)
     await page.getByLabel('Title').fill('Loaves')
     await page.route('**/metadata', (route) => route.abort())
     await page.getByRole('button', { name: 'Save' }).click()
@@ -294,9 +298,9 @@ describe('the settings of a site', inBrowser, () => {
     assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
   })
 
-  test('cost two requests of the hour to be opened', async () => {
+  test('cost two requests to open', async () => {
     await using owner = await web.visitorSignedInAs(ada)
-    const { page, open } = await settingsOf(owner)
+    const { page, open } = await openSettings(owner)
     await page.getByText('The & bakery').waitFor()
     const requests: string[] = []
     page.on('request', (request) => {

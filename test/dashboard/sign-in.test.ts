@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { findCode } from '../../dashboard/sign-in/mailed-code.ts'
 import { PHONE } from '../visitor.ts'
-import { inBrowser, newAddress, Web } from './person.ts'
+import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
 
 describe('a code', () => {
   for (const [how, typed, read] of [
@@ -17,7 +17,7 @@ describe('a code', () => {
     ['with the words around it', 'Your code: ABCD-2345.', 'ABCD-2345'],
     ['with a line end of a paste', '\r\nABCD-2345\r\n', 'ABCD-2345'],
   ] as const) {
-    test(`is read ${how}`, () => assert.equal(findCode(typed), read))
+    test(`is recognized ${how}`, () => assert.equal(findCode(typed), read))
   }
 
   for (const typed of [
@@ -29,19 +29,19 @@ describe('a code', () => {
     'ABCD-2345-ABCD',
     'sl_live_00000000',
   ]) {
-    test(`is not yet whole as "${typed}"`, () => assert.equal(findCode(typed), undefined))
+    test(`is incomplete as "${typed}"`, () => assert.equal(findCode(typed), undefined))
   }
 })
 
-let web: Web
+let web: WebFixture
 
 before(async () => {
-  web = await Web.open()
+  web = await WebFixture.open()
 })
 
 after(() => web?.[Symbol.asyncDispose]())
 
-describe('signing in', inBrowser, () => {
+describe('signing in', requiresBrowser, () => {
   test('takes an address and a mailed code', async () => {
     await using visitor = await web.visitor({ viewport: PHONE })
     const { page } = visitor
@@ -57,7 +57,7 @@ describe('signing in', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('sends a whole code by itself, also one that was pasted with the words around it', async () => {
+  test('submits a complete code by itself, also one that was pasted with surrounding text', async () => {
     for (const write of [
       (code: string) => code.toLowerCase().replace('-', ''),
       (code: string) => `Your code is ${code}. It works once.`,
@@ -72,7 +72,7 @@ describe('signing in', inBrowser, () => {
     }
   })
 
-  test('goes where its reader was going, and only within this service', async () => {
+  test('continues to the requested page, and only within this service', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     for (const [then, place] of [
@@ -104,7 +104,7 @@ describe('signing in', inBrowser, () => {
     assert.equal((await web.service.client(key).me()).email, email)
   })
 
-  test('says that a code is wrong, tries it once, and takes the right one after it', async () => {
+  test('reports a wrong code after one request, and accepts the right one after it', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const email = newAddress()
@@ -120,12 +120,12 @@ describe('signing in', inBrowser, () => {
     await page.waitForURL('**/sites')
   })
 
-  test('says what is wrong with an address that cannot receive mail', async () => {
+  test('reports what is wrong with an address that cannot receive mail', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     await page.goto(`${web.service.baseUrl}/sign-in`)
     const field = page.getByLabel('Your email address')
-    for (const address of ['somebody@nowhere', 'somebody', '']) {
+    for (const address of ['user@nowhere', 'user', '']) {
       await field.fill(address)
       await page.getByRole('button', { name: 'Mail me a code' }).click()
       await page.getByRole('alert').getByText('This must be an email address').waitFor()
@@ -134,7 +134,7 @@ describe('signing in', inBrowser, () => {
     }
   })
 
-  test('takes its reader from step to step, mails a new code, or one to another address', async () => {
+  test('moves the focus from step to step, and mails a new code, also to another address', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const [first, second] = [newAddress(), newAddress()]
@@ -151,7 +151,7 @@ describe('signing in', inBrowser, () => {
     await page.getByRole('button', { name: 'Use another address' }).click()
     await page.getByLabel('Your email address').and(page.locator(':focus')).waitFor()
     await askForCode(page, second)
-    // Wrong codes of others do not count: the page sends its attempt.
+    // Wrong codes of other clients do not count, because the page sends its attempt.
     for (let tries = 0; tries < 6; tries++)
       await web.service
         .client()
@@ -172,7 +172,7 @@ describe('signing in', inBrowser, () => {
     assert.equal(countLetters(email), 1)
   })
 
-  test('says how many codes an hour are mailed, and when it goes on', async () => {
+  test('reports the limit of codes per hour, and when it resets', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const email = newAddress()
@@ -185,7 +185,7 @@ describe('signing in', inBrowser, () => {
     await visitor.assertAccessible()
   })
 
-  test('still waits for the code when the page is opened again, until the code is over', async () => {
+  test('still shows the code field when the page is opened again, until the code has expired', async () => {
     await using visitor = await web.visitor()
     const { page } = visitor
     const email = newAddress()
@@ -201,7 +201,7 @@ describe('signing in', inBrowser, () => {
     await page.getByLabel('Your email address').waitFor()
   })
 
-  test('is done in a tab by what another tab does', async () => {
+  test('in one tab signs in the other tabs', async () => {
     await using visitor = await web.visitor()
     const [first, second] = [visitor.page, await visitor.context.newPage()]
     const email = newAddress()
@@ -215,8 +215,8 @@ describe('signing in', inBrowser, () => {
   })
 })
 
-describe('a session that has ended', inBrowser, () => {
-  test('asks to sign in again and goes on with what was under way', async () => {
+describe('an expired session', requiresBrowser, () => {
+  test('asks to sign in again and then continues the interrupted action', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     await page.goto(`${web.service.baseUrl}/account`)
@@ -235,7 +235,7 @@ describe('a session that has ended', inBrowser, () => {
     await page.getByRole('status').getByText('Your account is deleted').waitFor()
   })
 
-  test('is asked about once for all that was under way, which then goes on', async () => {
+  test('asks once for all interrupted requests, which then continue', async () => {
     await using owner = await web.owner()
     await using second = await web.visitor()
     const { page, context } = owner.visitor
@@ -250,11 +250,11 @@ describe('a session that has ended', inBrowser, () => {
     await both.evaluateAll((buttons) => {
       for (const button of buttons as HTMLElement[]) button.click()
     })
-    const ask = page.getByRole('dialog', { name: 'Make a new key?' })
-    await ask.waitFor()
+    const form = page.getByRole('dialog', { name: 'Make a new key?' })
+    await form.waitFor()
     const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
     await dialog.waitFor()
-    await ask.locator('form').evaluate((form: HTMLFormElement) => form.requestSubmit())
+    await form.locator('form').evaluate((form: HTMLFormElement) => form.requestSubmit())
     await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await dialog.getByText('A code is on its way').waitFor()
     await writeCode(page, owner.email)
@@ -263,7 +263,7 @@ describe('a session that has ended', inBrowser, () => {
     assert.equal(await dialog.count(), 0)
   })
 
-  test('is asked about once, whatever the page knew, and can be left', async () => {
+  test('asks once, whatever the page had cached, and can be dismissed', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     await context.clearCookies()
@@ -282,7 +282,7 @@ describe('a session that has ended', inBrowser, () => {
     assert.equal(calls, 1)
   })
 
-  test('is asked about, too, when everybody at the address together has used up the requests of the hour', async () => {
+  test('asks also when the rate limit of the address is used up', async () => {
     await using few = await web.another({ RATE_ANONYMOUS: '1' })
     await using owner = await few.owner()
     const { page, context } = owner.visitor
@@ -295,7 +295,7 @@ describe('a session that has ended', inBrowser, () => {
     await page.getByText('No site is yours yet.').waitFor()
   })
 
-  test('goes on in every tab when one has signed in again', async () => {
+  test('ends in every tab when one has signed in again', async () => {
     await using owner = await web.owner()
     const [first, second] = [owner.visitor.page, await owner.visitor.context.newPage()]
     await owner.visitor.context.clearCookies()
@@ -309,7 +309,7 @@ describe('a session that has ended', inBrowser, () => {
     for (const page of [first, second]) await page.getByRole('heading', { name: 'Plan and use' }).waitFor()
   })
 
-  test('shows nothing of the person before when somebody else signs in', async () => {
+  test('shows no data of the previous account when another one signs in', async () => {
     await using owner = await web.owner()
     const { page, context } = owner.visitor
     const other = newAddress()
@@ -333,7 +333,7 @@ async function askForCode(page: Page, email: string): Promise<void> {
   await page.getByText(`A code is on its way to ${email}.`).waitFor()
 }
 
-/** A whole code sends itself. */
+/** Types the code, which is submitted as soon as it is complete. */
 async function writeCode(page: Page, email: string): Promise<void> {
   await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
 }

@@ -3,12 +3,12 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../visitor.ts'
-import { inBrowser, newAddress, type Owner, Web } from './person.ts'
+import { newAddress, type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
 
-/** Of the harbour's site. */
+/** Files of the first site. */
 const FILES = {
   'index.html': '<h1>Harbour</h1>',
   'favicon.svg': ICON,
@@ -22,14 +22,14 @@ const FILES = {
 
 const MINUTE_MS = 60_000
 
-let web: Web
-/** Somebody with a site of every kind. */
+let web: WebFixture
+/** An account with a site of every kind. */
 let ada: Owner
 let slugs: Awaited<ReturnType<typeof severalSites>>
 
 before(async () => {
-  web = await Web.open()
-  if (inBrowser.skip) return
+  web = await WebFixture.open()
+  if (requiresBrowser.skip) return
   ada = await web.owner()
   slugs = await severalSites(ada)
 })
@@ -39,8 +39,8 @@ after(async () => {
   await web?.[Symbol.asyncDispose]()
 })
 
-describe('sites, and what a site is', inBrowser, () => {
-  test('can be read by everyone', async () => {
+describe('the list of sites and the page of a site', requiresBrowser, () => {
+  test('are accessible in all viewports and color schemes', async () => {
     await using visitor = await web.visitorSignedInAs(ada, { viewport: PHONE })
     const { page } = visitor
     await go({ visitor }, '/sites')
@@ -64,32 +64,32 @@ describe('sites, and what a site is', inBrowser, () => {
     await go({ visitor }, `/sites/${slugs.pending}`)
     await page.getByText('This site is not live yet.').waitFor()
     await visitor.assertAccessibleInAllViewports()
-    assertCalm({ visitor })
+    assertNoProblems({ visitor })
   })
 })
 
-describe('the list of sites', inBrowser, () => {
-  test('shows of each site what matters', async () => {
+describe('the list of sites', requiresBrowser, () => {
+  test('shows title, address and state of each site', async () => {
     const { page } = ada.visitor
     await go(ada, '/sites')
     const rows = page.getByRole('main').getByRole('listitem')
-    for (const [title, said] of [
+    for (const [title, expected] of [
       [slugs.pending, /2 files, 3\.1 kB, changed .*Not live yet$/],
       ['Locked away', /Password$/],
       ['Short-lived', /Expires in 59 min \d+ s$/],
       ['Songs', /changed 3 hours ago\s*Expires \d+ \w+ \d{4}$/],
-      ['The harbour', new RegExp(`${hostOf(slugs.harbour)}\\s*8 files, \\d+ bytes, changed 4 hours ago$`)],
+      ['The harbour', new RegExp(`${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes, changed 4 hours ago$`)],
     ] as const) {
       const row = rows.filter({ has: page.getByRole('heading', { name: title }) })
-      assert.match((await row.textContent())!, said)
+      assert.match((await row.textContent())!, expected)
     }
     const picture = rows.filter({ hasText: 'The harbour' }).locator('img')
     await picture.evaluate((image: HTMLImageElement) => image.decode())
     assert.equal(await rows.locator('img').count(), 1)
-    assertCalm(ada)
+    assertNoProblems(ada)
   })
 
-  test('is searched by title and by address as one types', async () => {
+  test('is searched by title and by address while typing', async () => {
     const { page } = ada.visitor
     await go(ada, '/sites')
     const headings = page.getByRole('main').getByRole('listitem').getByRole('heading')
@@ -109,7 +109,7 @@ describe('the list of sites', inBrowser, () => {
     await headings.nth(4).waitFor()
   })
 
-  test('shows what kind of site it is where its picture cannot be had, and is there again when the network is', async () => {
+  test('shows the kind of a site whose image fails to load, and recovers after a network failure', async () => {
     await using owner = await web.owner()
     await web.service.client(owner.key).publish({ title: 'The harbour', files: toFiles(FILES) })
     const { page } = owner.visitor
@@ -126,7 +126,7 @@ describe('the list of sites', inBrowser, () => {
     assert.equal(await row.locator('img').count(), 0)
   })
 
-  test('says how to publish the first one, shows fifty at first, and more when asked', async () => {
+  test('explains how to publish the first one, shows fifty at first, and more when requests', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     await go(owner, '/sites')
@@ -148,18 +148,18 @@ describe('the list of sites', inBrowser, () => {
     assert.equal(await rows.count(), 52)
     assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
     await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
-    assertCalm(owner)
+    assertNoProblems(owner)
   })
 })
 
-describe('a site’s page', inBrowser, () => {
-  test('has its address to copy and to open, and the facts', async () => {
+describe('a site’s page', requiresBrowser, () => {
+  test('has its address to copy and to open, and its details', async () => {
     const { page, context } = ada.visitor
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await go(ada, `/sites/${slugs.harbour}`)
     await page.getByRole('button', { name: 'Copy the address' }).click()
     await page.getByText('Copied').waitFor()
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrlOf(slugs.harbour))
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
     assert.deepEqual(await facts(page), {
       Files: '8',
       Size: '551 bytes',
@@ -169,15 +169,15 @@ describe('a site’s page', inBrowser, () => {
       Password: 'None',
     })
     const opened = await openedBy(ada, () => page.getByRole('link', { name: 'Open the site' }).click())
-    assert.equal(opened.url(), siteUrlOf(slugs.harbour))
+    assert.equal(opened.url(), toSiteUrl(slugs.harbour))
   })
 
-  test('asks the server twice, and once more for its versions', async () => {
+  test('sends two requests, and one more for its versions', async () => {
     const { page } = ada.visitor
-    const asked: string[] = []
+    const requests: string[] = []
     page.on('request', (request) => {
       const { pathname } = new URL(request.url())
-      if (pathname.startsWith('/api/')) asked.push(pathname)
+      if (pathname.startsWith('/api/')) requests.push(pathname)
     })
     await go(ada, `/sites/${slugs.harbour}`)
     await page.getByRole('region', { name: 'Domains' }).getByText('None yet.').waitFor()
@@ -186,10 +186,10 @@ describe('a site’s page', inBrowser, () => {
     await page.getByRole('link', { name: 'Versions' }).click()
     await page.getByText('The first version that is kept').waitFor()
     const site = `/api/v1/publish/${slugs.harbour}`
-    assert.deepEqual(asked.sort(), ['/api/v1/domains', site, `${site}/versions`])
+    assert.deepEqual(requests.sort(), ['/api/v1/domains', site, `${site}/versions`])
   })
 
-  test('shows its domains, and leads to where one is added', async () => {
+  test('shows its domains, and links to the form that adds one', async () => {
     await web.service.client(ada.key).addDomain('www.songs.example', slugs.songs)
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.songs}`)
@@ -205,15 +205,15 @@ describe('a site’s page', inBrowser, () => {
     await page.waitForURL(`**/domains?site=${slugs.harbour}`)
   })
 
-  test('says that visitors are asked for a password in place of showing what they cannot see', async () => {
+  test('shows that it has a password in place of a preview', async () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.locked}`)
-    await page.getByText('Visitors are asked for a password.').waitFor()
+    await page.getByText('Visitors are requests for a password.').waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
-    assertCalm(ada)
+    assertNoProblems(ada)
   })
 
-  test('says of a site that nobody finished what that means, and of an update as well', async () => {
+  test('explains a site with an incomplete upload, and an incomplete update', async () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.pending}/files`)
     const files = page.getByRole('region', { name: 'Files' })
@@ -225,43 +225,43 @@ describe('a site’s page', inBrowser, () => {
     await web.service.client(ada.key).update(slugs.songs, { files: entries })
     await go(ada, `/sites/${slugs.songs}`)
     await page.getByRole('status').getByText('An update has begun and is not finished.').waitFor()
-    assertCalm(ada)
+    assertNoProblems(ada)
   })
 
-  test('says of a site that is not there, somebody else’s or over that it is, and leads on', async () => {
+  test('explains a site that is unknown, of another account or expired, and links to the list', async () => {
     await using owner = await web.owner()
     const client = web.service.client(owner.key)
-    const stranger = web.service.client(await web.service.signIn(newAddress()))
-    const [gone, short, theirs] = await Promise.all([
+    const otherClient = web.service.client(await web.service.signIn(newAddress()))
+    const [deleted, short, theirs] = await Promise.all([
       client.publish({ files: toFiles(FILES) }),
       client.publish({ files: toFiles(FILES), ttlSeconds: 60 }),
-      stranger.publish({ files: toFiles(FILES) }),
+      otherClient.publish({ files: toFiles(FILES) }),
     ])
     const { page } = owner.visitor
     await go(owner, '/sites')
-    await page.getByRole('heading', { name: gone.slug }).waitFor()
-    await client.delete(gone.slug)
-    await page.getByRole('link', { name: gone.slug, exact: true }).click()
+    await page.getByRole('heading', { name: deleted.slug }).waitFor()
+    await client.delete(deleted.slug)
+    await page.getByRole('link', { name: deleted.slug, exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'This site is not here.' }).waitFor()
     await owner.visitor.assertAccessible()
     await page.getByRole('link', { name: 'Your sites' }).click()
     await page.getByRole('heading', { name: short.slug }).waitFor()
-    assert.equal(await page.getByRole('heading', { name: gone.slug }).count(), 0)
+    assert.equal(await page.getByRole('heading', { name: deleted.slug }).count(), 0)
     web.service.clock.now += 2 * MINUTE_MS
-    for (const [path, said] of [
+    for (const [path, expected] of [
       [theirs.slug, 'This site is not here.'],
       ['never-was', 'This site is not here.'],
       [short.slug, 'This site has expired.'],
       [`${short.slug}/nowhere`, 'There is no page here.'],
     ] as const) {
       await go(owner, `/sites/${path}`)
-      await page.getByRole('heading', { level: 1, name: said }).waitFor()
+      await page.getByRole('heading', { level: 1, name: expected }).waitFor()
     }
   })
 })
 
-describe('a site’s files', inBrowser, () => {
-  test('stand in folders that the keyboard opens and closes', async () => {
+describe('a site’s files', requiresBrowser, () => {
+  test('are shown in folders that open and close by keyboard', async () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.harbour}/files`)
     const files = page.getByRole('region', { name: 'Files' })
@@ -288,11 +288,11 @@ describe('a site’s files', inBrowser, () => {
     assert.match((await folder('img').textContent())!, /^img4 files\d+ bytes$/)
   })
 
-  test('open at the site’s address, whatever their names; what is never served does not', async () => {
+  test('open at the site’s address, whatever their names, except those that are never served', async () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.harbour}/files`)
     const opened = await openedBy(ada, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
-    assert.equal(opened.url(), `${siteUrlOf(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
+    assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
     assert.equal(await opened.locator('rect').count(), 1)
     assert.equal(await page.getByText('_headers').count(), 1)
     assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
@@ -315,11 +315,11 @@ describe('a site’s files', inBrowser, () => {
     await files.getByRole('status').getByText('2 of 1,000 files').waitFor()
     const found = await files.getByRole('link').allTextContents()
     assert.deepEqual(found, ['part 9/page-99.html', 'part 9/page-999.html'])
-    assertCalm(ada)
+    assertNoProblems(ada)
   })
 })
 
-/** Sites of every kind; the newest are as old as this. */
+/** Publishes sites of every kind; the newest ones are this old. */
 async function severalSites({ key }: Owner) {
   const client = web.service.client(key)
   const { clock } = web.service
@@ -359,12 +359,12 @@ function preview(page: Page) {
   return page.frameLocator('iframe[title="The site as it is now"]')
 }
 
-function hostOf(slug: string): string {
+function toHost(slug: string): string {
   return `${slug}.localhost:${web.service.port}`
 }
 
-function siteUrlOf(slug: string): string {
-  return `http://${hostOf(slug)}/`
+function toSiteUrl(slug: string): string {
+  return `http://${toHost(slug)}/`
 }
 
 async function go({ visitor }: Pick<Owner, 'visitor'>, path: string): Promise<void> {
@@ -385,7 +385,7 @@ async function facts(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(names.map((name, at) => [name, values[at]!]))
 }
 
-function assertCalm({ visitor }: Pick<Owner, 'visitor'>): void {
+function assertNoProblems({ visitor }: Pick<Owner, 'visitor'>): void {
   visitor.assertNoComplaints()
   web.assertPolicyKept()
 }

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { served } from '../journeys/served.ts'
+import { httpGet } from '../journeys/http-get.ts'
 import { DESKTOP, PHONE } from '../visitor.ts'
-import { inBrowser, type Owner, Web } from './person.ts'
+import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
 
 const FIRST = { 'index.html': '<h1>First</h1>', 'old.html': 'old', 'style.css': 'a{}' }
 const SECOND = {
@@ -23,12 +23,12 @@ const DRAFT = {
 
 const MINUTE_MS = 60_000
 
-let web: Web
+let web: WebFixture
 let ada: Owner
 
 before(async () => {
-  web = await Web.open()
-  if (!inBrowser.skip) ada = await web.owner()
+  web = await WebFixture.open()
+  if (!requiresBrowser.skip) ada = await web.owner()
 })
 
 after(async () => {
@@ -36,28 +36,28 @@ after(async () => {
   await web?.[Symbol.asyncDispose]()
 })
 
-describe('the versions of a site', inBrowser, () => {
-  test('say when each was made, by whom, with what, and what changed', async () => {
+describe('the versions of a site', requiresBrowser, () => {
+  test('show when, by whom and with what each was published, and what changed', async () => {
     const { slug } = await versions()
     await opened(slug)
-    const said = await rows().allTextContents()
-    assert.match(said[0]!, /^1 hour ago ?Draft.*You, with an API key · 4 files · 27 bytes1 file changed$/)
-    assert.match(said[1]!, /^2 hours ago ?Live.*You, in the dashboard · 4 files · \d+ bytes/)
-    assert.match(said[1]!, /2 files added, 1 file changed, 1 file removed$/)
+    const texts = await rows().allTextContents()
+    assert.match(texts[0]!, /^1 hour ago ?Draft.*You, with an API key · 4 files · 27 bytes1 file changed$/)
+    assert.match(texts[1]!, /^2 hours ago ?Live.*You, in the dashboard · 4 files · \d+ bytes/)
+    assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
     assert.match(
-      said[2]!,
+      texts[2]!,
       /^3 hours ago.*Without an account · 3 files · \d+ bytesThe first version that is kept$/,
     )
-    assert.equal(said.length, 3)
-    assertCalm()
+    assert.equal(texts.length, 3)
+    assertNoProblems()
   })
 
-  test('open to the files that changed and to how they look', async () => {
+  test('show the changed files and a preview', async () => {
     const { slug } = await versions()
     const { page } = ada.visitor
     await page.setViewportSize(PHONE)
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname))
     await opened(slug)
     await rows().nth(1).locator('summary').press('Enter')
     const lists = rows().nth(1).getByRole('list')
@@ -76,13 +76,13 @@ describe('the versions of a site', inBrowser, () => {
     ])
     const preview = page.frameLocator('iframe[title="The site in this version"]')
     await preview.getByRole('heading', { name: 'Second' }).waitFor()
-    assert.equal(asked.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
+    assert.equal(requests.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
     await ada.visitor.assertAccessibleInAllViewports()
     await page.setViewportSize(DESKTOP)
-    assertCalm()
+    assertNoProblems()
   })
 
-  test('are restored with one press and back with another, wherever one is by then', async () => {
+  test('are restored with one click and reverted with another, also from another page', async () => {
     const { slug, siteUrl } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -106,10 +106,10 @@ describe('the versions of a site', inBrowser, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('The version before is live again.').waitFor()
     assert.equal(await shown(siteUrl), SECOND['index.html'])
-    assertCalm()
+    assertNoProblems()
   })
 
-  test('stay as they are when something else is live by the time that somebody wants back', async () => {
+  test('are not reverted when another version went live since', async () => {
     const { slug, siteUrl } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -119,10 +119,10 @@ describe('the versions of a site', inBrowser, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Not undone. Another version is live by now.').waitFor()
     assert.equal(await shown(siteUrl), 'Newer')
-    assertCalm()
+    assertNoProblems()
   })
 
-  test('show the restored one on every view of the site', async () => {
+  test('show the restored version on every view of the site', async () => {
     const { slug } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -135,7 +135,7 @@ describe('the versions of a site', inBrowser, () => {
     await preview.getByRole('heading', { name: 'First' }).waitFor()
   })
 
-  test('that are drafts can be made live', async () => {
+  test('that are drafts can be published', async () => {
     const { slug, siteUrl } = await versions()
     await opened(slug)
     await ada.visitor.page.getByRole('button', { name: 'Make live: the version of' }).click()
@@ -144,7 +144,7 @@ describe('the versions of a site', inBrowser, () => {
     assert.equal(await shown(siteUrl), DRAFT['index.html'])
   })
 
-  test('are deleted after a question, but never the live one', async () => {
+  test('are deleted after confirmation, but never the live one', async () => {
     const { slug } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -163,10 +163,10 @@ describe('the versions of a site', inBrowser, () => {
     const { versions: kept } = await web.service.client(ada.key).versions(slug)
     assert.equal(kept.length, 2)
     await page.getByRole('list', { name: 'Versions' }).and(page.locator(':focus')).waitFor()
-    assertCalm()
+    assertNoProblems()
   })
 
-  test('come back as an archive', async () => {
+  test('can be downloaded as an archive', async () => {
     const { slug } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -179,7 +179,7 @@ describe('the versions of a site', inBrowser, () => {
     assert.equal((await downloading).suggestedFilename(), `${slug}.tar.gz`)
   })
 
-  test('that were deleted in another tab are said to be gone, with a way on', async () => {
+  test('that were deleted in another tab are reported as deleted, with a link to the others', async () => {
     const { slug, first } = await versions()
     const { page } = ada.visitor
     await opened(slug)
@@ -200,12 +200,12 @@ describe('the versions of a site', inBrowser, () => {
     await rows().nth(1).locator('summary').click()
     await rows().nth(1).getByText('old.html').waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
-    assertCalm()
+    assertNoProblems()
   })
 })
 
-describe('dropping on a site of one’s own', inBrowser, () => {
-  test('makes the next version, on its page', async () => {
+describe('dropping files on an own site', requiresBrowser, () => {
+  test('publishes the next version, on its page', async () => {
     const { slug, siteUrl } = await versions()
     const { page } = ada.visitor
     await page.goto(`${web.service.baseUrl}/sites/${slug}`)
@@ -218,10 +218,10 @@ describe('dropping on a site of one’s own', inBrowser, () => {
     await page.getByRole('link', { name: 'Versions' }).click()
     await rows().nth(3).waitFor()
     assert.match((await rows().first().textContent())!, /Live.*You, in the dashboard · 1 file/)
-    assertCalm()
+    assertNoProblems()
   })
 
-  test('makes the next version, in the list', async () => {
+  test('publishes the next version, in the list', async () => {
     const { slug, siteUrl } = await versions()
     const { page } = ada.visitor
     await page.goto(`${web.service.baseUrl}/sites`)
@@ -231,11 +231,11 @@ describe('dropping on a site of one’s own', inBrowser, () => {
     await row.getByText(/^1 file,/).waitFor()
     assert.equal(await shown(siteUrl), '<h1>Onto the row</h1>')
     await ada.visitor.assertAccessible()
-    assertCalm()
+    assertNoProblems()
   })
 })
 
-/** A site of three versions: one made without an account, one in the dashboard that is live, and a draft. */
+/** Creates a site with three versions: one from before it was claimed, a live one from the dashboard, and a draft. */
 async function versions(): Promise<{ slug: string; siteUrl: string; first: string }> {
   const { clock } = web.service
   const client = web.service.client(ada.key)
@@ -264,7 +264,7 @@ interface Update {
   contents: Record<string, string>
 }
 
-/** Runs in the page: three calls with its session. */
+/** Runs in the page: publishes a version with its session. */
 async function publishHere({ slug, entries, contents }: Update): Promise<void> {
   const headers = { 'Content-Type': 'application/json' }
   const update = await fetch(`/api/v1/publish/${slug}`, {
@@ -291,10 +291,10 @@ function rows() {
 }
 
 async function shown(siteUrl: string): Promise<string> {
-  return String((await served(siteUrl)).body)
+  return String((await httpGet(siteUrl)).body)
 }
 
-/** Holds a file over a site's row and lets it go. */
+/** Drops a file on the row of a site. */
 async function dropOn(page: Page, slug: string, content: string): Promise<void> {
   const carried = await page.evaluateHandle((text) => {
     const transfer = new DataTransfer()
@@ -306,7 +306,7 @@ async function dropOn(page: Page, slug: string, content: string): Promise<void> 
   await heading.dispatchEvent('drop', { dataTransfer: carried })
 }
 
-function assertCalm(): void {
+function assertNoProblems(): void {
   ada.visitor.assertNoComplaints()
   web.assertPolicyKept()
 }

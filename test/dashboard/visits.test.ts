@@ -4,20 +4,20 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { DESKTOP, PHONE } from '../visitor.ts'
-import { inBrowser, type Owner, Web } from './person.ts'
+import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-let web: Web
+let web: WebFixture
 let ada: Owner
 let client: Slipway
-/** A site that was visited; nobody visits it any more. */
+/** The slug of a site whose visits do not change during the tests. */
 let visited: string
 
 before(async () => {
-  web = await Web.open()
-  if (inBrowser.skip) return
+  web = await WebFixture.open()
+  if (requiresBrowser.skip) return
   ada = await web.owner()
   client = web.service.client(ada.key)
   visited = await visitedSite()
@@ -30,7 +30,7 @@ after(async () => {
 
 const PATHS = ['/', '/', '/', '/about', ...Array.from({ length: 11 }, (_, at) => `/gone/${at}`)]
 
-/** Three visitors, each on a day of its own: today, yesterday, 20 days ago. */
+/** Three visitors: today, yesterday and 20 days ago. */
 async function visitedSite(): Promise<string> {
   const { clock } = web.service
   const now = clock.now
@@ -71,14 +71,14 @@ const total = (page: Page, name: string) =>
 const chosenRange = (page: Page) =>
   page.getByRole('navigation', { name: 'How far back' }).locator('[aria-current=page]')
 
-/** The rows of a table as texts. */
-async function rowsOf(page: Page, part: string): Promise<string[][]> {
+/** The texts of the rows of a table. */
+async function readRows(page: Page, part: string): Promise<string[][]> {
   const rows = await page.getByRole('region', { name: part }).locator('tbody tr').all()
   return Promise.all(rows.map((row) => row.locator('td').allInnerTexts()))
 }
 
-describe('the visits of a site', inBrowser, () => {
-  test('can be read by everyone', async () => {
+describe('the visits of a site', requiresBrowser, () => {
+  test('are accessible in all viewports and color schemes', async () => {
     await using owner = await web.visitorSignedInAs(ada, { viewport: PHONE })
     const { page } = owner
     await page.goto(visitsAt(visited, '?range=30d'))
@@ -88,7 +88,7 @@ describe('the visits of a site', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('are told for spans that have an address, with the most wanted first', async () => {
+  test('are shown for ranges with addresses of their own, with the most requested paths first', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const { page } = owner
     await page.goto(visitsAt(visited))
@@ -98,12 +98,12 @@ describe('the visits of a site', inBrowser, () => {
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
     await total(page, 'Visitors').getByText('3', { exact: true }).waitFor()
     assert.equal(page.url(), visitsAt(visited, '?range=30d'))
-    assert.deepEqual(await rowsOf(page, 'Pages and files'), [
+    assert.deepEqual(await readRows(page, 'Pages and files'), [
       ['/', '9'],
       ['/about', '3'],
     ])
-    assert.deepEqual(await rowsOf(page, 'Came from'), [['news.example', '12']])
-    const missing = () => rowsOf(page, 'Not found').then((rows) => rows.length)
+    assert.deepEqual(await readRows(page, 'Came from'), [['news.example', '12']])
+    const missing = () => readRows(page, 'Not found').then((rows) => rows.length)
     assert.equal(await missing(), 10)
     await page.getByRole('button', { name: 'Show all 11: Not found' }).click()
     await page.getByRole('button', { name: 'Show fewer: Not found' }).waitFor()
@@ -115,7 +115,7 @@ describe('the visits of a site', inBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('are drawn, and told at the pointer and in a table, too', async () => {
+  test('are shown in a chart with tooltips, and in a table', async () => {
     await using owner = await web.visitorSignedInAs(ada, { viewport: DESKTOP })
     const { page } = owner
     await page.goto(visitsAt(visited, '?range=30d'))
@@ -139,7 +139,7 @@ describe('the visits of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('are drawn again when the window or its colours change', async () => {
+  test('are redrawn when the window or its color scheme changes', async () => {
     await using owner = await web.visitorSignedInAs(ada, { viewport: DESKTOP })
     const { page } = owner
     await page.goto(visitsAt(visited))
@@ -157,7 +157,7 @@ describe('the visits of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('of the last day are told by the clock of whoever looks', async () => {
+  test('of the last day are shown in the time zone of the browser', async () => {
     await using owner = await web.visitorSignedInAs(ada, { timezoneId: 'Asia/Kolkata' })
     const { page } = owner
     await page.goto(visitsAt(visited, '?range=24h'))
@@ -174,7 +174,7 @@ describe('the visits of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('say how they are counted when there are none, and show the next one', async () => {
+  test('explain how they are counted when there are none, and show the next one', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const { page } = owner
     const { slug, siteUrl } = await published(client)
@@ -188,7 +188,7 @@ describe('the visits of a site', inBrowser, () => {
     owner.assertNoComplaints()
   })
 
-  test('can be asked for again when the network fails', async () => {
+  test('can be reloaded after a network failure', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const { page } = owner
     await page.goto(visitsAt(visited))
@@ -201,12 +201,12 @@ describe('the visits of a site', inBrowser, () => {
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
   })
 
-  test('cost one request for each span, once, and load what draws them only here', async () => {
+  test('cost one request for each range, once, and load the chart script only here', async () => {
     await using owner = await web.visitorSignedInAs(ada)
     const { page } = owner
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-    const times = (what: string) => asked.filter((path) => path.includes(what)).length
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname))
+    const times = (what: string) => requests.filter((path) => path.includes(what)).length
     await page.goto(`${web.service.baseUrl}/sites/${visited}/settings`)
     await page.getByRole('heading', { name: 'Password' }).waitFor()
     assert.equal(times('visits-view'), 0)
@@ -220,18 +220,18 @@ describe('the visits of a site', inBrowser, () => {
     assert.deepEqual([times('visits-view'), times('/analytics')], [1, 2])
   })
 
-  test('are not asked for where they are not counted', async () => {
+  test('are not requested where they are not counted', async () => {
     await using quiet = await web.another({ VISITS: 'off' })
     await using owner = await quiet.owner()
     const { page } = owner.visitor
     const { slug } = await published(quiet.service.client(owner.key))
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
     await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
     await page.getByText('Visits are not counted here.').waitFor()
     await owner.visitor.assertAccessible()
     assert.deepEqual(
-      asked.filter((url) => url.includes('analytics')),
+      requests.filter((url) => url.includes('analytics')),
       [],
     )
     owner.visitor.assertNoComplaints()

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { startTestService } from '../service.ts'
 import { requires } from '../tools/part.ts'
-import { CliUser, root } from './person.ts'
-import { served, toUrl } from './served.ts'
+import { CliUser, root } from './cli-user.ts'
+import { httpGet, toUrl } from './http-get.ts'
 
-/** What the README says to type, in the order in which it stands there. */
+/** The shell commands of the README, in their order. */
 const [oneRequest, threeSteps, ...more] = blocksAfter('<!-- tested: test/journeys/curl.test.ts')
 
 const FILES = {
@@ -16,17 +16,17 @@ const FILES = {
   'style.css': 'h1 { color: teal }',
 }
 
-describe('what the README says to type with curl', requires('curl'), () => {
-  it('publishes a whole folder in one request', async () => {
+describe('the curl commands of the README', requires('curl'), () => {
+  it('publish a whole folder in one request', async () => {
     const files = { ...FILES, 'img/a b.png': randomBytes(300_000), 'data.json': '{' }
     await assertPublishes(oneRequest, files)
   })
 
-  it('publishes in three steps: create, upload each, finalize', async () => {
+  it('publish in three steps: create, upload, finalize', async () => {
     await assertPublishes(threeSteps, FILES)
   })
 
-  it('is all tested', () => {
+  it('are all tested', () => {
     assert.deepEqual(more, [])
   })
 })
@@ -36,23 +36,23 @@ async function assertPublishes(
   files: Record<string, string | Buffer>,
 ): Promise<void> {
   await using service = await startTestService()
-  using person = new CliUser(service.baseUrl)
-  person.write(Object.fromEntries(Object.entries(files).map(([path, body]) => [`folder/${path}`, body])))
-  const { code, stdout, stderr } = await person.shell(
+  using user = new CliUser(service.baseUrl)
+  user.write(Object.fromEntries(Object.entries(files).map(([path, body]) => [`folder/${path}`, body])))
+  const { code, stdout, stderr } = await user.shell(
     line!.replaceAll('http://localhost:8080', service.baseUrl),
   )
   assert.equal(code, 0, stderr)
   const last = JSON.parse(stdout.trim().split('\n').at(-1)!)
   assert.equal(last.success, true)
   for (const [path, body] of Object.entries(files)) {
-    const { status, body: came } = await served(toUrl(last.siteUrl, path))
+    const { status, body: came } = await httpGet(toUrl(last.siteUrl, path))
     assert.ok(status === 200 && came.equals(Buffer.from(body)), path)
   }
-  const visited = await person.shell(`curl -sS '${last.siteUrl}'`)
+  const visited = await user.shell(`curl -sS '${last.siteUrl}'`)
   assert.equal(visited.stdout, files['index.html'])
 }
 
-/** The blocks of shell commands in the README, from a mark to the end of its section. */
+/** The blocks of shell commands in the README, from a marker to the end of its section. */
 function blocksAfter(mark: string): string[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const from = readme.indexOf(mark)

@@ -17,13 +17,13 @@ import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
 
-// From two records in a DNS form to https://www.example.test/ in a browser: a real resolver before a real authoritative
-// server, a real CA that knocks on this service's own ports, and real clients that trust nothing but that CA's root.
+// From two DNS records to https://www.example.test/ in a browser: a real resolver in front of a real authoritative
+// server, a real CA that validates over this service's own ports, and real clients that trust only that CA's root.
 
 const SECOND_MS = 1000
 const run = promisify(execFile)
 
-describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl', 'chromium'), () => {
+describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chromium'), () => {
   let internet: TestDns
   let pebble: Pebble
   let api: Api
@@ -63,7 +63,7 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     await internet?.[Symbol.asyncDispose]()
   })
 
-  /** Asks for the record until it is as wanted; each time the service does what is due. */
+  /** Repeats the due jobs of the service until the record has the expected state. */
   async function until(domain: string, wanted: (record: DomainRecord) => boolean): Promise<DomainRecord> {
     for (;;) {
       await api.sweep('domains')
@@ -104,7 +104,7 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     return { body, status: Number(status), version, location }
   }
 
-  /** The fingerprint of the certificate that a name gets. */
+  /** The fingerprint of the certificate that is served for a name. */
   async function shown(servername: string): Promise<string> {
     const socket = connect({ port: ports.https, host: '127.0.0.1', servername, ca: await pebble.root() })
     await once(socket, 'secureConnect')
@@ -113,7 +113,7 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     return fingerprint256
   }
 
-  test('is active and has HTTPS by itself once its two records are in DNS', async () => {
+  test('becomes active with HTTPS by itself once its two records are in DNS', async () => {
     const added = await owner.client.addDomain('www.example.test', owner.slug)
     assert.equal(added.status, 'pending')
     await assert.rejects(curl(`https://www.example.test:${ports.https}/`), 'no HTTPS before')
@@ -125,16 +125,16 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     assert.ok(Date.parse(active.certificate.renewsAt!) < Date.parse(active.certificate.expiresAt!))
   })
 
-  test('shows the operator how long its certificate lasts', async () => {
-    const { code, said } = await runProgram(['certificates'], { DATA: api.data })
+  test('shows the operator the expiry of its certificate', async () => {
+    const { code, lines } = await runProgram(['certificates'], { DATA: api.data })
     assert.equal(code, 0)
     const { certificate } = await owner.client.checkDomain('www.example.test')
     const ends = certificate.expiresAt!.slice(0, 16).replace('T', ' ')
-    assert.match(said[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
-    assert.equal(said.length, 2)
+    assert.match(lines[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
+    assert.equal(lines.length, 2)
     const elsewhere = join(api.data, 'elsewhere')
     const none = await runProgram(['certificates'], { DATA: elsewhere })
-    assert.deepEqual([none.code, none.said], [0, [`There are no certificates in ${elsewhere}`]])
+    assert.deepEqual([none.code, none.lines], [0, [`There are no certificates in ${elsewhere}`]])
   })
 
   for (const [version, flag] of [
@@ -147,12 +147,12 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     })
   }
 
-  test('sends visitors to HTTPS', async () => {
+  test('redirects visitors to HTTPS', async () => {
     const { status, location } = await curl(`http://www.example.test:${ports.http}/deep/page?a=b`)
     assert.deepEqual([status, location], [308, `https://www.example.test:${ports.https}/deep/page?a=b`])
   })
 
-  test('sends nobody to HTTPS who looks for the proof of a CA', async () => {
+  test('does not redirect ACME HTTP-01 challenges', async () => {
     for (const flags of [[], ['--head']]) {
       const path = '/.well-known/acme-challenge/no-such-token'
       const { status, location } = await curl(`http://www.example.test:${ports.http}${path}`, ...flags)
@@ -160,8 +160,8 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     }
   })
 
-  test('opens in a browser without a warning', async () => {
-    const { store } = await api.inside()
+  test('opens in a browser without a certificate warning', async () => {
+    const { store } = await api.operator()
     const { chain } = (await store.read.certificates.find('www.example.test'))!
     const above = chain!.slice(chain!.lastIndexOf('-----BEGIN'))
     assert.ok(new X509Certificate(above).verify(new X509Certificate(await pebble.root()).publicKey))
@@ -179,7 +179,7 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     assert.deepEqual(complaints, [])
   })
 
-  test('brings its root along, which leads to it', async () => {
+  test('adds its root domain, which redirects to it', async () => {
     const { alternate } = await owner.client.checkDomain('www.example.test')
     assert.equal(alternate, 'example.test')
     const added = await owner.client.addDomain('example.test', owner.slug)
@@ -200,7 +200,7 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
     }
   })
 
-  test('has its certificate renewed long before it ends, while visitors see nothing of it', async () => {
+  test('renews its certificate long before it expires, without an interruption for visitors', async () => {
     const before = await owner.client.checkDomain('www.example.test')
     const shownBefore = await shown('www.example.test')
     api.clock.now = Date.parse(before.certificate.renewsAt!) + SECOND_MS
@@ -209,12 +209,12 @@ describe('a domain of one’s own', requires('knot', 'unbound', 'pebble', 'curl'
       ({ certificate }) => certificate.expiresAt !== before.certificate.expiresAt,
     )
     assert.equal(renewed.certificate.status, 'active')
-    // Another node renewed it: this one hears of that within a second.
+    // Another node renewed it: this one reloads it within a second.
     while ((await shown('www.example.test')) === shownBefore) await turn()
     assert.equal((await curl(`https://www.example.test:${ports.https}/deep/page`)).status, 200)
   })
 
-  test('is gone at once when it is removed', async () => {
+  test('is not served once it is removed', async () => {
     await owner.client.removeDomain('www.example.test')
     await assert.rejects(curl(`https://www.example.test:${ports.https}/`))
     assert.equal((await curl(`http://www.example.test:${ports.http}/`)).status, 404)

@@ -6,17 +6,17 @@ import type { Page } from 'playwright-core'
 import { type RunningService, startTestService } from '../service.ts'
 import { openBrowser } from '../tools/chromium.ts'
 import { requires } from '../tools/part.ts'
-import { CliUser, root } from './person.ts'
-import { served, toUrl } from './served.ts'
+import { CliUser, root } from './cli-user.ts'
+import { httpGet, toUrl } from './http-get.ts'
 
-/** Sites that no one here wrote, as they come from the registry. */
+/** Sites from npm packages, as they are in the registry. */
 interface RealSite {
-  /** The package that is the site. */
+  /** The npm package. */
   name: string
-  /** A file that its user edits, and what becomes of it. */
+  /** A file to edit, and its edited contents. */
   edited: string
   edit(text: string, service: RunningService): string
-  /** Looks at it as a visitor, once it is edited. */
+  /** Checks the edited site in a browser. */
   visit(page: Page): Promise<void>
 }
 
@@ -47,24 +47,24 @@ const SITES: RealSite[] = [
 ]
 
 for (const site of SITES) {
-  test(`${site.name} goes through all that can happen to a site`, async (t) => {
+  test(`${site.name} works through the whole lifecycle of a site`, async (t) => {
     await using service = await startTestService()
-    using person = new CliUser(service.baseUrl)
-    cpSync(join(root, 'node_modules', site.name), join(person.folder, 'site'), { recursive: true })
-    await journey(t, { site, service, person })
+    using user = new CliUser(service.baseUrl)
+    cpSync(join(root, 'node_modules', site.name), join(user.folder, 'site'), { recursive: true })
+    await journey(t, { site, service, user })
   })
 }
 
 async function journey(
   t: TestContext,
-  { site, service, person }: { site: RealSite; service: RunningService; person: CliUser },
+  { site, service, user }: { site: RealSite; service: RunningService; user: CliUser },
 ): Promise<void> {
-  const folder = join(person.folder, 'site')
+  const folder = join(user.folder, 'site')
   const original = filesIn(folder)
   let siteUrl = ''
 
-  await t.test('published without an account, it is served byte for byte', async () => {
-    const { code, stdout, stderr } = await person.slipway('publish', 'site')
+  await t.test('it is served byte for byte when published without an account', async () => {
+    const { code, stdout, stderr } = await user.slipway('publish', 'site')
     assert.equal(code, 0)
     assert.doesNotMatch(stderr, /Left out/)
     siteUrl = stdout.trim()
@@ -73,19 +73,19 @@ async function journey(
     await assertServes(siteUrl, original)
   })
 
-  await t.test('updated, it uploads the one file that changed', async () => {
+  await t.test('it uploads one changed file when updated', async () => {
     service.clock.now += 60_000
     const text = original.get(site.edited)!.toString()
-    person.write({ [`site/${site.edited}`]: site.edit(text, service) })
+    user.write({ [`site/${site.edited}`]: site.edit(text, service) })
     assert.notEqual(site.edit(text, service), text)
-    const { stdout, stderr } = await person.slipway('publish', 'site')
+    const { stdout, stderr } = await user.slipway('publish', 'site')
     assert.equal(stdout, `${siteUrl}\n`)
     assert.match(stderr, /; 1 file \(.*\) uploaded, the rest was there already/)
     assert.equal(uploads(service), 1)
     await assertServes(siteUrl, filesIn(folder))
   })
 
-  await t.test('opened in a browser, it works and complains of nothing', requires('chromium'), async () => {
+  await t.test('it works in a browser without errors', requires('chromium'), async () => {
     await using browser = await openBrowser()
     await browser.page.goto(siteUrl)
     await site.visit(browser.page)
@@ -93,39 +93,39 @@ async function journey(
   })
 
   const email = 'ann@example.test'
-  await t.test('claimed, it has an owner and no end', async () => {
-    await person.slipway('login', '--email', email)
-    await person.slipway('login', '--email', email, '--code', await service.mailedCode(email))
-    assert.equal((await person.slipway('claim')).code, 0)
-    const [listed] = JSON.parse((await person.slipway('sites', '--json')).stdout)
+  await t.test('it has an owner and no expiry when claimed', async () => {
+    await user.slipway('login', '--email', email)
+    await user.slipway('login', '--email', email, '--code', await service.mailedCode(email))
+    assert.equal((await user.slipway('claim')).code, 0)
+    const [listed] = JSON.parse((await user.slipway('sites', '--json')).stdout)
     assert.deepEqual(
       [listed.siteUrl, listed.expiresAt, listed.fileCount],
       [siteUrl, null, filesIn(folder).size],
     )
   })
 
-  await t.test('restored, it is byte for byte what it was first', async () => {
-    const versions = JSON.parse((await person.slipway('versions', '--json')).stdout)
-    assert.equal((await person.slipway('restore', versions.at(-1).versionId)).code, 0)
+  await t.test('it is byte for byte the first version when restored', async () => {
+    const versions = JSON.parse((await user.slipway('versions', '--json')).stdout)
+    assert.equal((await user.slipway('restore', versions.at(-1).versionId)).code, 0)
     assert.equal(uploads(service), 0)
     await assertServes(siteUrl, original)
   })
 
-  await t.test('duplicated and then deleted, it lives on in its copy', async () => {
-    const { slug } = person.sites[0]!
+  await t.test('it is kept in its duplicate when deleted', async () => {
+    const { slug } = user.sites[0]!
     const copy = await service.client(await service.signIn(email)).duplicate(slug)
     await assertServes(copy.siteUrl, original)
-    await person.slipway('login', '--email', email)
-    await person.slipway('login', '--email', email, '--code', await service.mailedCode(email))
-    assert.equal((await person.slipway('delete', '--yes')).code, 0)
+    await user.slipway('login', '--email', email)
+    await user.slipway('login', '--email', email, '--code', await service.mailedCode(email))
+    assert.equal((await user.slipway('delete', '--yes')).code, 0)
     for (const path of ['', ...original.keys()]) {
-      assert.equal((await served(toUrl(siteUrl, path))).status, 404, path)
+      assert.equal((await httpGet(toUrl(siteUrl, path))).status, 404, path)
     }
     await assertServes(copy.siteUrl, original)
   })
 }
 
-/** Every file below a folder, hidden ones too, by its path. */
+/** Every file below a folder, including hidden ones, by its path. */
 function filesIn(folder: string): Map<string, Buffer> {
   const paths = globSync('{**,.**}/{*,.*}', { cwd: folder }).filter((path) =>
     statSync(join(folder, path)).isFile(),
@@ -134,11 +134,11 @@ function filesIn(folder: string): Map<string, Buffer> {
 }
 
 async function assertServes(siteUrl: string, files: Map<string, Buffer>): Promise<void> {
-  const index = await served(siteUrl)
+  const index = await httpGet(siteUrl)
   assert.equal(index.headers['content-type'], 'text/html; charset=utf-8')
   assert.ok(index.body.equals(files.get('index.html')!), 'the root is index.html')
   for (const [path, bytes] of files) {
-    const { status, body } = await served(toUrl(siteUrl, path))
+    const { status, body } = await httpGet(toUrl(siteUrl, path))
     assert.ok(
       status === 200 && body.equals(bytes),
       `${path}: ${status}, ${body.length} of ${bytes.length} bytes`,
@@ -146,7 +146,7 @@ async function assertServes(siteUrl: string, files: Map<string, Buffer>): Promis
   }
 }
 
-/** How many requests with uploads the service took since it was asked last. */
+/** Number of upload requests that the service received since the last call. */
 function uploads({ log }: RunningService): number {
   return log.splice(0).filter(({ path }) => String(path).includes('/_upload/')).length
 }

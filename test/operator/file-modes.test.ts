@@ -14,7 +14,7 @@ async function openFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** Files that users other than the owner may do something with. One that goes while they are listed is none. */
+/** Files with permissions for other users; ignores files that are deleted while they are listed. */
 async function openToOthers(folder: string, bits = 0o077): Promise<string[]> {
   const names = await readdir(folder, { recursive: true })
   return names.filter((name) => {
@@ -23,13 +23,13 @@ async function openToOthers(folder: string, bits = 0o077): Promise<string[]> {
   })
 }
 
-test('nothing in the data folder can be read by other users, even where they may enter it', async () => {
+test('no file in the data folder is readable by other users, even if they can enter the folder', async () => {
   await using folder = await openFolder()
   const umask = process.umask(0o022)
   try {
     await using program = await Program.serve({ DATA: folder.path })
     const slipway = new Slipway({ baseUrl: program.baseUrl })
-    await slipway.requestCode('somebody@example.org')
+    await slipway.requestCode('user@example.org')
     const page = new TextEncoder().encode('<h1>Hello</h1>')
     const file = { path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }
     await slipway.publish({ files: [file] })
@@ -52,7 +52,7 @@ test('nothing in the data folder can be read by other users, even where they may
   }
 })
 
-test('what an earlier version left readable by all is closed at the next start, and commands leave nothing open', async () => {
+test('the next start removes permissions that an earlier version granted, and commands grant none', async () => {
   await using folder = await openFolder()
   const settings = { DATA: folder.path, LOG: 'silent' }
   assert.equal((await run(['sweep', 'sign-ins'], settings)).code, 0)

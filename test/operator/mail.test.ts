@@ -8,43 +8,47 @@ import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
 import { type Behaviour, type MailRelay, startRelay } from './mail-relay.ts'
-import { ask } from './requests.ts'
+import { sendRequest } from './requests.ts'
 
 const EMAIL = 'ann@example.test'
 const HOUR_MS = 3_600_000
 
 test(
-  'the letter with a code has it on a line of its own and says what it is for',
+  'the mail with a code has it on a line of its own and explains its purpose',
   requires('smtp'),
   async () => {
-    await using town = await startTown({ MAIL_FROM: 'Sliproad Ünlimited <codes@slipway.example>' })
-    await town.client.requestCode(EMAIL)
-    const [letter, ...more] = await town.smtp.letters()
+    await using fixture = await startFixture({ MAIL_FROM: 'Sliproad Ünlimited <codes@slipway.example>' })
+    await fixture.client.requestCode(EMAIL)
+    const [letter, ...more] = await fixture.smtp.letters()
     assert.deepEqual(more, [])
     assert.deepEqual([letter!.from, letter!.to], ['Sliproad Ünlimited <codes@slipway.example>', EMAIL])
-    const code = codeOf(letter!)
+    const code = parseCode(letter!)
     assert.ok(letter!.subject.includes(code))
     assert.match(letter!.text, /10 minutes/)
     assert.match(letter!.text, /did not ask/)
-    assert.ok(letter!.text.includes(town.service.baseUrl))
+    assert.ok(letter!.text.includes(fixture.service.baseUrl))
     assertWellFormed(letter!)
-    assert.equal((await town.client.verifyCode(EMAIL, code.toLowerCase().replace('-', ' '))).email, EMAIL)
-    await assert.rejects(town.client.verifyCode(EMAIL, code), { code: 'INVALID_CODE' })
-    await assert.rejects(readdir(`${town.service.data}/mail`), { code: 'ENOENT' }, 'no letter lies about')
-    assert.ok(!JSON.stringify(town.service.log).includes(code))
+    assert.equal((await fixture.client.verifyCode(EMAIL, code.toLowerCase().replace('-', ' '))).email, EMAIL)
+    await assert.rejects(fixture.client.verifyCode(EMAIL, code), { code: 'INVALID_CODE' })
+    await assert.rejects(
+      readdir(`${fixture.service.data}/mail`),
+      { code: 'ENOENT' },
+      'no mail is written to the data folder',
+    )
+    assert.ok(!JSON.stringify(fixture.service.log).includes(code))
   },
 )
 
-test('who is locked out after a hundred wrong codes is told so by a letter', requires('smtp'), async () => {
-  await using town = await startTown({})
+test('the lock after a hundred wrong codes is announced by mail', requires('smtp'), async () => {
+  await using fixture = await startFixture({})
   for (let code = 0; code < 20; code++) {
-    await town.client.requestCode(EMAIL)
-    await town.smtp.letters()
+    await fixture.client.requestCode(EMAIL)
+    await fixture.smtp.letters()
     for (let wrong = 0; wrong < 5; wrong++)
-      await assert.rejects(town.client.verifyCode(EMAIL, 'AAAA-2222'), { code: 'INVALID_CODE' })
-    if (code % 5 === 4) town.service.clock.now += HOUR_MS
+      await assert.rejects(fixture.client.verifyCode(EMAIL, 'AAAA-2222'), { code: 'INVALID_CODE' })
+    if (code % 5 === 4) fixture.service.clock.now += HOUR_MS
   }
-  const [letter] = await town.smtp.letters()
+  const [letter] = await fixture.smtp.letters()
   assert.match(letter!.subject, /paused/)
   assert.match(letter!.text, /24 hours/)
   assert.match(letter!.text, /keeps working/)
@@ -53,94 +57,90 @@ test('who is locked out after a hundred wrong codes is told so by a letter', req
 
 const failures: Record<string, { behaviours: Behaviour[]; connections: number }> = {
   'hangs up': { behaviours: ['hangs up'], connections: 2 },
-  'is busy for now': { behaviours: [{ says: '451 later', to: /^MAIL/ }], connections: 2 },
-  'takes nothing for this address': {
-    behaviours: [{ says: '550 no such user', to: /^RCPT/ }],
+  'is temporarily busy': { behaviours: [{ reply: '451 later', to: /^MAIL/ }], connections: 2 },
+  'rejects this address': {
+    behaviours: [{ reply: '550 no such user', to: /^RCPT/ }],
     connections: 1,
   },
-  'takes no letters at all': { behaviours: [{ says: '554 no', to: /^(EHLO|HELO)/ }], connections: 2 },
-  'breaks off in the letter': { behaviours: [{ says: '421 closing', to: /Subject/ }], connections: 2 },
-  'says nothing': { behaviours: ['says nothing'], connections: 2 },
+  'rejects every mail': { behaviours: [{ reply: '554 no', to: /^(EHLO|HELO)/ }], connections: 2 },
+  'disconnects during the mail': { behaviours: [{ reply: '421 closing', to: /Subject/ }], connections: 2 },
+  'does not respond': { behaviours: ['does not respond'], connections: 2 },
 }
 
 for (const [what, { behaviours, connections }] of Object.entries(failures)) {
   test(
-    `a mail server that ${what} is a 503 with Retry-After, and nothing is lost by it`,
+    `a mail server that ${what} causes a 503 with Retry-After, and earlier codes stay valid`,
     requires('smtp'),
     async () => {
-      await using town = await startTown({})
-      await town.client.requestCode(EMAIL)
-      const [before] = await town.smtp.letters()
-      town.relay.behave(...behaviours)
-      town.relay.connections = 0
-      const answer = await town.requestCode()
+      await using fixture = await startFixture({})
+      await fixture.client.requestCode(EMAIL)
+      const [before] = await fixture.smtp.letters()
+      fixture.relay.behave(...behaviours)
+      fixture.relay.connections = 0
+      const answer = await fixture.requestCode()
       assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
       assert.ok(Number(answer.headers['retry-after']) > 0)
-      assert.doesNotMatch(answer.json.error, /relay|127\.0\.0\.1|ECONN/, 'what is inside stays inside')
-      assert.ok(town.relay.connections <= connections)
+      assert.doesNotMatch(answer.json.error, /relay|127\.0\.0\.1|ECONN/, 'no internal details')
+      assert.ok(fixture.relay.connections <= connections)
       assert.equal(
-        (await town.client.verifyCode(EMAIL, codeOf(before!))).email,
+        (await fixture.client.verifyCode(EMAIL, parseCode(before!))).email,
         EMAIL,
-        'the letter before holds',
+        'the earlier code stays valid',
       )
-      town.relay.behave('passes on')
-      await town.client.requestCode(EMAIL)
-      const [after] = await town.smtp.letters()
-      await town.client.verifyCode(EMAIL, codeOf(after!))
+      fixture.relay.behave('forwards')
+      await fixture.client.requestCode(EMAIL)
+      const [after] = await fixture.smtp.letters()
+      await fixture.client.verifyCode(EMAIL, parseCode(after!))
     },
   )
 }
 
-test('what fails for a moment is tried once more, and one letter comes', requires('smtp'), async () => {
-  for (const behaviour of ['hangs up', { says: '421 busy', to: /^EHLO/ }] as const) {
-    await using town = await startTown({})
-    town.relay.behave(behaviour, 'passes on')
-    assert.equal((await town.requestCode()).status, 200)
-    const letters = await town.smtp.letters()
+test('a temporary failure is retried once, and one mail is sent', requires('smtp'), async () => {
+  for (const behaviour of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
+    await using fixture = await startFixture({})
+    fixture.relay.behave(behaviour, 'forwards')
+    assert.equal((await fixture.requestCode()).status, 200)
+    const letters = await fixture.smtp.letters()
     assert.equal(letters.length, 1)
-    await town.client.verifyCode(EMAIL, codeOf(letters[0]!))
+    await fixture.client.verifyCode(EMAIL, parseCode(letters[0]!))
   }
 })
 
-test(
-  'letters that were not sent do not count: who tries until mail works again gets in',
-  requires('smtp'),
-  async () => {
-    await using town = await startTown({})
-    town.relay.behave('hangs up')
-    for (let time = 0; time < 8; time++) assert.equal((await town.requestCode()).status, 503)
-    town.relay.behave('passes on')
-    assert.equal((await town.requestCode()).status, 200)
-    const [letter] = await town.smtp.letters()
-    await town.client.verifyCode(EMAIL, codeOf(letter!))
-  },
-)
+test('mails that could not be sent do not count against the limit of codes', requires('smtp'), async () => {
+  await using fixture = await startFixture({})
+  fixture.relay.behave('hangs up')
+  for (let time = 0; time < 8; time++) assert.equal((await fixture.requestCode()).status, 503)
+  fixture.relay.behave('forwards')
+  assert.equal((await fixture.requestCode()).status, 200)
+  const [letter] = await fixture.smtp.letters()
+  await fixture.client.verifyCode(EMAIL, parseCode(letter!))
+})
 
 test(
-  'the password of the mail server is in no line of the log, whatever it says',
+  'the password of the mail server is never logged, whatever the server replies',
   requires('smtp'),
   async () => {
     const secret = 'hush-hush-password'
-    await using town = await startTown({}, `somebody:${secret}@`)
-    town.relay.behave({ says: '535 Authentication failed', to: /^AUTH/ })
-    assert.equal((await town.requestCode()).status, 503)
-    const log = JSON.stringify(town.service.log)
+    await using fixture = await startFixture({}, `user:${secret}@`)
+    fixture.relay.behave({ reply: '535 Authentication failed', to: /^AUTH/ })
+    assert.equal((await fixture.requestCode()).status, 503)
+    const log = JSON.stringify(fixture.service.log)
     assert.match(log, /mail server rejected a message/)
-    for (const hidden of [secret, base64(secret), base64(`\0somebody\0${secret}`)])
+    for (const hidden of [secret, base64(secret), base64(`\0user\0${secret}`)])
       assert.ok(!log.includes(hidden))
   },
 )
 
-interface Town extends AsyncDisposable {
+interface MailFixture extends AsyncDisposable {
   service: RunningService
   smtp: SmtpServer
   relay: MailRelay
   client: Slipway
-  requestCode(): ReturnType<typeof ask>
+  requestCode(): ReturnType<typeof sendRequest>
 }
 
-/** A service whose letters go over a relay to a real mail server. */
-async function startTown(settings: Record<string, string>, user = ''): Promise<Town> {
+/** A service that sends mail through a relay to a real mail server. */
+async function startFixture(settings: Record<string, string>, user = ''): Promise<MailFixture> {
   await using started = new AsyncDisposableStack()
   const { path } = started.use(await memoryFolder())
   const smtp = started.use(await startSmtp())
@@ -156,7 +156,7 @@ async function startTown(settings: Record<string, string>, user = ''): Promise<T
     relay,
     client,
     requestCode: () =>
-      ask(service.port, {
+      sendRequest(service.port, {
         method: 'POST',
         path: '/api/auth/agent/request-code',
         headers: { 'Content-Type': 'application/json' },
@@ -166,18 +166,18 @@ async function startTown(settings: Record<string, string>, user = ''): Promise<T
   }
 }
 
-/** The code, which stands on a line of its own and nowhere else in the text. */
-function codeOf({ text }: ReadLetter): string {
+/** The code, which is on a line of its own and nowhere else in the text. */
+function parseCode({ text }: ReadLetter): string {
   const lines = text.split('\n').filter((line) => /[A-Z2-9]{4}-[A-Z2-9]{4}/.test(line))
   assert.equal(lines.length, 1)
   assert.match(lines[0]!, /^\s*[A-Z2-9]{4}-[A-Z2-9]{4}\s*$/)
   return lines[0]!.trim()
 }
 
-/** RFC 5322: the headers a letter needs, each once, and lines that every mail program can show. */
+/** RFC 5322: required headers, each once, and lines within the length limits. */
 function assertWellFormed({ headers, raw, text }: ReadLetter): void {
   for (const name of ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type']) {
-    assert.equal(raw.match(new RegExp(`^${name}:`, 'gim'))?.length, 1, `${name} stands there once`)
+    assert.equal(raw.match(new RegExp(`^${name}:`, 'gim'))?.length, 1, `${name} is there once`)
   }
   assert.match(headers.get('content-type')!, /^text\/plain; charset=utf-8$/i)
   assert.ok(!Number.isNaN(Date.parse(headers.get('date')!)))
@@ -185,7 +185,7 @@ function assertWellFormed({ headers, raw, text }: ReadLetter): void {
   assert.ok(raw.split('\n').every((line) => line.length <= 998))
   assert.ok(
     text.split('\n').every((line) => line.length <= 100),
-    'no line runs out of the window',
+    'lines have at most 100 characters',
   )
 }
 

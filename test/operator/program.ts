@@ -8,14 +8,14 @@ import { text } from 'node:stream/consumers'
 const root = join(import.meta.dirname, '..', '..')
 const SCRIPT = join(root, 'server', 'bin', 'slipway-server.js')
 
-/** Ends a program that was started here when this process is gone, however that happens. */
+/** Makes started programs exit with this process, even if it is killed. */
 const WITH_PARENT = join(root, 'scripts', 'exit-with-parent.mjs')
 
 /** Environment variables without `SLIPWAY_`. */
 export type Settings = Record<string, string>
 
-/** Limits that no test reaches by accident. */
-const WIDE: Settings = {
+/** Limits that no test reaches unintentionally. */
+const HIGH_LIMITS: Settings = {
   RATE_ANONYMOUS: '1000000',
   RATE_FREE: '1000000',
   RATE_HOBBY: '1000000',
@@ -25,56 +25,56 @@ const WIDE: Settings = {
 export interface Ended {
   code: number | null
   /** Lines of the standard output. */
-  said: string[]
-  /** The error output as it is. */
-  complained: string
+  lines: string[]
+  /** The standard error output. */
+  stderr: string
 }
 
-/** Runs `slipway-server` with these arguments to its end. */
+/** Runs `slipway-server` with these arguments until it exits. */
 export async function run(args: string[], settings: Settings = {}): Promise<Ended> {
   const child = start(args, settings)
-  const [said, complained, [code]] = await Promise.all([
+  const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout!),
     text(child.stderr!),
     once(child, 'exit'),
   ])
-  return { code, said: said.split('\n').filter(Boolean), complained }
+  return { code, lines: stdout.split('\n').filter(Boolean), stderr }
 }
 
-/** A service that runs as an operator runs it: as a process of its own. */
+/** A service in a process of its own, as an operator runs it. */
 export class Program implements AsyncDisposable {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** Lines of the standard output so far, each once. */
-  readonly said: string[] = []
+  /** Lines of the standard output so far. */
+  readonly lines: string[] = []
   baseUrl = ''
   #more = Promise.withResolvers<void>()
-  #over = false
+  #closed = false
 
-  /** Resolves when it says where it runs. `modules` are loaded into each of its processes before it begins. */
+  /** Resolves when the service logs its URL. `modules` are preloaded into each of its processes. */
   static async serve(settings: Settings, modules: string[] = []): Promise<Program> {
-    const program = new Program({ PORT: '0', ...WIDE, ...settings }, modules)
-    const line = await program.until(/runs at http/)
+    const program = new Program({ PORT: '0', ...HIGH_LIMITS, ...settings }, modules)
+    const line = await program.waitForLine(/runs at http/)
     program.baseUrl = /http:\/\/\S+/.exec(line)![0]
     return program
   }
 
   private constructor(settings: Settings, modules: string[]) {
     this.child = start([], settings, modules)
-    let complained = ''
+    let stderr = ''
     this.child.stderr!.on('data', (chunk) => {
-      complained += chunk
+      stderr += chunk
     })
     createInterface({ input: this.child.stdout! })
       .on('line', (line) => {
-        this.said.push(line)
-        this.#tell()
+        this.lines.push(line)
+        this.#notify()
       })
       .on('close', () => {
-        this.#over = true
-        this.#tell()
+        this.#closed = true
+        this.#notify()
       })
-    this.ended = once(this.child, 'close').then(([code]) => ({ code, said: this.said, complained }))
+    this.ended = once(this.child, 'close').then(([code]) => ({ code, lines: this.lines, stderr }))
   }
 
   get port(): number {
@@ -85,29 +85,29 @@ export class Program implements AsyncDisposable {
     return this.child.pid!
   }
 
-  /** The processes that share the port, when there are several. */
+  /** Ids of the worker processes. */
   get workers(): number[] {
     const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'utf8')
     return children.split(' ').filter(Boolean).map(Number)
   }
 
-  /** The lines of the log. */
+  /** The parsed log entries. */
   get log(): Record<string, unknown>[] {
-    return this.said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+    return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   }
 
-  /** The first line like this that stands there or comes, from the given one on. */
-  async until(line: RegExp, from = 0): Promise<string> {
+  /** Waits for the first line that matches, from line `from` on. */
+  async waitForLine(line: RegExp, from = 0): Promise<string> {
     for (let at = from; ; at++) {
-      while (at >= this.said.length) {
-        if (this.#over) throw new Error(`it ended before it said ${line}:\n${await this.#lastWords()}`)
+      while (at >= this.lines.length) {
+        if (this.#closed) throw new Error(`it ended before ${line}:\n${await this.#lastOutput()}`)
         await this.#more.promise
       }
-      if (line.test(this.said[at]!)) return this.said[at]!
+      if (line.test(this.lines[at]!)) return this.lines[at]!
     }
   }
 
-  /** Ends it in order. */
+  /** Stops it by SIGTERM. */
   async stop(): Promise<Ended> {
     this.child.kill('SIGTERM')
     return this.ended
@@ -121,14 +121,14 @@ export class Program implements AsyncDisposable {
     await this.ended
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#more.resolve()
     this.#more = Promise.withResolvers()
   }
 
-  async #lastWords(): Promise<string> {
-    const { code, said, complained } = await this.ended
-    return `${said.slice(-20).join('\n')}\n${complained}\nexit code ${code}`
+  async #lastOutput(): Promise<string> {
+    const { code, lines, stderr } = await this.ended
+    return `${lines.slice(-20).join('\n')}\n${stderr}\nexit code ${code}`
   }
 }
 

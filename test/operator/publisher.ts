@@ -3,12 +3,12 @@ import { type AnonymousExtras, Slipway, type UpdateResponse } from '../../client
 import { received } from '../blobs/bytes.ts'
 import type { Program } from './program.ts'
 
-/** A version that waits for its finalize; with the extras of an anonymous site that is new. */
+/** A version before its finalize; with claim token and expiry if its site is new and anonymous. */
 type Staged = UpdateResponse & Partial<AnonymousExtras> & { versionId: string }
 
 export type Files = Record<string, string | Buffer>
 
-/** Somebody who publishes to a service in another process. */
+/** A client of a service in another process. */
 export class Publisher implements Disposable {
   readonly client: Slipway
   readonly #transport = nodeTransport()
@@ -17,17 +17,19 @@ export class Publisher implements Disposable {
     this.client = new Slipway({ baseUrl, send: this.#transport.send, ...(key === undefined ? {} : { key }) })
   }
 
-  /** Signs in with the code that the service prints when it has no mail server. */
+  /** Signs in with the code that a service without a mail server prints. */
   static async signIn(program: Program, email: string): Promise<Publisher & { key: string }> {
-    using nobody = new Publisher(program)
-    const from = program.said.length
-    await nobody.client.requestCode(email)
-    const line = JSON.parse(await program.until(new RegExp(`"to":"${email}"`), from)) as { code: string }
-    const { apiKey } = await nobody.client.verifyCode(email, line.code)
+    using anonymous = new Publisher(program)
+    const from = program.lines.length
+    await anonymous.client.requestCode(email)
+    const line = JSON.parse(await program.waitForLine(new RegExp(`"to":"${email}"`), from)) as {
+      code: string
+    }
+    const { apiKey } = await anonymous.client.verifyCode(email, line.code)
     return Object.assign(new Publisher(program, apiKey), { key: apiKey })
   }
 
-  /** A new site, or a new version of one: everything but the finalize. */
+  /** Creates or updates a site and uploads all files, without finalize. */
   async stage(files: Files, slug?: string): Promise<Staged> {
     const request = { files: manifest(files) }
     const staged = slug ? await this.client.update(slug, request) : await this.client.create(request)

@@ -6,72 +6,72 @@ export interface OperatorResponse {
   status: number
   headers: IncomingHttpHeaders
   body: Buffer
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests check its fields
   json: any
-  /** The port at this end of the connection: whoever answered knows it too. */
+  /** The local port of the connection, which the responding process also knows. */
   connection: number
 }
 
-export interface Question {
+export interface RequestSpec {
   method?: string
-  /** Of a site, without its domain; the service itself when left out. */
+  /** The slug of a site; by default the request is for the service itself. */
   site?: string
   path?: string
   headers?: Record<string, string>
   body?: string | Buffer
 }
 
-/** Asks over a connection of its own and waits for the whole answer; rejects when there is none. */
-export async function ask(port: number, question: Question): Promise<OperatorResponse> {
-  const asked = begin(port, question)
-  asked.end(question.body)
-  const [response] = (await once(asked, 'response')) as [IncomingMessage]
-  return toResponse(asked, response)
+/** Sends a request on a new connection and reads the whole response; rejects when there is none. */
+export async function sendRequest(port: number, spec: RequestSpec): Promise<OperatorResponse> {
+  const outgoing = begin(port, spec)
+  outgoing.end(spec.body)
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return toResponse(outgoing, response)
 }
 
-/** The answer once `toRight`: asks again and again, each time over a new connection. */
-export async function askUntil(
+/** Repeats a request, each time on a new connection, until its response matches. */
+export async function requestUntil(
   port: number,
-  question: Question,
-  isRight: (answer: OperatorResponse) => boolean,
+  spec: RequestSpec,
+  matches: (answer: OperatorResponse) => boolean,
 ): Promise<OperatorResponse> {
   for (;;) {
-    const answer = await ask(port, question)
-    if (isRight(answer)) return answer
+    const answer = await sendRequest(port, spec)
+    if (matches(answer)) return answer
   }
 }
 
-/** A request whose head has reached the service, and whose body waits in this process. */
+/** A request whose head is sent and whose body is held back. */
 export class HeldRequest implements Disposable {
   readonly #request: ClientRequest
   readonly #body: Buffer
   #sent = 0
 
-  /** Resolves when the service has begun with it. */
-  static async begin(port: number, question: Question & { body: Buffer }): Promise<HeldRequest> {
-    const { body } = question
-    const headers = { ...question.headers, 'Content-Length': String(body.length), Expect: '100-continue' }
-    const asked = begin(port, { ...question, headers })
-    asked.flushHeaders()
-    await once(asked, 'continue')
-    return new HeldRequest(asked, body)
+  /** Resolves when the service has received the head. */
+  static async begin(port: number, spec: RequestSpec & { body: Buffer }): Promise<HeldRequest> {
+    const { body } = spec
+    const headers = { ...spec.headers, 'Content-Length': String(body.length), Expect: '100-continue' }
+    const outgoing = begin(port, { ...spec, headers })
+    outgoing.flushHeaders()
+    await once(outgoing, 'continue')
+    return new HeldRequest(outgoing, body)
   }
 
-  private constructor(asked: ClientRequest, body: Buffer) {
-    this.#request = asked
+  private constructor(outgoing: ClientRequest, body: Buffer) {
+    this.#request = outgoing
     this.#body = body
-    // Whoever waits for the answer hears of it; whoever does not need not care.
-    asked.on('error', () => undefined)
+    // Awaiting the response rejects with this error; otherwise it can be ignored.
+    outgoing.on('error', () => undefined)
   }
 
-  /** Sends some bytes more. */
+  /** Sends the next bytes of the body. */
   async send(bytes: number): Promise<void> {
     const part = this.#body.subarray(this.#sent, this.#sent + bytes)
     this.#sent += part.length
     await new Promise((resolve) => this.#request.write(part, resolve))
   }
 
-  /** Sends the rest and waits for the whole answer. */
+  /** Sends the rest and reads the whole response. */
   async finish(): Promise<OperatorResponse> {
     const responding = once(this.#request, 'response')
     this.#request.end(this.#body.subarray(this.#sent))
@@ -79,7 +79,7 @@ export class HeldRequest implements Disposable {
     return toResponse(this.#request, response)
   }
 
-  /** What comes of it when nothing more is sent: an answer, or undefined when the connection just ends. */
+  /** Waits without sending more: returns the response, or undefined when the connection ends without one. */
   async outcome(): Promise<OperatorResponse | undefined> {
     return new Promise((resolve, reject) => {
       this.#request.on('response', (response) => toResponse(this.#request, response).then(resolve, reject))
@@ -92,8 +92,8 @@ export class HeldRequest implements Disposable {
   }
 }
 
-/** Connections are kept by this end as long as the other one keeps them. */
-function begin(port: number, { method = 'GET', site, path = '/', headers = {} }: Question): ClientRequest {
+/** Starts a request on a new keep-alive connection. */
+function begin(port: number, { method = 'GET', site, path = '/', headers = {} }: RequestSpec): ClientRequest {
   const host = site === undefined ? `localhost:${port}` : `${site}.localhost:${port}`
   return request({
     host: '127.0.0.1',
@@ -105,8 +105,8 @@ function begin(port: number, { method = 'GET', site, path = '/', headers = {} }:
   })
 }
 
-async function toResponse(asked: ClientRequest, response: IncomingMessage): Promise<OperatorResponse> {
-  const connection = asked.socket!.localPort!
+async function toResponse(outgoing: ClientRequest, response: IncomingMessage): Promise<OperatorResponse> {
+  const connection = outgoing.socket!.localPort!
   const body = await buffer(response)
   const isJson = /\bjson\b/.test(response.headers['content-type'] ?? '')
   return {

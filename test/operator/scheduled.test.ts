@@ -14,14 +14,14 @@ import { siteRow, versionRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Publisher } from './publisher.ts'
 
-// Sweeps by their schedule: the timers are the test's, and so is the clock.
+// Scheduled sweeps, on timers and a clock that the test controls.
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-test('an expired site’s bytes go within the hour, by the schedule alone', async () => {
+test('the blobs of an expired site are deleted within an hour by schedule', async () => {
   await using data = await memoryFolder()
   const published = Date.now()
   {
@@ -29,31 +29,31 @@ test('an expired site’s bytes go within the hour, by the schedule alone', asyn
     using publisher = new Publisher(service)
     await publisher.publish({ 'index.html': 'for an hour', 'more.txt': deterministicBytes('more', 300_000) })
   }
-  await using town = await startSchedules(data.path, published)
-  await town.pass(HOUR_MS - MINUTE_MS)
+  await using fixture = await startSchedules(data.path, published)
+  await fixture.pass(HOUR_MS - MINUTE_MS)
   assert.equal((await filesIn(data.path)).length, 2, 'until then they are there')
-  await town.pass(MINUTE_MS + HOUR_MS)
+  await fixture.pass(MINUTE_MS + HOUR_MS)
   assert.deepEqual(await filesIn(data.path), [])
 })
 
-test('each sweep does its work by the schedule', async () => {
+test('each sweep runs by schedule', async () => {
   await using data = await memoryFolder()
-  await using town = await startSchedules(data.path, 10 * DAY_MS)
-  const { store } = town
+  await using fixture = await startSchedules(data.path, 10 * DAY_MS)
+  const { store } = fixture
   await store.write('durable', async (tx) => {
-    await tx.sites.insert(siteRow('expired', { expiresAt: 1, liveVersionId: 'v', createdAt: town.now }))
-    await tx.sites.insert(siteRow('abandoned', { createdAt: town.now - 2 * DAY_MS }))
-    await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: town.now }))
+    await tx.sites.insert(siteRow('expired', { expiresAt: 1, liveVersionId: 'v', createdAt: fixture.now }))
+    await tx.sites.insert(siteRow('abandoned', { createdAt: fixture.now - 2 * DAY_MS }))
+    await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: fixture.now }))
     for (let number = 0; number < 20; number++) await tx.versions.insert(versionRow(`v${number}`, 'crowded'))
     await tx.versions.insert(
-      versionRow('p', 'crowded', { state: 'pending', createdAt: town.now - 2 * DAY_MS }),
+      versionRow('p', 'crowded', { state: 'pending', createdAt: fixture.now - 2 * DAY_MS }),
     )
-    const counts = { attemptTries: 0, openTries: 0, expiresAt: town.now - 1 }
+    const counts = { attemptTries: 0, openTries: 0, expiresAt: fixture.now - 1 }
     const code = { attemptHash: 'x', email: 'a@b.test', network: '', codeHash: 'x', ...counts }
     await tx.signIns.addCode(code)
-    await tx.counters.add('old', town.now - 3 * HOUR_MS)
+    await tx.counters.add('old', fixture.now - 3 * HOUR_MS)
   })
-  await town.pass(2 * HOUR_MS)
+  await fixture.pass(2 * HOUR_MS)
   const { read } = store
   assert.equal((await read.sites.bySlug('expired'))?.deletionReason, 'expired')
   assert.equal((await read.sites.bySlug('abandoned'))?.deletionReason, 'abandoned')
@@ -62,7 +62,7 @@ test('each sweep does its work by the schedule', async () => {
   assert.equal(await read.counters.value('old', 10 * DAY_MS - 3 * HOUR_MS), 0)
 })
 
-test('of several processes one runs each sweep, as often as the schedule says', async () => {
+test('one of several processes runs each sweep at its interval', async () => {
   await using data = await memoryFolder()
   const counted = new Map<string, number>()
   const table = sweeps.map(
@@ -74,18 +74,18 @@ test('of several processes one runs each sweep, as often as the schedule says', 
       },
     }),
   )
-  await using town = await startSchedules(data.path, 10 * DAY_MS, { schedulers: 3, table })
-  await town.pass(3 * HOUR_MS)
+  await using fixture = await startSchedules(data.path, 10 * DAY_MS, { schedulers: 3, table })
+  await fixture.pass(3 * HOUR_MS)
   for (const { name, intervalSeconds } of sweeps) {
     const turns = (3 * HOUR_MS) / SECOND_MS / intervalSeconds
     const runs = counted.get(name) ?? 0
-    // A lease is over a tenth of the interval before the next turn of whoever had it.
+    // A lease expires a tenth of the interval before the next run of its holder.
     assert.ok(runs <= turns / 0.9 + 1, `${name} ran ${runs} times in ${turns} intervals`)
     assert.ok(runs >= Math.max(1, turns * 0.9), `${name} ran ${runs} times in ${turns} intervals`)
   }
 })
 
-test('a sweep that fails is logged and runs again at its next turn; the others go on', async () => {
+test('a failed sweep is logged and runs again after its interval; the others continue', async () => {
   await using data = await memoryFolder()
   let tries = 0
   let others = 0
@@ -101,20 +101,20 @@ test('a sweep that fails is logged and runs again at its next turn; the others g
     },
     { name: 'other', intervalSeconds: 60, description: '', run: async () => ++others },
   ]
-  await using town = await startSchedules(data.path, 10 * DAY_MS, { table })
-  await town.pass(10 * MINUTE_MS)
+  await using fixture = await startSchedules(data.path, 10 * DAY_MS, { table })
+  await fixture.pass(10 * MINUTE_MS)
   assert.ok(tries >= 9 && others >= 9, `${tries} tries, ${others} runs of the other`)
-  const failures = town.log.filter(({ message }) => message.startsWith('job failed'))
+  const failures = fixture.log.filter(({ message }) => message.startsWith('job failed'))
   assert.deepEqual(
     failures.map(({ level, sweep, error }) => [level, sweep, String(error).split('\n')[0]]),
     Array(2).fill(['error', 'failing', 'Error: not now']),
   )
   assert.ok(
-    town.log.some(({ message, sweep, gone }) => message === 'swept' && sweep === 'failing' && gone === 7),
+    fixture.log.some(({ message, sweep, gone }) => message === 'swept' && sweep === 'failing' && gone === 7),
   )
 })
 
-test('who stops waits for the sweep that runs', async () => {
+test('stopping waits for the running sweep', async () => {
   await using data = await memoryFolder()
   const held = Promise.withResolvers<number>()
   const begun = Promise.withResolvers<void>()
@@ -125,12 +125,12 @@ test('who stops waits for the sweep that runs', async () => {
     ended = true
     return 0
   }
-  await using town = await startSchedules(data.path, DAY_MS, {
+  await using fixture = await startSchedules(data.path, DAY_MS, {
     table: [{ name: 'slow', intervalSeconds: 10, description: '', run }],
   })
-  town.tick(10 * SECOND_MS)
+  fixture.tick(10 * SECOND_MS)
   await begun.promise
-  const stopping = town.stop()
+  const stopping = fixture.stop()
   await turn()
   held.resolve(0)
   await stopping
@@ -142,7 +142,7 @@ interface Line extends LogFields {
   message: string
 }
 
-/** Schedulers of as many processes on one data folder, with timers and a clock that only the test moves. */
+/** Schedulers of several processes on one data folder, on timers and a clock that only the test moves. */
 async function startSchedules(
   data: string,
   now: number,
@@ -151,20 +151,20 @@ async function startSchedules(
   await using started = new AsyncDisposableStack()
   const log: Line[] = []
   const clock = { now }
-  const house = started.use(
+  const operator = started.use(
     await openForOperator(readConfig({ SLIPWAY_DATA: data }), {
       log: makeLog({ level: 'info', text: false, write: (line) => void log.push(JSON.parse(line)) }),
       version: 'test',
       clock: () => clock.now,
     }),
   )
-  const { store } = house
+  const { store } = operator
   const running = new Set<Promise<unknown>>()
   const watched = table.map((sweep) => watchedBy(running, sweep))
   mock.timers.enable({ apis: ['setTimeout'] })
   started.defer(() => mock.timers.reset())
   const all = Array.from({ length: schedulers }, () =>
-    started.use(new Scheduler(house.sweepOptions, watched)),
+    started.use(new Scheduler(operator.sweepOptions, watched)),
   )
   const tick = (milliseconds: number) => {
     clock.now += milliseconds
@@ -178,11 +178,11 @@ async function startSchedules(
       return clock.now
     },
     tick,
-    /** Lets time pass in small steps, each until nothing runs any more. */
+    /** Moves the clock in small steps, and waits after each until no sweep is running. */
     async pass(milliseconds: number) {
       for (let left = milliseconds; left > 0; left -= 5 * SECOND_MS) {
         tick(Math.min(left, 5 * SECOND_MS))
-        // Writes follow one another, so those that take a lease come before this one.
+        // Writes are serialized, so that those that acquire a lease are done before this one.
         await store.write('relaxed', async () => undefined)
         await turn()
         await Promise.allSettled(running)

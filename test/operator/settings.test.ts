@@ -9,7 +9,7 @@ import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
-/** Text that can stand for anything: what is wrong with it shows when it is used. */
+/** Settings that accept any text; an invalid value is found when it is used. */
 const ANY_TEXT = ['HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
@@ -26,7 +26,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
       'https://slipway.example/path',
       'https://slipway.example/?query',
       'https://slipway.example/#part',
-      'https://somebody@slipway.example/',
+      'https://user@slipway.example/',
       'http://slipway.example:65536',
     ],
     allowed: /http:\/\/ or https:\/\/|it must not have/,
@@ -101,13 +101,13 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }
 
-test('every setting has its wrong values here', () => {
+test('this file has invalid values for every setting', () => {
   const names = describeSettings().map(({ name }) => name.replace('SLIPWAY_', ''))
   assert.deepEqual(names.filter((name) => !ANY_TEXT.includes(name)).sort(), Object.keys(wrong).sort())
 })
 
 for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
-  test(`a wrong SLIPWAY_${name} is refused in one line with what is allowed`, () => {
+  test(`an invalid SLIPWAY_${name} is refused in one line with the allowed values`, () => {
     for (const value of values) {
       const [line = '', ...more] = refusal({ [`SLIPWAY_${name}`]: value })
       assert.deepEqual(more, [], value)
@@ -140,13 +140,13 @@ for (const [given, line] of [
     'SLIPWAY_INTERNAL_PORT=443 is not allowed: SLIPWAY_HTTPS_PORT is the same port',
   ],
 ] as const) {
-  test(`one port is refused for two doors: ${Object.keys(given)}`, () => {
+  test(`one port is refused for two listeners: ${Object.keys(given)}`, () => {
     const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
     assert.deepEqual(refusal(Object.fromEntries(environment)), [line])
   })
 }
 
-test('several doors may each take a free port', () => {
+test('several listeners can each use a free port', () => {
   readConfig({ SLIPWAY_PORT: '0', SLIPWAY_HTTPS_PORT: '0', SLIPWAY_INTERNAL_PORT: '0' })
 })
 
@@ -160,7 +160,7 @@ test('a port that is off by default can be set to off', () => {
   assert.deepEqual([httpsPort, internalPort], [undefined, undefined])
 })
 
-test('values at the edge of what is allowed are taken, and an empty one is none', () => {
+test('values at the limits of their ranges are accepted, and an empty one is unset', () => {
   const edges: [string, string, (config: Config) => unknown][] = [
     ['PORT', '0', (config) => config.port === 0],
     ['PORT', '65535', (config) => config.port === 65_535],
@@ -177,14 +177,14 @@ test('values at the edge of what is allowed are taken, and an empty one is none'
     ['BLOB_GRACE', '0', (config) => config.blobGrace === 0],
     ['LOG', 'silent', (config) => config.log === 'silent'],
   ]
-  for (const [name, value, isRight] of edges) {
+  for (const [name, value, matches] of edges) {
     const config = readConfig({ [`SLIPWAY_${name}`]: value })
-    assert.ok(isRight(config), `${name}=${value}`)
+    assert.ok(matches(config), `${name}=${value}`)
     assert.ok(Object.isFrozen(config))
   }
 })
 
-test('a misspelt setting is named, with what was meant and without its value', () => {
+test('a misspelt setting is reported with a suggestion and without its value', () => {
   for (const [name, meant] of [
     ['SLIPWAY_PORTS', /did you mean SLIPWAY_PORT\?/],
     ['SLIPWAY_SMTP', /did you mean SLIPWAY_SMTP_URL\?/],
@@ -212,7 +212,7 @@ test('a setting is accepted under its former name, and the present name has prec
 test('the start logs a warning with both names of a setting that has its former name', async () => {
   await using folder = await memoryFolder()
   await using program = await Program.serve({ DATA: folder.path, FAST_LANE: 'off' })
-  const line = await program.until(/SLIPWAY_FAST_LANE/)
+  const line = await program.waitForLine(/SLIPWAY_FAST_LANE/)
   const { level, message } = JSON.parse(line) as { level: string; message: string }
   assert.deepEqual(
     [level, message],
@@ -220,11 +220,11 @@ test('the start logs a warning with both names of a setting that has its former 
   )
 })
 
-test('settings of the client, and variables of others, are none of the server’s business', () => {
+test('the server ignores settings of the client and variables of other programs', () => {
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
 })
 
-test('all that is wrong is told at once', () => {
+test('all errors are reported at once', () => {
   const lines = refusal({
     SLIPWAY_PORT: 'x',
     SLIPWAY_BASE_URL: 'https://slipway.example/path',
@@ -239,38 +239,38 @@ test('all that is wrong is told at once', () => {
   ])
 })
 
-test('a wrong setting stops the start: the lines, exit code 1, and nothing else', async () => {
-  const { code, said, complained } = await run([], { PORT: 'eighty', SECRET: 'hush' })
-  assert.deepEqual([code, said], [1, []])
+test('an invalid setting stops the start with the errors and exit code 1', async () => {
+  const { code, lines, stderr } = await run([], { PORT: 'eighty', SECRET: 'hush' })
+  assert.deepEqual([code, lines], [1, []])
   assert.equal(
-    complained,
+    stderr,
     'slipway-server: SLIPWAY_PORT="eighty" is not allowed: it must be a whole number from 0 to 65535\n' +
       'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
   )
 })
 
-test('a host that is not of this machine stops the start in a sentence', async () => {
+test('a host that is not of this machine stops the start with a one-line message', async () => {
   for (const HOST of ['192.0.2.1', 'no-such-host.invalid', 'not a host']) {
-    const { code, said, complained } = await run([], { HOST, PORT: '0' })
-    assert.deepEqual([code, said], [1, []], complained)
-    assert.equal(complained, `slipway-server: SLIPWAY_HOST=${HOST} is not an address of this machine.\n`)
+    const { code, lines, stderr } = await run([], { HOST, PORT: '0' })
+    assert.deepEqual([code, lines], [1, []], stderr)
+    assert.equal(stderr, `slipway-server: SLIPWAY_HOST=${HOST} is not an address of this machine.\n`)
   }
 })
 
-test('a port in use stops the start in a sentence, with one process or several', async () => {
+test('a port in use stops the start with a one-line message, with one process or several', async () => {
   await using folder = await memoryFolder()
   await using first = await Program.serve({ DATA: folder.path })
   for (const WORKERS of ['1', '2']) {
-    const { code, said, complained } = await run([], { DATA: folder.path, PORT: String(first.port), WORKERS })
-    assert.deepEqual([code, said], [1, []], complained)
+    const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: String(first.port), WORKERS })
+    assert.deepEqual([code, lines], [1, []], stderr)
     assert.match(
-      complained,
+      stderr,
       new RegExp(`^slipway-server: Port ${first.port} is in use[^\\n]*SLIPWAY_PORT\\.\\n$`),
     )
   }
 })
 
-test('a data folder that cannot be one stops the start in a sentence', async () => {
+test('an unusable data folder stops the start with a one-line message', async () => {
   await using folder = await memoryFolder()
   const file = join(folder.path, 'file')
   await writeFile(file, '')
@@ -283,27 +283,27 @@ test('a data folder that cannot be one stops the start in a sentence', async () 
     [damaged, /database/],
   ] as const) {
     for (const args of [[], ['sweep', 'all']]) {
-      const { code, said, complained } = await run(args, { DATA, PORT: '0' })
-      assert.deepEqual([code, said], [1, []], complained)
-      assert.match(complained, /^slipway-server: [^\n]+\n$/)
-      assert.match(complained, why)
+      const { code, lines, stderr } = await run(args, { DATA, PORT: '0' })
+      assert.deepEqual([code, lines], [1, []], stderr)
+      assert.match(stderr, /^slipway-server: [^\n]+\n$/)
+      assert.match(stderr, why)
     }
   }
 })
 
 test(
-  'a data folder on a disk that is read-only stops the start in a sentence',
+  'a data folder on a read-only disk stops the start with a one-line message',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(2 ** 20)
     await disk.readOnly(true)
-    const { code, complained } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
+    const { code, stderr } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
     assert.equal(code, 1)
-    assert.match(complained, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
+    assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
   },
 )
 
-test('data of a newer version stops the start in a sentence, with one process or several', async () => {
+test('data of a newer version stops the start with a one-line message, with one process or several', async () => {
   await using folder = await memoryFolder()
   await run(['sweep', 'sign-ins'], { DATA: folder.path })
   {
@@ -311,14 +311,13 @@ test('data of a newer version stops the start in a sentence, with one process or
     database.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
   }
   for (const WORKERS of ['1', '2']) {
-    const { code, said, complained } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
-    assert.deepEqual([code, said], [1, []], complained)
-    for (const line of complained.trimEnd().split('\n'))
-      assert.match(line, /newer Slipway.*999-of-the-future/)
+    const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
+    assert.deepEqual([code, lines], [1, []], stderr)
+    for (const line of stderr.trimEnd().split('\n')) assert.match(line, /newer Slipway.*999-of-the-future/)
   }
 })
 
-test('what is not understood is answered with the help and exit code 2', async () => {
+test('unknown arguments print the help and exit with 2', async () => {
   for (const [args, sentence] of [
     [['fly'], /There is no command fly/],
     [['sweep'], /There is no sweep/],
@@ -326,20 +325,20 @@ test('what is not understood is answered with the help and exit code 2', async (
     [['account'], /account plan EMAIL free\|hobby/],
     [['account', 'plan', 'a@b.test', 'golden'], /account plan EMAIL free\|hobby/],
   ] as const) {
-    const { code, said, complained } = await run([...args])
-    assert.deepEqual([code, said], [2, []])
-    assert.match(complained, sentence)
-    assert.match(complained, /slipway-server help/)
+    const { code, lines, stderr } = await run([...args])
+    assert.deepEqual([code, lines], [2, []])
+    assert.match(stderr, sentence)
+    assert.match(stderr, /slipway-server help/)
   }
 })
 
-test('help, version, settings and sweeps say what they are asked for', async () => {
+test('help, version, settings and sweeps print what their names promise', async () => {
   const settings = await run(['settings'])
   for (const { name } of describeSettings())
-    assert.ok(settings.said.some((line) => line.startsWith(`${name} `)))
-  assert.match((await run(['version'])).said.join(), /^\d+\.\d+\.\d+$/)
-  assert.match((await run(['help'])).said.join('\n'), /sweep NAME/)
-  assert.match((await run(['sweeps'])).said.join('\n'), /^blobs +every +300 s/m)
+    assert.ok(settings.lines.some((line) => line.startsWith(`${name} `)))
+  assert.match((await run(['version'])).lines.join(), /^\d+\.\d+\.\d+$/)
+  assert.match((await run(['help'])).lines.join('\n'), /sweep NAME/)
+  assert.match((await run(['sweeps'])).lines.join('\n'), /^blobs +every +300 s/m)
 })
 
 function refusal(environment: Record<string, string>): string[] {

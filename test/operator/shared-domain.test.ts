@@ -11,7 +11,7 @@ const cases: [serviceHost: string, siteDomain: string, shared: string | undefine
   ['sites.example.co.uk', 'example.co.uk', 'example.co.uk'],
   ['example.com', 'example.org', undefined],
   ['one.co.uk', 'two.co.uk', undefined],
-  // On the Public Suffix List, in the part for private domains.
+  // On the Public Suffix List, in its section for private domains.
   ['pages.dev', 'pages.dev', undefined],
   ['www.github.io', 'github.io', undefined],
   ['localhost', 'localhost', undefined],
@@ -20,18 +20,18 @@ const cases: [serviceHost: string, siteDomain: string, shared: string | undefine
 ]
 
 for (const [serviceHost, siteDomain, shared] of cases)
-  test(`a service at ${serviceHost} and sites at ${siteDomain} have ${shared ?? 'no domain'} in common`, async () => {
+  test(`a service at ${serviceHost} and sites at ${siteDomain} share ${shared ?? 'no registrable domain'}`, async () => {
     assert.equal(await findSharedDomain(serviceHost, siteDomain), shared)
   })
 
-test('a start warns of a domain that sites and service have in common', async () => {
+test('the start warns when sites and service share a registrable domain', async () => {
   await using folder = await memoryFolder()
   await using program = await Program.serve({
     DATA: folder.path,
     BASE_URL: 'http://slipway.example.com',
     SITE_DOMAIN: 'sites.example.com',
   })
-  const line = program.said.find((said) => said.includes('registrable domain'))
+  const line = program.lines.find((text) => text.includes('registrable domain'))
   const { level, shared } = JSON.parse(line!)
   assert.deepEqual([level, shared], ['warn', 'example.com'])
 })

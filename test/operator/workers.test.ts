@@ -4,33 +4,33 @@ import { after, before, test } from 'node:test'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program } from './program.ts'
 import { Publisher } from './publisher.ts'
-import { ask, type OperatorResponse } from './requests.ts'
+import { type OperatorResponse, sendRequest } from './requests.ts'
 
-/** Enough that a worker that is late is found: a worker polls for changes five times a second. */
+/** Enough to detect a worker that only polls for changes, which it does five times per second. */
 const PUBLISHES = 25
 
-const TELL_CONNECTIONS = join(import.meta.dirname, 'tell-connections.ts')
+const LOG_CONNECTIONS = join(import.meta.dirname, 'log-connections.ts')
 
-let town: Awaited<ReturnType<typeof startWorkers>>
+let fixture: Awaited<ReturnType<typeof startWorkers>>
 before(async () => {
-  town = await startWorkers()
+  fixture = await startWorkers()
 })
-after(() => town[Symbol.asyncDispose]())
+after(() => fixture[Symbol.asyncDispose]())
 
-test('what is published through one worker shows at once through every other', async (context) => {
-  using owner = await Publisher.signIn(town.service, 'owner@example.test')
+test('a publish through one worker is visible at once through every other', async (context) => {
+  using owner = await Publisher.signIn(fixture.service, 'owner@example.test')
   const { slug } = await owner.publish({ 'index.html': 'before' })
   const elsewhere = { publishes: 0, visits: 0 }
   for (let number = 0; number < PUBLISHES; number++) {
     const { upload } = await owner.stage({ 'index.html': `content ${number}` }, slug)
-    const finalized = await town.ask({
+    const finalized = await fixture.request({
       method: 'POST',
       path: `/api/v1/publish/${slug}/finalize`,
       headers: { Authorization: `Bearer ${owner.key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ versionId: upload.versionId }),
     })
     assert.equal(finalized.status, 200)
-    const visits = await Promise.all(Array.from({ length: 6 }, () => town.ask({ site: slug })))
+    const visits = await Promise.all(Array.from({ length: 6 }, () => fixture.request({ site: slug })))
     for (const visit of visits) assert.equal(visit.body.toString(), `content ${number}`)
     const others = visits.filter((visit) => visit.process !== finalized.process).length
     elsewhere.visits += others
@@ -42,8 +42,8 @@ test('what is published through one worker shows at once through every other', a
   assert.ok(elsewhere.publishes >= PUBLISHES / 2, 'after most publishes another worker was visited')
 })
 
-test('every other change shows at once through every worker', async () => {
-  using owner = await Publisher.signIn(town.service, 'owner@example.test')
+test('every other change is visible at once through every worker', async () => {
+  using owner = await Publisher.signIn(fixture.service, 'owner@example.test')
   const { slug, versionId } = await owner.publish({ 'index.html': 'one' })
   await owner.publish({ 'index.html': 'two' }, slug)
   const { client } = owner
@@ -55,16 +55,16 @@ test('every other change shows at once through every worker', async () => {
   ]
   for (const [what, change, seen] of changes) {
     await change()
-    for (const { status, body } of await town.askBoth({ site: slug }))
+    for (const { status, body } of await fixture.requestEveryWorker({ site: slug }))
       assert.equal(typeof seen === 'number' ? status : body.toString(), seen, what)
   }
 })
 
-test('limits count exactly over all workers', async () => {
-  await using town = await startWorkers({ RATE_ANONYMOUS: '40' })
+test('rate limits count exactly over all workers', async () => {
+  await using fixture = await startWorkers({ RATE_ANONYMOUS: '40' })
   const answers = await Promise.all(
     Array.from({ length: 120 }, () =>
-      town.ask({
+      fixture.request({
         method: 'POST',
         path: '/api/v1/publish',
         headers: { 'Content-Type': 'application/json' },
@@ -72,8 +72,8 @@ test('limits count exactly over all workers', async () => {
       }),
     ),
   )
-  assert.equal(new Set(answers.map((answer) => answer.process)).size, 2, 'both workers were asked')
-  for (const answersOfAnHour of Map.groupBy(answers, resetOf).values()) {
+  assert.equal(new Set(answers.map((answer) => answer.process)).size, 2, 'both workers responded')
+  for (const answersOfAnHour of Map.groupBy(answers, rateLimitReset).values()) {
     const admitted = answersOfAnHour.filter(({ status }) => status === 400)
     const refused = answersOfAnHour.filter(({ status }) => status === 429)
     assert.equal(admitted.length + refused.length, answersOfAnHour.length)
@@ -86,91 +86,92 @@ test('limits count exactly over all workers', async () => {
   }
 })
 
-test('a worker that is killed is started again; the service goes on without it and with it', async () => {
-  using owner = await Publisher.signIn(town.service, 'owner@example.test')
+test('a killed worker is restarted; the service stays available during and after that', async () => {
+  using owner = await Publisher.signIn(fixture.service, 'owner@example.test')
   const { slug } = await owner.publish({ 'index.html': 'before' })
-  await town.askBoth({ site: slug })
-  const [killed, other] = town.service.workers as [number, number]
+  await fixture.requestEveryWorker({ site: slug })
+  const [killed, other] = fixture.service.workers as [number, number]
   process.kill(killed, 'SIGKILL')
-  await town.service.until(/"worker exited; restarting it"/)
-  using publisher = new Publisher(town.service, owner.key)
-  await publisher.publish({ 'index.html': 'meanwhile' }, slug)
+  await fixture.service.waitForLine(/"worker exited; restarting it"/)
+  using publisher = new Publisher(fixture.service, owner.key)
+  await publisher.publish({ 'index.html': 'second' }, slug)
   for (let number = 0; number < 30; number++) {
-    const { body } = await town.ask({ site: slug })
-    assert.equal(body.toString(), 'meanwhile')
+    const { body } = await fixture.request({ site: slug })
+    assert.equal(body.toString(), 'second')
   }
-  await town.askUntil({ site: slug }, (answer) => ![killed, other].includes(answer.process))
+  await fixture.requestUntil({ site: slug }, (answer) => ![killed, other].includes(answer.process))
   await publisher.publish({ 'index.html': 'afterwards' }, slug)
-  for (const { body } of await town.askBoth({ site: slug })) assert.equal(body.toString(), 'afterwards')
-  assert.equal((await town.service.stop()).code, 0)
+  for (const { body } of await fixture.requestEveryWorker({ site: slug }))
+    assert.equal(body.toString(), 'afterwards')
+  assert.equal((await fixture.service.stop()).code, 0)
 })
 
-test('workers do not outlive a supervisor that is killed, and their port is free', async () => {
+test('workers exit with a killed supervisor, and their port is free', async () => {
   await using folder = await memoryFolder()
   await using first = await Program.serve({ DATA: folder.path, WORKERS: '2' })
   const { port } = first
   first.child.kill('SIGKILL')
-  // It has ended when nobody has its output open any more, its workers included.
+  // The output closes when the supervisor and all its workers have exited.
   await first.ended
   await using second = await Program.serve({ DATA: folder.path, WORKERS: '2', PORT: String(port) })
-  assert.equal((await ask(second.port, { path: '/health' })).status, 200)
+  assert.equal((await sendRequest(second.port, { path: '/health' })).status, 200)
 })
 
-test('a site ends in the second of its time on every worker', async (context) => {
-  await using town = await startWorkers({ ANONYMOUS_LIFETIME: '2' })
-  using anybody = new Publisher(town.service)
-  const staged = await anybody.stage({ 'index.html': 'for a while' })
-  await anybody.client.finalize(staged.slug, staged)
+test('a site expires within the same second on every worker', async (context) => {
+  await using fixture = await startWorkers({ ANONYMOUS_LIFETIME: '2' })
+  using anonymous = new Publisher(fixture.service)
+  const staged = await anonymous.stage({ 'index.html': 'for a while' })
+  await anonymous.client.finalize(staged.slug, staged)
   const end = Date.parse(staged.expiresAt!)
   const ended = new Set<number>()
   let visits = 0
   while (ended.size < 2 || Date.now() < end + 1000) {
-    const asked = Date.now()
-    const visit = await town.ask({ site: staged.slug })
+    const sentAt = Date.now()
+    const visit = await fixture.request({ site: staged.slug })
     visits++
     if (Date.now() < end) assert.equal(visit.status, 200, 'not before its time')
-    if (asked >= end + 1000) assert.equal(visit.status, 410, 'not a second after its time')
+    if (sentAt >= end + 1000) assert.equal(visit.status, 410, 'not a second after its time')
     if (visit.status === 410) ended.add(visit.process)
-    else assert.equal(ended.has(visit.process), false, 'what is over stays over')
+    else assert.equal(ended.has(visit.process), false, 'an expired site stays expired')
   }
   context.diagnostic(`${visits} visits`)
 })
 
-interface ToldAnswer extends OperatorResponse {
-  /** Who answered. */
+interface WorkerResponse extends OperatorResponse {
+  /** Id of the process that responded. */
   process: number
 }
 
-type Question = Parameters<typeof ask>[1]
+type RequestSpec = Parameters<typeof sendRequest>[1]
 
-/** A service of two workers, with answers that tell which of them gave it. */
+/** A service of two workers, with responses that include the id of their worker. */
 async function startWorkers(settings: Record<string, string> = {}) {
   await using started = new AsyncDisposableStack()
   const { path } = started.use(await memoryFolder())
   const service = started.use(
-    await Program.serve({ DATA: path, WORKERS: '2', ...settings }, [TELL_CONNECTIONS]),
+    await Program.serve({ DATA: path, WORKERS: '2', ...settings }, [LOG_CONNECTIONS]),
   )
-  const askAndTell = async (question: Question): Promise<ToldAnswer> => {
-    const from = service.said.length
-    const answer = await ask(service.port, question)
-    const line = await service.until(new RegExp(`^{"connection":${answer.connection},`), from)
+  const requestWithProcess = async (spec: RequestSpec): Promise<WorkerResponse> => {
+    const from = service.lines.length
+    const answer = await sendRequest(service.port, spec)
+    const line = await service.waitForLine(new RegExp(`^{"connection":${answer.connection},`), from)
     return { ...answer, process: JSON.parse(line).process }
   }
   const owned = started.move()
   return {
     service,
-    ask: askAndTell,
-    async askUntil(question: Question, isRight: (answer: ToldAnswer) => boolean) {
+    request: requestWithProcess,
+    async requestUntil(spec: RequestSpec, matches: (answer: WorkerResponse) => boolean) {
       for (;;) {
-        const answer = await askAndTell(question)
-        if (isRight(answer)) return answer
+        const answer = await requestWithProcess(spec)
+        if (matches(answer)) return answer
       }
     },
-    /** Asks until every worker answered, the same question over connections of its own. */
-    async askBoth(question: Question) {
-      const answers = new Map<number, ToldAnswer>()
+    /** Repeats a request on new connections until every worker has responded to it. */
+    async requestEveryWorker(spec: RequestSpec) {
+      const answers = new Map<number, WorkerResponse>()
       while (answers.size < 2) {
-        const answer = await askAndTell(question)
+        const answer = await requestWithProcess(spec)
         answers.set(answer.process, answer)
       }
       return [...answers.values()]
@@ -179,6 +180,6 @@ async function startWorkers(settings: Record<string, string> = {}) {
   }
 }
 
-function resetOf({ headers }: OperatorResponse): string {
+function rateLimitReset({ headers }: OperatorResponse): string {
   return String(headers['x-ratelimit-reset'])
 }

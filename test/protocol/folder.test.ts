@@ -4,11 +4,11 @@ import { caseCollisions, validateFolder } from '../../protocol/manifest/folder.t
 import { validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 
-describe('what the service would refuse', () => {
+describe('files that the service would refuse', () => {
   const found = (...names: string[]) =>
     names.map((local) => ({ path: local.normalize('NFC'), local, size: 1 }))
 
-  it('1,000 files are fine and 1,001 are not; the fullest folders are named', () => {
+  it('1,000 files are accepted and 1,001 are refused with the largest folders named', () => {
     const many = (count: number) => found(...Array.from({ length: count }, (_, at) => `img/${at}.png`))
     assert.deepEqual(validateFolder(many(1000)), [])
     assert.deepEqual(validateFolder(many(1001)), [
@@ -16,7 +16,7 @@ describe('what the service would refuse', () => {
     ])
   })
 
-  it('a path of 500 characters is fine and one of 501 is not', () => {
+  it('a path of 500 characters is accepted and one of 501 is refused', () => {
     assert.deepEqual(validateFolder(found('é'.repeat(500))), [])
     assert.match(
       validateFolder(found('é'.repeat(501)))[0]!,
@@ -24,11 +24,11 @@ describe('what the service would refuse', () => {
     )
   })
 
-  it('backslashes and control characters are named', () => {
+  it('backslashes and control characters are reported', () => {
     assert.equal(validateFolder(found('a\\b.txt', 'a\nb.txt', 'fine.txt')).length, 2)
   })
 
-  it('paths that Unicode takes for one are told apart by their code points', () => {
+  it('paths that are equal in NFC are reported with their code points', () => {
     const [sentence] = validateFolder(found('caf\u00e9', 'cafe\u0301'))
     assert.equal(
       sentence,
@@ -36,12 +36,12 @@ describe('what the service would refuse', () => {
     )
   })
 
-  it('names that differ only in case are worth a word but no refusal', () => {
+  it('names that differ only in case cause a warning', () => {
     assert.deepEqual(validateFolder(found('A.txt', 'a.txt')), [])
     assert.deepEqual(caseCollisions(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
   })
 
-  it('is the same in a folder and in the manifest of its files', () => {
+  it('are the same in a folder and in the manifest of its files', () => {
     const limits = { files: 3, fileBytes: 10, siteBytes: 25 }
     const sizes = [1, 10, 11]
     const names = [
@@ -76,7 +76,7 @@ describe('what the service would refuse', () => {
     }
   })
 
-  it('names at most ten of a kind', () => {
+  it('are listed up to ten of a kind', () => {
     const lines = validateFolder(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
     assert.equal(lines.length, 11)
     assert.equal(lines.at(-1), 'and 5 more like these')

@@ -10,8 +10,8 @@ import {
   stripControlChars,
 } from '../../protocol/format.ts'
 
-describe('figures in words', () => {
-  it('counts', () => {
+describe('formatting', () => {
+  it('formats counts', () => {
     assert.deepEqual(
       [pluralize(0, 'file'), pluralize(1, 'file'), pluralize(1204, 'file')],
       ['0 files', '1 file', '1,204 files'],
@@ -31,19 +31,19 @@ describe('figures in words', () => {
     [123_000_000_000_000, '123 TB'],
   ]
   for (const [bytes, words] of sizes) {
-    it(`${bytes} bytes are ${words}`, () => assert.equal(formatBytes(bytes), words))
+    it(`formats ${bytes} bytes as ${words}`, () => assert.equal(formatBytes(bytes), words))
   }
-  it('limits, exactly as they were set', () => {
+  it('formats limits exactly as they were set', () => {
     assert.deepEqual([10 * 2 ** 30, 250 * 2 ** 20, 3_000_000].map(formatLimit), [
       '10 GiB',
       '250 MiB',
       '3.0 MB',
     ])
   })
-  it('files with their size', () => {
+  it('formats files with their size', () => {
     assert.equal(formatFileCount([{ size: 1000 }, { size: 2000 }]), '2 files (3.0 kB)')
   })
-  it('spans of time', () => {
+  it('formats durations', () => {
     assert.deepEqual([0.2, 42, 150, 86_400, 604_800].map(formatDuration), [
       '1 s',
       '42 s',
@@ -52,8 +52,8 @@ describe('figures in words', () => {
       '7 days',
     ])
   })
-  it('moments', () => assert.equal(formatUtc('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
-  it('nothing that would move the cursor', () => {
+  it('formats times', () => assert.equal(formatUtc('2030-01-02T03:04:05.678Z'), '2030-01-02 03:04 UTC'))
+  it('removes control characters', () => {
     assert.equal(stripControlChars('\u001b[2Jhello\r\n'), '\uFFFD[2Jhello\uFFFD\uFFFD')
   })
 })

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import { numbers } from '../support/random.ts'
 
-/** What a pattern means, as a regular expression: right for short texts, and exponential in the number of stars. */
+/** A pattern as a regular expression: correct for short texts, and exponential in the number of stars. */
 const MEANINGS: [token: string, expression: string][] = [
   ['**/', '(?:.*/)?'],
   ['*', '[^/]*'],
@@ -19,13 +19,13 @@ const MEANINGS: [token: string, expression: string][] = [
 ]
 const CHARACTERS = ['a', 'b', 'B', '/', '*', 'é']
 
-test(`a pattern means the same as its regular expression`, (context) => {
+test(`a pattern matches the same as its regular expression`, (context) => {
   const below = numbers(context)
   let matched = 0
   for (let round = 0; round < 5000; round++) {
     const ignoreCase = below(2) === 0
     const tokens = Array.from({ length: 1 + below(6) }, () => MEANINGS[below(MEANINGS.length)]!)
-    // A star beside a star, a slash at the end and '**/' within a name mean something of their own.
+    // Adjacent stars, a slash at the end and '**/' within a name have special meanings.
     const pattern = `/${tokens.map(([token]) => token).join('')}`
     if (/\*\*\*|(?<!\\\*|\*\*)\*\*(?!\/)|[^/\\]\*\*\/|\/$/.test(pattern.slice(1)) || pattern.startsWith('//'))
       continue
@@ -39,8 +39,8 @@ test(`a pattern means the same as its regular expression`, (context) => {
   assert.ok(matched > 100, `only ${matched} matched`)
 })
 
-// With backtracking none of these would end.
-describe('a pattern takes time in proportion to its length and that of the path', () => {
+// With backtracking none of these would terminate.
+describe('matching takes time in proportion to the lengths of pattern and path', () => {
   const path = `${'a'.repeat(2000)}/${'a/'.repeat(1000)}a`
   const patterns: [title: string, pattern: string][] = [
     ['stars', `${'*a'.repeat(50)}*b`],

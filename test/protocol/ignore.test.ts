@@ -97,7 +97,7 @@ describe('patterns', () => {
   after(() => rmSync(repository, { recursive: true, force: true }))
 
   for (const pattern of PATTERNS) {
-    it(`${JSON.stringify(pattern)} leaves out what git would ignore`, () => {
+    it(`${JSON.stringify(pattern)} excludes what git would ignore`, () => {
       writeFileSync(join(repository, 'rules'), `${pattern}\nrules\n`)
       const rules = IgnoreRules.parse(`${pattern}\nrules\n`)
       const kept = PATHS.filter((path) => !rules.ignoresWithin(path, false))
@@ -111,7 +111,7 @@ function keptByGit(repository: string): string[] {
   return found.toString().split('\0').filter(Boolean).sort()
 }
 
-describe('what is left out of every folder', () => {
+describe('default exclusions', () => {
   const rules = ignoreRules('')
   const published = [
     'index.html',
@@ -155,14 +155,14 @@ describe('what is left out of every folder', () => {
     it(`${path} is not`, () => assert.equal(rules.ignoresWithin(path, false), true))
   }
 
-  it('.slipwayignore adds more', () => {
+  it('.slipwayignore excludes more', () => {
     assert.equal(ignoreRules('drafts/').ignoresWithin('drafts/one.html', false), true)
   })
-  it('.slipwayignore brings back what is left out by default', () => {
+  it('.slipwayignore can include what is excluded by default', () => {
     assert.equal(ignoreRules('!.nojekyll\n!talk.key').ignoresWithin('talk.key', false), false)
     assert.equal(ignoreRules('!node_modules').ignoresWithin('node_modules/x/index.js', false), false)
   })
-  it('nothing brings back own state and history', () => {
+  it('the folders .slipway and .git are always excluded', () => {
     for (const path of ['.git/config', '.slipway/site.json', '.slipwayignore']) {
       assert.equal(ignoreRules('!.*').ignoresWithin(path, false), true, path)
     }

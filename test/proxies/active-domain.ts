@@ -3,10 +3,10 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { RunningService } from '../service.ts'
 import { domainRow } from '../store/rows.ts'
 
-/** That a name is nobody's is believed for so many milliseconds. */
-const BELIEVED = 1000
+/** TTL of the service's cache of unknown host names. */
+const UNKNOWN_HOST_TTL_MS = 1000
 
-/** Gives a site a custom domain as another process would, without asking DNS; visitors find it there then. */
+/** Adds a custom domain to a site as another process would, without DNS checks, and waits until it is served. */
 export async function giveDomain(
   service: RunningService,
   slug: string,
@@ -19,7 +19,7 @@ export async function giveDomain(
   await store.write('durable', async (tx) => {
     const isActive = status === 'active'
     const row = domainRow(domain, {
-      accountId: site.ownerId ?? 'somebody',
+      accountId: site.ownerId ?? 'account',
       slug,
       status,
       createdAt: clock(),
@@ -29,5 +29,5 @@ export async function giveDomain(
     await tx.domains.insert(row)
     await tx.notifyChanged(slug)
   })
-  service.clock.now += BELIEVED
+  service.clock.now += UNKNOWN_HOST_TTL_MS
 }

@@ -15,18 +15,22 @@ import { giveDomain } from './active-domain.ts'
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
 const ROUTE = '/internal/tls-allowed'
 
-interface Ask {
+interface StatusRequest {
   method?: string
   host?: string
   address?: string
 }
 
-/** Status of an answer, and its `Allow` where it has one. */
-function ask(port: number, path: string, { method = 'GET', host, address = '127.0.0.1' }: Ask = {}) {
+/** Sends a request and returns the status of its response. */
+function fetchStatus(
+  port: number,
+  path: string,
+  { method = 'GET', host, address = '127.0.0.1' }: StatusRequest = {},
+) {
   const headers = host === undefined ? {} : { Host: host }
-  const asked = request({ host: address, port, path, method, headers, agent: false })
+  const outgoing = request({ host: address, port, path, method, headers, agent: false })
   return new Promise<number>((resolve, reject) => {
-    asked
+    outgoing
       .on('response', (response) => {
         response.resume()
         resolve(response.statusCode!)
@@ -36,16 +40,16 @@ function ask(port: number, path: string, { method = 'GET', host, address = '127.
   })
 }
 
-const askFor = (port: number, name: string) => ask(port, `${ROUTE}?domain=${name}`)
+const sendAllowedRequest = (port: number, name: string) => fetchStatus(port, `${ROUTE}?domain=${name}`)
 
-test('a proxy may have certificates for what is there, and for nothing else', async () => {
+test('a proxy is allowed certificates for served names only', async () => {
   await using service = await startTestService({
     INTERNAL_PORT: '0',
     BASE_URL: 'https://slipway.test',
     SITE_DOMAIN: 'sites.test',
   })
   const port = service.service.internalPort!
-  // The SDK would follow {base_url}, where nobody listens.
+  // The SDK would follow {base_url}, where nothing listens.
   const published = await publish(service.port)
   const { slug, versionId } = published
   await giveDomain(service, slug, 'www.example.test')
@@ -73,7 +77,7 @@ test('a proxy may have certificates for what is there, and for nothing else', as
     [`${'a.'.repeat(130)}test`, 400],
     ['www.example.test&domain=www.example.test', 400],
   ] as const) {
-    assert.equal(await askFor(port, name), status, name)
+    assert.equal(await sendAllowedRequest(port, name), status, name)
   }
 })
 
@@ -91,16 +95,16 @@ async function publish(port: number): Promise<{ slug: string; versionId: string 
   return (await response.json()) as { slug: string; versionId: string }
 }
 
-test('the internal port answers only who asks it by a loopback name, and only what it is for', async () => {
-  const asked: string[] = []
-  const isAllowed = async (name: string) => asked.push(name) > 0
-  await using door = await OnDemandTlsServer.open({ port: 0, shared: false, isAllowed, log })
+test('the internal port answers only its own route, with a loopback host name', async () => {
+  const requestedNames: string[] = []
+  const isAllowed = async (name: string) => requestedNames.push(name) > 0
+  await using server = await OnDemandTlsServer.open({ port: 0, shared: false, isAllowed, log })
   const path = `${ROUTE}?domain=a.test`
   for (const [what, status] of [
     [{}, 200],
     [{ method: 'HEAD' }, 200],
     [{ host: 'localhost' }, 200],
-    [{ host: `localhost:${door.port}` }, 200],
+    [{ host: `localhost:${server.port}` }, 200],
     [{ host: '127.0.0.2:1' }, 200],
     [{ host: '[::1]:80' }, 200],
     [{ host: 'rebound.example' }, 403],
@@ -109,14 +113,14 @@ test('the internal port answers only who asks it by a loopback name, and only wh
     [{ host: '192.0.2.1' }, 403],
     [{ method: 'POST' }, 405],
     [{ method: 'DELETE' }, 405],
-  ] as [Ask, number][]) {
-    assert.equal(await ask(door.port, path, what), status, JSON.stringify(what))
+  ] as [StatusRequest, number][]) {
+    assert.equal(await fetchStatus(server.port, path, what), status, JSON.stringify(what))
   }
-  assert.equal(asked.length, 6)
+  assert.equal(requestedNames.length, 6)
   for (const other of ['/', '/internal', '//localhost/internal/tls-allowed?domain=a.test', '/%00', '/\\x']) {
-    assert.equal(await ask(door.port, other), 404, other)
+    assert.equal(await fetchStatus(server.port, other), 404, other)
   }
-  assert.equal(await twoHosts(door.port, path), 'HTTP/1.1 403 Forbidden')
+  assert.equal(await twoHosts(server.port, path), 'HTTP/1.1 403 Forbidden')
 })
 
 async function twoHosts(port: number, path: string): Promise<string> {
@@ -127,19 +131,19 @@ async function twoHosts(port: number, path: string): Promise<string> {
   return (await text(socket)).split('\r\n')[0]!
 }
 
-test('who asks while the store is away is told to ask again', async () => {
-  const failures = [new ApiError('UNAVAILABLE', 'The database is away'), new Error('broken')]
-  await using door = await OnDemandTlsServer.open({
+test('the internal port answers 503 while the store is unavailable', async () => {
+  const failures = [new ApiError('UNAVAILABLE', 'The database is unavailable'), new Error('broken')]
+  await using server = await OnDemandTlsServer.open({
     port: 0,
     shared: false,
     isAllowed: () => Promise.reject(failures.shift()),
     log,
   })
-  assert.equal(await askFor(door.port, 'a.test'), 503)
-  assert.equal(await askFor(door.port, 'a.test'), 503)
+  assert.equal(await sendAllowedRequest(server.port, 'a.test'), 503)
+  assert.equal(await sendAllowedRequest(server.port, 'a.test'), 503)
 })
 
-test('the processes of a machine share the internal port, and an operator reads it when it is taken', async () => {
+test('the processes of a machine share the internal port, and the start reports when it is in use', async () => {
   await using folder = await memoryFolder()
   const port = await freePort()
   await using program = await Program.serve({
@@ -148,7 +152,7 @@ test('the processes of a machine share the internal port, and an operator reads 
     INTERNAL_PORT: String(port),
     BASE_URL: 'http://slipway.test',
   })
-  assert.equal(await askFor(port, 'slipway.test'), 200)
+  assert.equal(await sendAllowedRequest(port, 'slipway.test'), 200)
   await using other = await memoryFolder()
   await assert.rejects(startTestService({ DATA: other.path, INTERNAL_PORT: String(port) }), {
     message: new RegExp(`^Port ${port} is in use.* SLIPWAY_INTERNAL_PORT`),

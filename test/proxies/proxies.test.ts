@@ -12,7 +12,7 @@ import { requires } from '../tools/part.ts'
 import { giveDomain } from './active-domain.ts'
 import { DOMAIN, type ProxyName, type RunningProxy, startProxy } from './proxy.ts'
 
-/** Requests an hour for an address without a key. */
+/** Requests per hour for an address without a key. */
 const RATE = 3
 
 interface Answer {
@@ -21,14 +21,14 @@ interface Answer {
   body: Buffer
 }
 
-/** Asks a host over HTTPS, from an address of this machine. */
-async function ask(
+/** Sends an HTTPS request to a host, by default from 127.0.0.1. */
+async function sendRequest(
   proxy: RunningProxy,
   host: string,
   path: string,
   options: RequestOptions = {},
 ): Promise<Answer> {
-  const asked = request({
+  const outgoing = request({
     host: '127.0.0.1',
     port: proxy.httpsPort,
     servername: host,
@@ -39,7 +39,7 @@ async function ask(
     headers: { Host: host, ...(options.headers as Record<string, string>) },
   })
   return new Promise((resolve, reject) => {
-    asked
+    outgoing
       .on('error', reject)
       .on('response', async (response) => {
         resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
@@ -49,7 +49,7 @@ async function ask(
 }
 
 function redirected(proxy: RunningProxy, host: string, path: string): Promise<Answer> {
-  const asked = plainRequest({
+  const outgoing = plainRequest({
     host: '127.0.0.1',
     port: proxy.httpPort,
     path,
@@ -57,7 +57,7 @@ function redirected(proxy: RunningProxy, host: string, path: string): Promise<An
     agent: false,
   })
   return new Promise((resolve, reject) => {
-    asked
+    outgoing
       .on('error', reject)
       .on('response', async (response) => {
         resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
@@ -66,7 +66,7 @@ function redirected(proxy: RunningProxy, host: string, path: string): Promise<An
   })
 }
 
-/** The code of what ended a handshake for this name. */
+/** The error code of a failed TLS handshake for this name. */
 function refusal(proxy: RunningProxy, servername: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port: proxy.httpsPort, servername, ca: proxy.root })
   return new Promise((resolve, reject) => {
@@ -87,27 +87,29 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
       .client(key)
       .publish({ files: toFiles({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
     const host = `${slug}.sites.test`
-    // Caddy asks for gzip by itself: once there is some, the same page has another tag.
+    // Caddy requests gzip by itself: once it is stored, the same page has another etag.
     await service.service.precompressor.onIdle()
 
     await t.test('a site of large files is published and visited', async () => {
       assert.equal(siteUrl, `https://${host}:${proxy.httpsPort}/`)
-      const got = await ask(proxy, host, '/large.bin')
+      const got = await sendRequest(proxy, host, '/large.bin')
       assert.equal(sha256(got.body), sha256(large))
-      assert.equal((await ask(proxy, host, '/index.html')).body.toString(), 'home '.repeat(1000))
+      assert.equal((await sendRequest(proxy, host, '/index.html')).body.toString(), 'home '.repeat(1000))
     })
 
-    await t.test('what Slipway says about caching comes through unchanged', async () => {
-      const { headers } = await ask(proxy, host, '/')
+    await t.test('caching headers of Slipway are unchanged', async () => {
+      const { headers } = await sendRequest(proxy, host, '/')
       assert.match(String(headers.etag), /^"[^"]+"$/)
       assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
-      const again = await ask(proxy, host, '/', { headers: { 'If-None-Match': String(headers.etag) } })
+      const again = await sendRequest(proxy, host, '/', {
+        headers: { 'If-None-Match': String(headers.etag) },
+      })
       assert.equal(again.status, 304)
-      const part = await ask(proxy, host, '/large.bin', { headers: { Range: 'bytes=10-19' } })
+      const part = await sendRequest(proxy, host, '/large.bin', { headers: { Range: 'bytes=10-19' } })
       assert.deepEqual([part.status, part.body], [206, large.subarray(10, 20)])
     })
 
-    await t.test('whoever speaks HTTP/2 is answered', async () => {
+    await t.test('HTTP/2 is supported', async () => {
       const session = http2(`https://127.0.0.1:${proxy.httpsPort}`, { ca: proxy.root, servername: host })
       const stream = session.request({ ':authority': host, ':path': '/index.html' })
       assert.equal((await buffer(stream)).toString(), 'home '.repeat(1000))
@@ -118,26 +120,26 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
     await t.test('a custom domain is visited over HTTPS as soon as it is active', async () => {
       if (name === 'caddy') await refusal(proxy, DOMAIN)
       await giveDomain(service, slug, DOMAIN)
-      assert.equal((await ask(proxy, DOMAIN, '/')).body.toString(), 'home '.repeat(1000))
+      assert.equal((await sendRequest(proxy, DOMAIN, '/')).body.toString(), 'home '.repeat(1000))
     })
 
-    await t.test('a name that nobody has gets no certificate', async () => {
+    await t.test('an unknown name gets no certificate', async () => {
       await giveDomain(service, slug, 'pending.example.test', 'pending')
       for (const other of ['pending.example.test', 'unknown.example.test', 'example.test']) {
         assert.match(await refusal(proxy, other), /ALERT|UNRECOGNIZED_NAME/, other)
       }
     })
 
-    await t.test('plain HTTP leads to HTTPS', async () => {
+    await t.test('plain HTTP is redirected to HTTPS', async () => {
       const { status, headers } = await redirected(proxy, DOMAIN, '/a%20page?and=more')
       assert.deepEqual([status, headers.location], [308, `https://${DOMAIN}/a%20page?and=more`])
     })
 
-    await t.test('callers are told apart by their own address, whatever they write themselves', async () => {
+    await t.test('clients are distinguished by their own address, whatever headers they send', async () => {
       const remaining = async (localAddress: string, forged: string) => {
         const path = '/api/v1/publish/no-such-site-234567'
         const headers = { 'X-Forwarded-For': forged }
-        const answer = await ask(proxy, 'localhost', path, { localAddress, headers })
+        const answer = await sendRequest(proxy, 'localhost', path, { localAddress, headers })
         return [answer.status, Number(answer.headers['x-ratelimit-remaining'])]
       }
       for (let left = RATE - 1; left >= 0; left--) {

@@ -5,7 +5,7 @@ import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { type Daemon, startDaemon } from '../tools/daemon.ts'
 
-/** A name that has a certificate, or may have one, beside those of the service. */
+/** A custom domain with a certificate. */
 export const DOMAIN = 'www.example.test'
 
 export type ProxyName = 'caddy' | 'nginx' | 'haproxy'
@@ -15,7 +15,7 @@ export interface RunningProxy extends AsyncDisposable {
   service: RunningService
   httpPort: number
   httpsPort: number
-  /** PEM of the roots that its certificates come from. */
+  /** PEM of the root certificates. */
   root: string
 }
 
@@ -27,7 +27,7 @@ interface Ports {
   internal: number
 }
 
-/** Replacements of what is in a file: names of files and ports. */
+/** Replacements in a configuration file, of file names and ports. */
 type Changes = [string, string][]
 
 interface Recipe {
@@ -35,7 +35,7 @@ interface Recipe {
   isReady(line: string): boolean
   args(configuration: string): string[]
   changes(ports: Ports): Changes
-  /** Writes what its certificates are read from and answers the root. */
+  /** Writes the certificates and returns their root. */
   certificates(folder: string): Promise<string>
 }
 
@@ -167,7 +167,7 @@ async function writeCertificates(
   return issuer.root
 }
 
-/** Debian's are root's. */
+/** Temporary folders of nginx, because Debian's belong to root. */
 function nginxFolders(folder: string): string {
   const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return names.map((name) => `${name}_temp_path ${folder}/${name};\n`).join('')

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** A pseudorandom generator: the same numbers again for the same seed. */
+/** A pseudorandom generator with the same sequence for the same seed. */
 export class Random {
   readonly seed: number
   #state: number
@@ -10,7 +10,7 @@ export class Random {
     this.#state = seed | 0
   }
 
-  /** From 0 up to but not including 1; Mulberry32. */
+  /** A number in [0, 1), by Mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -18,12 +18,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number from 0 up to but not including `end`. */
+  /** An integer in [0, end). */
   below(end: number): number {
     return Math.floor(this.next() * end)
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** An integer in [least, most]. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1)
   }
@@ -36,7 +36,7 @@ export class Random {
     return from[this.below(from.length)]!
   }
 
-  /** Another generator, so that two users of this one do not disturb each other's order. */
+  /** A generator with an independent sequence. */
   fork(): Random {
     return new Random(this.below(2 ** 31))
   }
@@ -47,14 +47,14 @@ export function anySeed(): number {
   return Math.floor(Math.random() * 2 ** 31)
 }
 
-/** Random whole numbers below a bound; the seed is printed with the test's result, and `SEED` in the environment repeats it. */
+/** Random integers in [0, bound). The seed is printed with the test's result; `SEED` in the environment sets it. */
 export function numbers(context: Pick<TestContext, 'diagnostic'>): (bound: number) => number {
   const seed = Number(process.env.SEED ?? anySeed())
   context.diagnostic(`SEED=${seed}`)
   return randomBelow(seed)
 }
 
-/** Random whole numbers below a bound, the same for the same seed. */
+/** Random integers in [0, bound), the same for the same seed. */
 export function randomBelow(seed: number): (bound: number) => number {
   const random = new Random(seed)
   return (bound) => random.below(bound)

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Turns of the event loop; a last resort, a hundred times what a loaded machine needs. */
+/** Maximum number of event loop turns: a hundred times what a loaded machine needs. */
 const MAX_TURNS = 1_000_000
 
-/** Resolves once this holds, while everything else goes on; rejects with the condition when it never does. */
+/** Checks a condition in every turn of the event loop: resolves when it holds, rejects with its source otherwise. */
 export async function waitFor(holds: () => boolean): Promise<void> {
   for (let count = 0; count < MAX_TURNS; count++) {
     if (holds()) return

@@ -17,29 +17,29 @@ import { siteRow } from '../store/rows.ts'
 import { freshSqlite } from '../store/test-database.ts'
 import { withMethods } from '../store/with-methods.ts'
 
-const MANY = 100_000
+const REQUEST_COUNT = 100_000
 
-test('a batch holds a bounded number of names, visitors and sites, however many come, and all their requests', () => {
+test('a buffer has a limited number of names, visitors and sites, and still counts all requests', () => {
   const batch = new StatsBuffer(0)
   const flooded = batch.site('flooded')!
-  for (let number = 0; number < MANY; number++) {
+  for (let number = 0; number < REQUEST_COUNT; number++) {
     flooded.requests++
     const name = flooded.name('missing', `/${number}`)
     if (name) name.requests++
     flooded.addVisitor(`visitor ${number}`)
   }
-  assert.equal(flooded.requests, MANY)
+  assert.equal(flooded.requests, REQUEST_COUNT)
   assert.deepEqual(
     [[...flooded.names()].length, flooded.visitors.size],
     [BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitorsOfSite],
   )
   assert.deepEqual(
     [batch.droppedNames, batch.droppedVisitors],
-    [MANY - BUFFER_LIMITS.namesOfSite, MANY - BUFFER_LIMITS.visitorsOfSite],
+    [REQUEST_COUNT - BUFFER_LIMITS.namesOfSite, REQUEST_COUNT - BUFFER_LIMITS.visitorsOfSite],
   )
   let names = 0
   let visitors = 0
-  for (let number = 0; number < MANY; number++) {
+  for (let number = 0; number < REQUEST_COUNT; number++) {
     const site = batch.site(`site-${number}`)
     if (!site) continue
     site.requests++
@@ -48,57 +48,59 @@ test('a batch holds a bounded number of names, visitors and sites, however many 
     visitors += site.visitors.size
   }
   assert.equal(batch.sites.size, BUFFER_LIMITS.sites)
-  assert.equal(batch.dropped, MANY - (BUFFER_LIMITS.sites - 1))
+  assert.equal(batch.dropped, REQUEST_COUNT - (BUFFER_LIMITS.sites - 1))
   assert.deepEqual(
     [names, visitors],
     [BUFFER_LIMITS.names - BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitors - BUFFER_LIMITS.visitorsOfSite],
   )
 })
 
-test('a name that is too long to be kept is in the totals only', () => {
+test('a name over the length limit counts in the totals only', () => {
   const site = new StatsBuffer(0).site('a-site')!
   assert.equal(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name)}`), undefined)
   assert.ok(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name - 1)}`))
 })
 
-test('answers that are never the same twice do not fill the memory', () => {
+test('responses that are all different do not fill the memory', () => {
   const batch = new StatsBuffer(0)
   const site = batch.site('a-site')!
-  const hung = Array.from({ length: MANY }, () =>
+  const hung = Array.from({ length: REQUEST_COUNT }, () =>
     batch.register(new ResponseCounter({ site, path: '/', name: undefined, bytes: 0, isPage: false })),
   )
   assert.equal(hung.filter(Boolean).length, BUFFER_LIMITS.tallies)
 })
 
-test('a flood of random paths is counted to the last request, and by some names', async () => {
+test('a flood of random paths is counted completely in the totals, and by path up to the limit', async () => {
   await using service = await startTestService()
   const owner = service.client(await service.signIn('owner@example.test'))
   const { slug } = await owner.publish({ files: toFiles({ 'index.html': 'home' }) })
   const flood = 10_000
-  const asked = Array.from(
+  const requests = Array.from(
     { length: flood },
     (_, number) => `GET /${number} HTTP/1.1\r\nHost: ${slug}.localhost\r\n`,
   )
   const socket = connect(service.port, '127.0.0.1')
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  socket.resume().write(`${asked.join('\r\n')}Connection: close\r\n\r\n`)
+  socket.resume().write(`${requests.join('\r\n')}Connection: close\r\n\r\n`)
   await closed
   const { totals, missingPaths } = await owner.visits(slug)
   assert.equal(totals.requests, flood)
   assert.equal(missingPaths.length, 50)
-  const said = service.log.filter(({ message }) => message === 'visit limits exceeded; counting totals only')
-  const unnamed = said.reduce((sum, fields) => sum + Number(fields.unnamed), 0)
+  const messages = service.log.filter(
+    ({ message }) => message === 'visit limits exceeded; counting totals only',
+  )
+  const unnamed = messages.reduce((sum, fields) => sum + Number(fields.unnamed), 0)
   assert.ok(unnamed > flood / 2 && unnamed <= flood - BUFFER_LIMITS.namesOfSite, `${unnamed} without a name`)
 })
 
-/** A book over a store that can be away, and what it says in the log. */
-async function openBook(options: { maxVisitorsPerDay?: number } = {}) {
+/** A recorder with a store that can be made unavailable, and its log messages. */
+async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
   const stack = new AsyncDisposableStack()
   const place = stack.use(await freshSqlite())
   const clock = { now: 10 * DAY_MS }
   const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
   await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
-  const state = { away: false, writes: 0, mostRows: 0 }
+  const state = { unavailable: false, writes: 0, mostRows: 0 }
   const watched = (visits: WriteTransaction['visits']) =>
     withMethods(visits, {
       add: (hour, day, sites) => {
@@ -111,89 +113,89 @@ async function openBook(options: { maxVisitorsPerDay?: number } = {}) {
     ...store,
     write: (durability, work) => {
       state.writes++
-      if (state.away) return Promise.reject(new Error('the store is away'))
+      if (state.unavailable) return Promise.reject(new Error('the store is unavailable'))
       return store.write(durability, (tx) => work({ ...tx, visits: watched(tx.visits) }))
     },
   }
-  const said: string[] = []
+  const messages: string[] = []
   const log: Log = makeLog({
     level: 'info',
     text: false,
-    write: (line) => void said.push(JSON.parse(line).message),
+    write: (line) => void messages.push(JSON.parse(line).message),
   })
-  const book = stack.use(new VisitRecorder({ store: fragile, clock: () => clock.now, log, ...options }))
+  const recorder = stack.use(new VisitRecorder({ store: fragile, clock: () => clock.now, log, ...options }))
   const totals = async () => {
     const [row] = await store.read.visits.series('a-site', { from: 0, to: 1e15, interval: 1000 * DAY_MS })
     return { requests: row?.requests ?? 0, visitors: row?.visitors ?? 0 }
   }
   const counted = async () => (await totals()).requests
   const visit = (requests: number, visitors: readonly string[] = []) => {
-    book.rotateIfDue(clock.now)
-    const site = book.buffer.site('a-site')!
+    recorder.rotateIfDue(clock.now)
+    const site = recorder.buffer.site('a-site')!
     site.requests += requests
     for (const visitor of visitors) site.addVisitor(visitor)
   }
   const end = () => stack.disposeAsync()
-  return { book, store, clock, state, said, totals, counted, visit, [Symbol.asyncDispose]: end }
+  return { recorder, store, clock, state, messages, totals, counted, visit, [Symbol.asyncDispose]: end }
 }
 
-test('what could not be written is written later, once', async () => {
-  await using one = await openBook()
-  one.state.away = true
+test('counts that could not be written are written once later', async () => {
+  await using one = await openRecorder()
+  one.state.unavailable = true
   for (let hour = 0; hour < 3; hour++) {
     one.clock.now += HOUR_MS
     one.visit(1)
-    await one.book.flush()
+    await one.recorder.flush()
   }
   assert.equal(await one.counted(), 0)
-  assert.ok(one.said.every((message) => message === 'writing visits failed; will retry'))
-  one.state.away = false
+  assert.ok(one.messages.every((message) => message === 'writing visits failed; will retry'))
+  one.state.unavailable = false
   one.visit(10)
-  await Promise.all([one.book.flush(), one.book.flush()])
+  await Promise.all([one.recorder.flush(), one.recorder.flush()])
   assert.equal(await one.counted(), 13)
-  await one.book.flush()
+  await one.recorder.flush()
   assert.equal(await one.counted(), 13)
 })
 
-test('what waits for a store that is away is bounded, and what is lost is said', async () => {
-  await using one = await openBook()
-  one.state.away = true
+test('counts for an unavailable store are limited, and dropped ones are logged', async () => {
+  await using one = await openRecorder()
+  one.state.unavailable = true
   for (let hour = 0; hour < 10; hour++) {
     one.clock.now += HOUR_MS
     one.visit(2 ** hour)
-    await one.book.flush()
+    await one.recorder.flush()
   }
-  one.state.away = false
-  await one.book.flush()
+  one.state.unavailable = false
+  await one.recorder.flush()
   assert.equal(await one.counted(), 2 ** 10 - 2 ** 3)
-  assert.equal(one.said.filter((message) => message.startsWith('visits lost')).length, 3)
+  assert.equal(one.messages.filter((message) => message.startsWith('visits lost')).length, 3)
 })
 
-test('however often an owner asks while the store is away, nothing is lost, and the store is tried seldom', async () => {
-  await using one = await openBook()
-  one.state.away = true
+test('frequent reads while the store is unavailable drop no counts and cause few writes', async () => {
+  await using one = await openRecorder()
+  one.state.unavailable = true
   for (let time = 0; time < 20; time++) {
     one.visit(1)
-    await one.book.flush()
+    await one.recorder.flush()
   }
   one.state.writes = 0
-  await Promise.all(Array.from({ length: 100 }, () => one.book.flush()))
+  await Promise.all(Array.from({ length: 100 }, () => one.recorder.flush()))
   assert.equal(one.state.writes, 1)
-  one.state.away = false
-  await one.book.flush()
+  one.state.unavailable = false
+  await one.recorder.flush()
   assert.equal(await one.counted(), 20)
-  assert.ok(!one.said.some((message) => message.startsWith('visits lost')))
+  assert.ok(!one.messages.some((message) => message.startsWith('visits lost')))
 })
 
-test('a site that very many visit is written down whole, some rows at a time', async () => {
-  await using one = await openBook()
+test('the counts of a site with many visitors are written completely, in several transactions', async () => {
+  await using one = await openRecorder()
   const visitors = Array.from({ length: 1700 }, (_, number) => `visitor ${number}`)
   one.visit(1700, visitors)
   for (let number = 0; number < 500; number++) {
-    one.book.buffer.site('a-site')!.name('path', `/${number}`)!.requests++
-    one.book.buffer.site('a-site')!.name('missing', `/${number}`)!.requests += 2
+    one.recorder.buffer.site('a-site')!.name('path', `/${number}`)!.requests++
+    one.recorder.buffer.site('a-site')!.name('missing', `/${number}`)!.requests += 2
   }
-  await one.book.flush()
+  await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 1700, visitors: 1700 })
   for (const [kind, requests] of [
     ['path', 1],
@@ -205,39 +207,39 @@ test('a site that very many visit is written down whole, some rows at a time', a
   assert.ok(one.state.mostRows <= 500, `${one.state.mostRows} rows at once`)
 })
 
-test('the visitors of a day are bounded, and one who comes back takes no room', async () => {
-  await using one = await openBook({ maxVisitorsPerDay: 10 })
+test('the visitors of a day are limited, and a returning one does not count again', async () => {
+  await using one = await openRecorder({ maxVisitorsPerDay: 10 })
   for (let time = 0; time < 20; time++) {
     one.visit(1, ['ann', 'bob', 'cid'])
-    await one.book.flush()
+    await one.recorder.flush()
   }
   one.visit(1, ['dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'joe'])
-  await one.book.flush()
+  await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 21, visitors: 10 })
   one.visit(1, ['kim'])
-  await one.book.flush()
+  await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 22, visitors: 10 })
-  assert.deepEqual(one.said, ['daily limit of counted visitors reached'])
+  assert.deepEqual(one.messages, ['daily limit of counted visitors reached'])
   one.clock.now += DAY_MS
   one.visit(1, ['kim'])
-  await one.book.flush()
+  await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 23, visitors: 11 })
 })
 
-test('more sites than a batch has room for are written before one is lost', async () => {
-  await using one = await openBook()
+test('more sites than the buffer holds are written before any is dropped', async () => {
+  await using one = await openRecorder()
   for (let number = 0; number <= BUFFER_LIMITS.sites; number++) {
-    assert.ok(one.book.site(`site-${number}`), `site ${number}`)
+    assert.ok(one.recorder.site(`site-${number}`), `site ${number}`)
     if (number % 1000 === 0) await turnOfTheLoop()
   }
-  await one.book.flush()
-  assert.deepEqual(one.said, [])
+  await one.recorder.flush()
+  assert.deepEqual(one.messages, [])
 })
 
-test('an answer that is kept holds on to nothing long that it was asked for with', async () => {
-  await using one = await openBook()
+test('a cached response does not retain long request paths', async () => {
+  await using one = await openRecorder()
   const counting = new VisitCounter({
-    recorder: one.book,
+    recorder: one.recorder,
     clientIp: () => '192.0.2.1',
     siteDomain: 'sites.test',
   })
@@ -252,24 +254,24 @@ test('an answer that is kept holds on to nothing long that it was asked for with
   count(`/${long}`, '')
   const counter = counting.findCounter(response)
   assert.equal(counter?.path, '/old')
-  await one.book.flush()
+  await one.recorder.flush()
   assert.equal(counter.path, '')
   assert.equal(await one.counted(), 4)
 })
 
-test('visits of one hour are written at once, and a book without visits writes nothing', async () => {
-  await using one = await openBook()
-  await one.book.flush()
+test('visits of an hour are written together, and a recorder without visits writes nothing', async () => {
+  await using one = await openRecorder()
+  await one.recorder.flush()
   assert.equal(one.state.writes, 0)
   for (let visit = 0; visit < 100; visit++) one.visit(1)
-  await one.book.flush()
+  await one.recorder.flush()
   assert.equal(await one.counted(), 100)
   assert.equal(one.state.writes, 2, 'one for the salt of the day, one for the visits')
 })
 
-test('what was counted last is written at the end', async () => {
-  await using one = await openBook()
+test('the last counts are written at shutdown', async () => {
+  await using one = await openRecorder()
   one.visit(5)
-  await one.book[Symbol.asyncDispose]()
+  await one.recorder[Symbol.asyncDispose]()
   assert.equal(await one.counted(), 5)
 })

@@ -6,7 +6,7 @@ import { CODE, TYPE } from '../../server/net/http2/frame.ts'
 import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
 import { SITES } from '../tls/secure-service.ts'
-import { type Ask, CountedService, type Reply, summarize, WAYS } from './counted.ts'
+import { CountedService, type Reply, summarize, type VisitRequest, WAYS } from './counted-service.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
 const STYLE = 'a { color: red }'
@@ -23,89 +23,89 @@ const FILES = {
 
 interface Case {
   what: string
-  ask: Ask
+  request: VisitRequest
   status: number
   counted: object
 }
 
-/** Requests that a client has under way at once. */
+/** Number of concurrent requests of a client. */
 const BLOCK = 50
 
 const one = { requests: 1, bytes: 0, visitors: 0 }
 const page = { ...one, bytes: PAGE.length, visitors: 1 }
 
 const CASES: Case[] = [
-  { what: 'a page', ask: {}, status: 200, counted: { ...page, paths: { '/': 1 } } },
+  { what: 'a page', request: {}, status: 200, counted: { ...page, paths: { '/': 1 } } },
   {
     what: 'a page without its .html and with a query',
-    ask: { path: '/page?from=mail&x=/y' },
+    request: { path: '/page?from=mail&x=/y' },
     status: 200,
     counted: { ...page, paths: { '/page': 1 } },
   },
   {
-    what: 'the head of a page, which nobody reads',
-    ask: { method: 'HEAD' },
+    what: 'a HEAD request, without a visitor',
+    request: { method: 'HEAD' },
     status: 200,
     counted: { ...one, paths: { '/': 1 } },
   },
   {
-    what: 'a part of a page',
-    ask: { path: '/page.html', headers: { Range: 'bytes=0-9' } },
+    what: 'a range of a page',
+    request: { path: '/page.html', headers: { Range: 'bytes=0-9' } },
     status: 206,
     counted: { ...page, bytes: 10, paths: { '/page.html': 1 } },
   },
   {
-    what: 'a style sheet, which makes no visitor',
-    ask: { path: '/style.css' },
+    what: 'a style sheet, without a visitor',
+    request: { path: '/style.css' },
     status: 200,
     counted: { ...one, bytes: STYLE.length, paths: { '/style.css': 1 } },
   },
   {
-    what: 'a path in the letters in which it was published',
-    ask: { path: '/caf%C3%A9.html' },
+    what: 'a path with an encoded letter',
+    request: { path: '/caf%C3%A9.html' },
     status: 200,
     counted: { ...page, paths: { '/café.html': 1 } },
   },
   {
     what: 'the same path with other letters encoded',
-    ask: { path: '/%63af%c3%a9.html' },
+    request: { path: '/%63af%c3%a9.html' },
     status: 200,
     counted: { ...page, paths: { '/café.html': 1 } },
   },
   {
-    what: 'a path that a rule leads to a page, as it was asked for',
-    ask: { path: '/app/settings' },
+    what: 'a path that a rule rewrites, as requested',
+    request: { path: '/app/settings' },
     status: 200,
     counted: { ...page, paths: { '/app/settings': 1 } },
   },
   {
     what: 'a path that is missing',
-    ask: { path: '/wp-login.php?x=1' },
+    request: { path: '/wp-login.php?x=1' },
     status: 404,
     counted: { ...one, bytes: LOST.length, missing: { '/wp-login.php': 1 } },
   },
   {
-    what: 'a path that a rule calls missing',
-    ask: { path: '/removed' },
+    what: 'a path that a rule makes a 404',
+    request: { path: '/removed' },
     status: 404,
     counted: { ...one, bytes: PAGE.length, missing: { '/removed': 1 } },
   },
-  { what: 'a redirect, in the totals only', ask: { path: '/old' }, status: 301, counted: one },
+  { what: 'a redirect, in the totals only', request: { path: '/old' }, status: 301, counted: one },
   {
-    what: 'a name that would turn a list upside down, encoded',
-    ask: { path: '/a%E2%80%AEb' },
+    what: 'a path with a bidirectional override, encoded',
+    request: { path: '/a%E2%80%AEb' },
     status: 404,
     counted: { ...one, bytes: LOST.length, missing: { '/a%E2%80%AEb': 1 } },
   },
   {
-    what: 'slashes that are encoded, as they were asked for',
-    ask: { path: '/..%2f..%2Fetc%2fpasswd' },
+    what: 'encoded slashes, as requested',
+    request: { path: '/..%2f..%2Fetc%2fpasswd' },
     status: 404,
     counted: { ...one, bytes: LOST.length, missing: { '/..%2F..%2Fetc%2Fpasswd': 1 } },
   },
   {
     what: 'a null byte, encoded',
-    ask: { path: '/a%00b' },
+    request: { path: '/a%00b' },
     status: 404,
     counted: { ...one, bytes: LOST.length, missing: { '/a%00b': 1 } },
   },
@@ -114,35 +114,39 @@ const CASES: Case[] = [
 const REFERRERS: {
   what: string
   referer: (slug: string) => string
-  told: Record<string, number> | undefined
+  referrers: Record<string, number> | undefined
 }[] = [
   {
     what: 'another host, without its path and port and in lower case',
     referer: () => 'https://WWW.Search.example:8443/find?q=secret',
-    told: { 'www.search.example': 1 },
+    referrers: { 'www.search.example': 1 },
   },
   {
     what: 'the host behind a name and a password',
     referer: () => 'http://user:hush@blog.example/',
-    told: { 'blog.example': 1 },
+    referrers: { 'blog.example': 1 },
   },
-  { what: 'the site itself', referer: (slug) => `https://${slug}.${SITES}/page`, told: undefined },
+  { what: 'the site itself', referer: (slug) => `https://${slug}.${SITES}/page`, referrers: undefined },
   {
     what: 'a version of the site',
     referer: (slug) => `https://01hzy3m8q5v6w7x8y9z0a1b2c3--${slug}.${SITES}/`,
-    told: undefined,
+    referrers: undefined,
   },
   {
-    what: 'a neighbour',
+    what: 'another site',
     referer: () => `https://calm-brook-abc234.${SITES}/`,
-    told: { [`calm-brook-abc234.${SITES}`]: 1 },
+    referrers: { [`calm-brook-abc234.${SITES}`]: 1 },
   },
-  { what: 'no page of the web', referer: () => 'android-app://com.example/', told: undefined },
-  { what: 'nonsense', referer: () => 'https://<script>/', told: undefined },
-  { what: 'a host that is too long', referer: () => `https://${'a'.repeat(101)}.example/`, told: undefined },
+  { what: 'a URL that is not HTTP', referer: () => 'android-app://com.example/', referrers: undefined },
+  { what: 'nonsense', referer: () => 'https://<script>/', referrers: undefined },
+  {
+    what: 'a host that is too long',
+    referer: () => `https://${'a'.repeat(101)}.example/`,
+    referrers: undefined,
+  },
 ]
 
-describe('what is counted', () => {
+describe('visits are counted', () => {
   let service: CountedService
   before(async () => {
     service = await CountedService.start()
@@ -150,19 +154,19 @@ describe('what is counted', () => {
   after(() => service[Symbol.asyncDispose]())
 
   for (const way of WAYS) {
-    for (const { what, ask, status, counted } of CASES) {
+    for (const { what, request, status, counted } of CASES) {
       test(`by ${way}: ${what}`, async () => {
         const { slug } = await service.publish(FILES)
-        const reply = await service.ask(way, slug, ask)
+        const reply = await service.sendRequest(way, slug, request)
         assert.equal(reply.status, status)
         assert.deepEqual(summarize(await service.visits(slug)), counted)
       })
     }
 
-    test(`by ${way}: a page that the browser has already, without bytes`, async () => {
+    test(`by ${way}: a page that is cached by the browser, without bytes`, async () => {
       const { slug } = await service.publish(FILES)
-      const { etag } = await service.ask(way, slug, { method: 'HEAD' })
-      const reply = await service.ask(way, slug, { headers: { 'If-None-Match': etag } })
+      const { etag } = await service.sendRequest(way, slug, { method: 'HEAD' })
+      const reply = await service.sendRequest(way, slug, { headers: { 'If-None-Match': etag } })
       assert.equal(reply.status, 304)
       assert.deepEqual(summarize(await service.visits(slug)), {
         requests: 2,
@@ -175,43 +179,43 @@ describe('what is counted', () => {
     test(`by ${way}: a file in the encoding in which it was sent`, async () => {
       const { slug } = await service.publish({ 'index.html': 'word '.repeat(1000) })
       await service.secure.running.service.precompressor.onIdle()
-      const { bytes } = await service.ask(way, slug, { headers: { 'Accept-Encoding': 'gzip' } })
+      const { bytes } = await service.sendRequest(way, slug, { headers: { 'Accept-Encoding': 'gzip' } })
       assert.ok(bytes < 1000)
       assert.equal((await service.visits(slug)).totals.bytes, bytes)
     })
 
-    test(`by ${way}: nothing of previews, other hosts, challenges and passwords`, async () => {
+    test(`by ${way}: but not for previews, other hosts, challenges and passwords`, async () => {
       const { slug, versionId } = await service.publish(FILES)
       const { slug: locked } = await service.publish(FILES)
       await service.owner.setMetadata(locked, { password: 'secret' })
-      const asked: [number, Promise<Reply>][] = [
-        [200, service.ask(way, slug, { host: `${versionId}--${slug}.${SITES}` })],
-        [404, service.ask(way, slug, { host: `calm-brook-abc234.${SITES}` })],
-        [404, service.ask(way, slug, { path: '/.well-known/acme-challenge/token' })],
-        [405, service.ask(way, slug, { method: 'DELETE' })],
-        [401, service.ask(way, locked)],
-        [404, service.ask(way, locked, { path: '/.well-known/acme-challenge/token' })],
+      const requests: [number, Promise<Reply>][] = [
+        [200, service.sendRequest(way, slug, { host: `${versionId}--${slug}.${SITES}` })],
+        [404, service.sendRequest(way, slug, { host: `calm-brook-abc234.${SITES}` })],
+        [404, service.sendRequest(way, slug, { path: '/.well-known/acme-challenge/token' })],
+        [405, service.sendRequest(way, slug, { method: 'DELETE' })],
+        [401, service.sendRequest(way, locked)],
+        [404, service.sendRequest(way, locked, { path: '/.well-known/acme-challenge/token' })],
       ]
-      for (const [index, [status, reply]] of asked.entries())
+      for (const [index, [status, reply]] of requests.entries())
         if (index !== 2 && index !== 5) assert.equal((await reply).status, status)
-      await Promise.all(asked.map(([, reply]) => reply))
+      await Promise.all(requests.map(([, reply]) => reply))
       for (const one of [slug, locked])
         assert.deepEqual(summarize(await service.visits(one)), { requests: 0, bytes: 0, visitors: 0 })
     })
 
-    for (const { what, referer, told: expected } of REFERRERS) {
-      test(`by ${way}, who led here: ${what}`, async () => {
+    for (const { what, referer, referrers: expected } of REFERRERS) {
+      test(`by ${way}, with the referrer of ${what}`, async () => {
         const { slug } = await service.publish(FILES)
         const headers = { Referer: referer(slug) }
-        await service.ask(way, slug, { headers })
-        await service.ask(way, slug, { path: '/style.css', headers })
+        await service.sendRequest(way, slug, { headers })
+        await service.sendRequest(way, slug, { path: '/style.css', headers })
         assert.deepEqual(summarize(await service.visits(slug)).referrers, expected)
       })
     }
 
-    test(`by ${way}, a visitor is a browser at an address, on one day`, async () => {
+    test(`by ${way}, with one visitor per browser, address and day`, async () => {
       const { slug } = await service.publish(FILES)
-      const visit = (agent: string) => service.ask(way, slug, { headers: { 'User-Agent': agent } })
+      const visit = (agent: string) => service.sendRequest(way, slug, { headers: { 'User-Agent': agent } })
       for (const agent of ['Firefox', 'Firefox', 'Chrome', 'Firefox']) await visit(agent)
       assert.equal((await service.visits(slug)).totals.visitors, 2)
       service.clock.now += 86_400_000
@@ -226,32 +230,33 @@ describe('what is counted', () => {
   }
 
   for (const way of WAYS) {
-    test(`by ${way}: heads between their pages, without bytes`, async () => {
+    test(`by ${way}: HEAD requests like their pages, without bytes`, async () => {
       const { slug } = await service.publish(FILES)
-      for (const method of ['GET', 'HEAD', 'GET', 'HEAD']) await service.ask(way, slug, { method })
+      for (const method of ['GET', 'HEAD', 'GET', 'HEAD']) await service.sendRequest(way, slug, { method })
       const { requests, bytes } = (await service.visits(slug)).totals
       assert.deepEqual({ requests, bytes }, { requests: 4, bytes: 2 * PAGE.length })
     })
 
-    test(`by ${way}: an answer that many sites share, for the site that gave it`, async () => {
+    test(`by ${way}: a response that several sites share, for the requested site`, async () => {
       const [one, other] = [
         await service.publish({ 'a.html': PAGE }),
         await service.publish({ 'a.html': PAGE }),
       ]
-      for (const { slug } of [one, other, one, one, other]) await service.ask(way, slug, { path: '/none' })
+      for (const { slug } of [one, other, one, one, other])
+        await service.sendRequest(way, slug, { path: '/none' })
       assert.deepEqual(summarize(await service.visits(one.slug)).missing, { '/none': 3 })
       assert.deepEqual(summarize(await service.visits(other.slug)).missing, { '/none': 2 })
     })
   }
 
-  test('visits of a custom domain are those of its site, which led nobody to itself', async () => {
+  test('on a custom domain for its site, which is not its own referrer', async () => {
     const { slug } = await service.publish(FILES)
     await giveDomain(service.secure.running, slug, 'www.example.test')
     await service.secure.certify('www.example.test')
     const headers = { Referer: 'https://www.example.test/page' }
     for (const way of WAYS) {
-      await service.ask(way, slug, { host: 'www.example.test', headers })
-      await service.ask(way, slug, { headers })
+      await service.sendRequest(way, slug, { host: 'www.example.test', headers })
+      await service.sendRequest(way, slug, { headers })
     }
     assert.deepEqual(summarize(await service.visits(slug)), {
       requests: 6,
@@ -261,14 +266,14 @@ describe('what is counted', () => {
     })
   })
 
-  test('whom the service sends to HTTPS is counted there', async () => {
+  test('once for a visitor that is redirected to HTTPS', async () => {
     const { slug } = await service.publish(FILES)
     const { status } = await service.secure.plain(`${slug}.${SITES}`)
     assert.equal(status, 308)
     assert.equal((await service.visits(slug)).totals.requests, 0)
   })
 
-  test('what a client takes back before it is sent was no visit', async () => {
+  test('but not for a request that was cancelled before its response', async () => {
     const { slug } = await service.publish({ ...FILES, 'large.bin': 'x'.repeat(300_000) })
     const host = `${slug}.${SITES}`
     const client = new RawClient(await service.secure.handshake(host, { ALPNProtocols: ['h2'] }))
@@ -281,21 +286,21 @@ describe('what is counted', () => {
     }
     client.send(getFrame(103, host, '/style.css'))
     await client.ended(103)
-    await service.ask('HTTP/2', slug, { path: '/large.bin' })
+    await service.sendRequest('HTTP/2', slug, { path: '/large.bin' })
     const begun = client.received.filter(({ type, stream }) => type === TYPE.headers && stream % 102 !== 1)
     const paths = { '/': 1, '/style.css': 1, '/large.bin': 1 + begun.length }
     assert.deepEqual(summarize(await service.visits(slug)).paths, paths)
     client.socket.destroy()
   })
 
-  test('a single-page application counts each path as it was asked for', async () => {
+  test('by requested path in a single-page application', async () => {
     const { slug } = await service.publish({ 'index.html': PAGE }, '?spaMode=true')
     for (const path of ['/inbox', '/inbox', '/inbox/7'])
-      await service.ask('the fast lane', slug, { path, headers: { Accept: 'text/html' } })
+      await service.sendRequest('the fast path', slug, { path, headers: { Accept: 'text/html' } })
     assert.deepEqual(summarize(await service.visits(slug)).paths, { '/inbox': 2, '/inbox/7': 1 })
   })
 
-  test('what many ask on one connection, for paths that come and go, is counted to the last one', async () => {
+  test('completely for many concurrent requests on one connection, while paths appear and disappear', async () => {
     const sites = await Promise.all([FILES, FILES, FILES].map((files) => service.publish(files)))
     const paths = ['/', '/page', '/style.css', '/old', '/none', '/none/2', '/app/a', '/app/b']
     const wanted = sites.map(() => new Map<string, number>())

@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { AccountDeletion } from '../../server/jobs/account-deletion.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Sites } from '../../server/sites/site.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import type { Account as StoredAccount } from '../../server/store/contract/accounts.ts'
+import type { Store } from '../../server/store/store.ts'
+import { domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { withMethods } from '../store/with-methods.ts'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { filesIn, make } from './archive-requests.ts'
+import { browser } from './browser.ts'
+import { sha256 } from './content.ts'
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const findAccount = async ({ email }: Pick<Account, 'email'>): Promise<StoredAccount | undefined> =>
+  (await api.operator()).store.read.accounts.byEmail(email)
+
+/** Writes `count` live sites of one file for an account into the store. */
+async function insertSites({ email }: Account, count: number, prefix: string): Promise<string[]> {
+  const { store } = await api.operator()
+  const { id } = (await findAccount({ email }))!
+  const slugs = Array.from({ length: count }, (_, number) => `${prefix}-${number}`)
+  const file = { path: 'index.html', size: 4, contentType: 'text/html', hash: sha256(prefix) }
+  await store.write('relaxed', async (tx) => {
+    for (const slug of slugs) {
+      await tx.sites.insert(siteRow(slug, { ownerId: id, liveVersionId: `v-${slug}` }))
+      await tx.versions.insert(versionRow(`v-${slug}`, slug, { files: [file], fileCount: 1 }))
+      await tx.blobReferences.addReferences(slug, [file.hash])
+    }
+  })
+  return slugs
+}
+
+async function countDeleted(slugs: readonly string[]): Promise<number> {
+  const { read } = (await api.operator()).store
+  const rows = await Promise.all(slugs.map((slug) => read.sites.bySlug(slug)))
+  return rows.filter((row) => row?.deletionReason === 'deleted').length
+}
+
+describe('deleting an account', () => {
+  test('deletes everything of it: sites, versions, drafts, sessions, the key and the account itself', async () => {
+    const account = await api.account()
+    const { client, email } = account
+    const site = await api.publish(client, { 'index.html': 'left behind' })
+    const draft = await api.publish(client, { 'index.html': 'a draft' }, { live: false })
+    const pending = await api.create(client, { 'index.html': 'never uploaded' })
+    const signedIn = await browser(api, account)
+    const { id } = (await findAccount(account))!
+
+    assert.deepEqual(await client.deleteAccount(email), { email, deleted: true })
+
+    for (const url of [site.siteUrl, site.previewUrl, draft.previewUrl])
+      assert.equal((await api.visit(url)).status, 404)
+    await expectFailure(client.me(), 'UNAUTHORIZED')
+    assert.equal((await api.request('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
+    assert.equal(await findAccount(account), undefined)
+    const { store, blobs } = await api.operator()
+    const { sites, versions, counters } = store.read
+    assert.deepEqual(await sites.byOwner(id, 10), [])
+    for (const { slug } of [site, draft, pending]) {
+      assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
+      assert.deepEqual(await versions.bySlug(slug), [])
+    }
+    const hour = Math.floor(api.clock.now / 3_600_000) * 3_600_000
+    assert.equal(await counters.value(`account:${id}`, hour), 0)
+    api.pass(DAY_MS)
+    await api.sweep('blobs')
+    assert.equal(await blobs.bytes(sha256('left behind')), undefined)
+  })
+
+  test('deletes nothing of other accounts, nor blobs that others reference', async () => {
+    const [one, other] = [await api.account(), await api.account()]
+    await api.publish(one.client, { 'index.html': 'both have this' })
+    const theirs = await api.publish(other.client, { 'index.html': 'both have this' })
+    const stays = await browser(api, other)
+    await one.client.deleteAccount(one.email)
+    api.pass(DAY_MS)
+    await api.sweep('blobs')
+    assert.equal((await api.visit(theirs.siteUrl)).text, 'both have this')
+    assert.equal((await other.client.me()).usage.sites, 1)
+    assert.equal((await api.request('GET', '/api/v1/me', { headers: stays.headers })).status, 200)
+  })
+
+  const addresses: [typed: unknown, how: string][] = [
+    ['other@example.com', 'that of another account'],
+    ['', 'nothing'],
+    ['me', 'not an address'],
+    [undefined, 'missing'],
+    [7, 'a number'],
+  ]
+  for (const [typed, how] of addresses)
+    test(`deletes nothing when the address is ${how}`, async () => {
+      const { key, client } = await api.account()
+      const { siteUrl } = await api.publish(client, { 'index.html': 'stays' })
+      const { status, json } = await api.request('DELETE', '/api/v1/me', { key, json: { email: typed } })
+      assert.equal(status, 400)
+      assert.equal(json.code, 'VALIDATION_ERROR')
+      assert.equal(json.details[0].field, 'email')
+      assert.equal((await api.visit(siteUrl)).text, 'stays')
+      await client.me()
+    })
+
+  test('deletes nothing without a body', async () => {
+    const { key, client } = await api.account()
+    const { json } = await api.request('DELETE', '/api/v1/me', { key })
+    assert.equal(json.code, 'VALIDATION_ERROR')
+    await client.me()
+  })
+
+  test('accepts the address in any case and with spaces around it', async () => {
+    const { email, client } = await api.account()
+    assert.deepEqual(await client.deleteAccount(` ${email.toUpperCase()} `), { email, deleted: true })
+  })
+
+  test('is possible with the session of the dashboard, which ends, and from no other origin', async () => {
+    const { headers, cookie } = await browser(api, { email: 'leaves-by-browser@example.com' })
+    const json = { email: 'leaves-by-browser@example.com' }
+    const evil = { cookie, origin: 'https://evil.example' }
+    assert.equal((await api.request('DELETE', '/api/v1/me', { headers: evil, json })).status, 401)
+    const answer = await api.request('DELETE', '/api/v1/me', { headers, json })
+    assert.deepEqual(answer.json, { ...json, deleted: true })
+    assert.match(answer.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
+    assert.equal((await api.request('GET', '/api/v1/me', { headers })).status, 401)
+  })
+
+  test('lets the same address sign up again, without any old data', async () => {
+    const { email, client } = await api.account()
+    await api.setPlan(email, 'hobby')
+    await api.publish(client, { 'index.html': 'x' })
+    await client.deleteAccount(email)
+    await api.anonymous.requestCode(email)
+    const { apiKey, isNewUser, plan } = await api.anonymous.verifyCode(
+      email,
+      await api.running.mailedCode(email),
+    )
+    assert.deepEqual([isNewUser, plan], [true, 'free'])
+    assert.equal((await api.client(apiKey).me()).usage.sites, 0)
+  })
+
+  test('stops its domains at once and without reservation, so that another account can add them', async () => {
+    const [account, other] = [await api.account(), await api.account()]
+    const { slug } = await api.publish(account.client, { 'index.html': 'mine' })
+    const { id } = (await findAccount(account))!
+    const { store } = await api.operator()
+    await store.write('durable', async (tx) => {
+      await tx.domains.insert(domainRow('left.example.com', { accountId: id, slug, status: 'active' }))
+      await tx.domains.reserve({
+        domain: 'removed.example.com',
+        accountId: id,
+        verificationToken: 'p',
+        until: api.clock.now + DAY_MS,
+      })
+    })
+    await store.pollChanges()
+    const host = { host: 'left.example.com' }
+    assert.equal((await api.visit('http://left.example.com/', '/', host)).text, 'mine')
+    await account.client.deleteAccount(account.email)
+    assert.notEqual((await api.visit('http://left.example.com/', '/', host)).text, 'mine')
+    assert.equal(await store.read.domains.active('left.example.com'), undefined)
+    assert.equal(await store.read.domains.countReservations(id, api.clock.now), 0)
+    const theirs = await api.publish(other.client, { 'index.html': 'theirs' })
+    const record = await other.client.addDomain('left.example.com', theirs.slug)
+    assert.equal(record.status, 'pending')
+  })
+
+  test('answers when all of 250 sites are deleted', async () => {
+    const account = await api.account()
+    const slugs = await insertSites(account, 250, 'many')
+    await account.client.deleteAccount(account.email)
+    assert.equal(await countDeleted(slugs), 250)
+    assert.equal(await findAccount(account), undefined)
+  })
+
+  test('deletes few sites per transaction', async () => {
+    const account = await api.account()
+    const slugs = await insertSites(account, 60, 'some')
+    const { store, blobs } = await api.operator()
+    const deletedCounts: number[] = []
+    const watched: Store = {
+      ...store,
+      write: async (durability, work) => {
+        const result = await store.write(durability, work)
+        deletedCounts.push(await countDeleted(slugs))
+        return result
+      },
+    }
+    const deletion = new AccountDeletion({ store: watched, blobs, clock: () => api.clock.now })
+    await deletion.deleteAccount((await findAccount(account))!, account.email)
+    assert.deepEqual(deletedCounts, [0, 25, 50, 60, 60])
+  })
+})
+
+describe('a deletion that a power failure interrupts', () => {
+  /** Starts the deletion of an account in a process whose store closes during it. */
+  async function interrupted(account: Account): Promise<void> {
+    const row = (await findAccount(account))!
+    const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+    const config = readConfig({ SLIPWAY_DATA: api.data, SLIPWAY_BASE_URL: api.baseUrl })
+    await using operator = await openForOperator(config, { log, version: 'test', clock: () => api.clock.now })
+    let writes = 0
+    const store: Store = {
+      ...operator.store,
+      write: async (durability, work) => {
+        if (++writes === 3) await operator.store[Symbol.asyncDispose]()
+        return operator.store.write(durability, work)
+      },
+    }
+    const deletion = new AccountDeletion({ store, blobs: operator.blobs, clock: () => api.clock.now })
+    const { message } = await refusal(deletion.deleteAccount(row, account.email))
+    assert.match(message, /is closed, .* will be deleted/)
+  }
+
+  test('has invalidated all credentials, and the next sweep completes it', async () => {
+    const account = await api.account()
+    const signedIn = await browser(api, account)
+    const slugs = await insertSites(account, 60, 'cut')
+    await interrupted(account)
+    assert.equal(await countDeleted(slugs), 25)
+    assert.ok((await findAccount(account))!.deletionStartedAt)
+    await expectFailure(account.client.me(), 'UNAUTHORIZED')
+    assert.equal((await api.request('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
+
+    assert.equal(await api.sweep('leaving'), 1)
+    assert.equal(await countDeleted(slugs), 60)
+    assert.equal(await findAccount(account), undefined)
+    assert.equal(await api.sweep('leaving'), 0)
+  })
+
+  test('refuses sign-in until it is completed, and then accepts the same code', async () => {
+    const account = await api.account()
+    await insertSites(account, 30, 'again')
+    await interrupted(account)
+    const { email } = account
+    const before = await api.anonymous.requestCode('new-user@example.com')
+    const response = await api.anonymous.requestCode(email)
+    assert.deepEqual({ ...response, email: '', attempt: '' }, { ...before, email: '', attempt: '' })
+    const code = await api.running.mailedCode(email)
+    await expectFailure(api.anonymous.verifyCode(email, 'WRNG-CDEE'), 'INVALID_CODE')
+    const { message } = await expectFailure(api.anonymous.verifyCode(email, code), 'UNAVAILABLE')
+    assert.match(message, /still being deleted/)
+    await expectFailure(api.anonymous.signIn(email, code), 'UNAVAILABLE')
+    await api.sweep('leaving')
+    assert.equal((await api.anonymous.verifyCode(email, code)).isNewUser, true)
+  })
+
+  test('is completed for other accounts when one fails', async () => {
+    const [stuck, other] = [await api.account(), await api.account()]
+    for (const account of [stuck, other]) {
+      await insertSites(account, 30, `stuck-${account.email}`)
+      await interrupted(account)
+      api.pass()
+    }
+    const { store, blobs } = await api.operator()
+    const { id } = (await findAccount(stuck))!
+    const broken: Store = {
+      ...store,
+      write: (durability, work) =>
+        store.write(durability, (tx) => {
+          const byOwner: typeof tx.sites.byOwner = (owner, ...rest) => {
+            if (owner === id) throw new Error('this one is broken')
+            return tx.sites.byOwner(owner, ...rest)
+          }
+          return work({ ...tx, sites: withMethods(tx.sites, { byOwner }) })
+        }),
+    }
+    const deletion = new AccountDeletion({ store: broken, blobs, clock: () => api.clock.now })
+    await assert.rejects(deletion.resume(), /this one is broken/)
+    assert.ok(await findAccount(stuck))
+    assert.equal(await findAccount(other), undefined)
+    assert.equal(await api.sweep('leaving'), 1)
+  })
+
+  test('is completed once, even if several processes continue it', async () => {
+    const account = await api.account()
+    const slugs = await insertSites(account, 60, 'race')
+    await interrupted(account)
+    await Promise.all([api.sweep('leaving'), api.sweep('leaving'), api.sweep('leaving')])
+    assert.equal(await countDeleted(slugs), 60)
+    assert.equal(await findAccount(account), undefined)
+  })
+})
+
+describe('a request that was in progress when its account was deleted', () => {
+  test('creates no site', async () => {
+    const account = await api.account()
+    const archive = make('tar', { 'index.html': 'x'.repeat(3_000_000), 'b.txt': 'b' })
+    const rest = Promise.withResolvers<void>()
+    const body = Readable.from(
+      (async function* () {
+        yield archive.subarray(0, 2_900_000)
+        await rest.promise
+        yield archive.subarray(2_900_000)
+      })(),
+    )
+    const headers = { 'content-type': 'application/x-tar' }
+    const publishing = api.request('POST', '/api/v1/publish', { key: account.key, headers, body })
+    while ((await filesIn(api, 'blobs/staged')).length === 0) await turn()
+    const { id } = (await findAccount(account))!
+    await account.client.deleteAccount(account.email)
+    rest.resolve()
+    const { json } = await publishing
+    assert.equal(json.code, 'UNAUTHORIZED')
+    assert.deepEqual(await (await api.operator()).store.read.sites.byOwner(id, 10), [])
+  })
+
+  test('creates no key and claims no site', async () => {
+    const account = await api.account()
+    const row = (await findAccount(account))!
+    const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
+    const { accounts, store, blobs } = await api.operator()
+    const sites = new Sites({
+      store,
+      blobs,
+      addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
+      precompressor: undefined as never,
+      clock: () => api.clock.now,
+    })
+    await account.client.deleteAccount(account.email)
+    for (const call of [sites.claim(row, slug, claimToken!), accounts.renewKey(row)])
+      assert.equal((await refusal(call)).code, 'UNAUTHORIZED')
+    assert.equal((await store.read.sites.bySlug(slug))!.ownerId, null)
+  })
+})
+
+async function refusal(call: Promise<unknown>): Promise<{ code: string; message: string }> {
+  return call.then(
+    (value) => assert.fail(`answered ${JSON.stringify(value)}`),
+    (error: { code: string; message: string }) => error,
+  )
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { BatchTarget, FileEntry } from '../../protocol/api/publish.ts'
+import { TAR_END, tarPart } from '../archive/tar-file.ts'
+import { type Account, type Api, expectFailure, toTarget } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
+import { type Contents, toManifest } from './content.ts'
+
+/** A pending version and the target of its bundles. */
+export interface PendingVersion {
+  slug: string
+  siteUrl: string
+  versionId: string
+  bundle: BatchTarget
+}
+
+/** Creates a site with these pending files, by default with their hashes. */
+export async function createPending(
+  owner: Account,
+  contents: Contents,
+  files: FileEntry[] = toManifest(contents),
+): Promise<PendingVersion> {
+  const { slug, siteUrl, upload } = await owner.client.create({ files })
+  return { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
+}
+
+/** A tar with these files. */
+export function buildTar(contents: Contents): Buffer {
+  return Buffer.concat([...buildTarParts(contents), TAR_END])
+}
+
+/** The entries of a tar, each with its header and padding. */
+export function buildTarParts(contents: Contents): Buffer[] {
+  return Object.entries(contents).map(([name, content]) => tarPart({ name, data: Buffer.from(content) }))
+}
+
+export function send(
+  api: Api,
+  { bundle }: Pick<PendingVersion, 'bundle'>,
+  body: Buffer | Readable,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> {
+  return api.request('PUT', toTarget(bundle.url), { body, headers: { ...bundle.headers, ...headers } })
+}
+
+/** The paths that still have to be uploaded. */
+export async function missingPaths(owner: Account, { slug, versionId }: PendingVersion): Promise<string[]> {
+  const { upload } = await owner.client.refresh(slug, { versionId })
+  return upload.uploads.map(({ path }) => path).sort()
+}
+
+/** Waits until exactly these paths are missing; an interrupted request may still be in progress. */
+export async function waitForMissing(
+  owner: Account,
+  pending: PendingVersion,
+  paths: string[],
+): Promise<void> {
+  let left = await missingPaths(owner, pending)
+  for (let round = 0; left.length > paths.length && round < 1000; round++) {
+    await setImmediate()
+    left = await missingPaths(owner, pending)
+  }
+  assert.deepEqual(left, paths)
+}
+
+/** Finalizes, and asserts that every file is served as it was sent. */
+export async function assertPublished(
+  api: Api,
+  owner: Account,
+  { slug, siteUrl, versionId }: PendingVersion,
+  contents: Contents,
+): Promise<void> {
+  await owner.client.finalize(slug, { versionId })
+  for (const [path, content] of Object.entries(contents)) {
+    const { body } = await api.visit(siteUrl, `/${path.split('/').map(encodeURIComponent).join('/')}`)
+    assert.ok(body.equals(Buffer.from(content)), `${path} is served as it was sent`)
+  }
+}
+
+/** Asserts that finalize fails because exactly these paths are missing. */
+export async function assertMissing(
+  owner: Account,
+  { slug, versionId }: PendingVersion,
+  missing: string[],
+): Promise<void> {
+  const { details } = await expectFailure(owner.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
+  assert.deepEqual(details, { missing, count: missing.length })
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
+import type { ApiResponse } from './api-response.ts'
+import type { Conformance } from './document.ts'
+
+/** The contract's table of errors. */
+export const STATUS_BY_CODE: Record<ErrorCode, number> = {
+  VALIDATION_ERROR: 400,
+  INVALID_JSON: 400,
+  INVALID_CODE: 400,
+  SIZE_MISMATCH: 400,
+  HASH_MISMATCH: 400,
+  CONTENT_TYPE_MISMATCH: 400,
+  UNAUTHORIZED: 401,
+  INVALID_CLAIM_TOKEN: 403,
+  INVALID_UPLOAD_TOKEN: 403,
+  DOMAIN_LIMIT_REACHED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
+  UPLOADS_MISSING: 409,
+  VERSION_CONFLICT: 409,
+  ALREADY_CLAIMED: 409,
+  SITE_PENDING: 409,
+  DOMAIN_TAKEN: 409,
+  VERSION_LIVE: 409,
+  SITE_EXPIRED: 410,
+  UPLOAD_EXPIRED: 410,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  INSUFFICIENT_STORAGE: 507,
+}
+
+const HOUR_SECONDS = 3600
+
+/** What no error message may contain: stack traces, files of the service, its engines. */
+const INTERNALS =
+  /\bat \S+ \(|node:|\.ts\b|sqlite|kysely|fastify|FST_|ajv|undefined|\[object|must match pattern/i
+
+/** Asserts what the contract promises of every response of the API. */
+export function assertInvariants(
+  answer: ApiResponse,
+  now: number,
+  conformance: Conformance | undefined,
+): void {
+  const about = `${answer.method} ${answer.target.slice(0, 200)} → ${answer.status}`
+  assertRateLimitHeaders(answer, now, about)
+  assertOpenToAnyOrigin(answer, about)
+  if (answer.status >= 400 && answer.method !== 'HEAD') assertError(answer, about)
+  if (answer.status === 429 || answer.status === 503) assertRetryAfter(answer, about)
+  if (answer.status === 405) assert.match(answer.headers.allow ?? '', /^[A-Z]+(, [A-Z]+)*$/, about)
+  if (conformance && answer.method !== 'HEAD') assertConforms(answer, conformance)
+}
+
+function assertRateLimitHeaders({ headers }: ApiResponse, now: number, about: string): void {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
+    const value = headers[`x-ratelimit-${name}`]
+    assert.match(String(value), /^\d+$/, `${about} has X-RateLimit-${name}`)
+    return Number(value)
+  }) as [number, number, number]
+  assert.ok(limit >= 1 && remaining <= limit, `${about}: ${remaining} of ${limit} remain`)
+  assert.equal(reset % HOUR_SECONDS, 0, `${about}: the window ends at the top of an hour`)
+  const left = reset - now / 1000
+  assert.ok(left > 0 && left <= HOUR_SECONDS, `${about}: the window ends within the hour, not in ${left} s`)
+}
+
+function assertOpenToAnyOrigin({ headers }: ApiResponse, about: string): void {
+  assert.equal(headers['access-control-allow-origin'], '*', `${about} is open to any origin`)
+  assert.equal(headers['access-control-allow-credentials'], undefined, `${about} takes no credentials`)
+}
+
+function assertError({ status, headers, json, text }: ApiResponse, about: string): void {
+  assert.match(headers['content-type'] ?? '', /^application\/json\b/, `${about} is JSON`)
+  assert.equal(typeof json?.error, 'string', `${about} has a message: ${text}`)
+  assert.ok(json.error.length > 3, `${about} has a message: ${text}`)
+  assert.doesNotMatch(json.error, INTERNALS, `${about} contains nothing internal`)
+  assert.equal(json.status, status, `${about} repeats its status`)
+  assert.ok(json.code in STATUS_BY_CODE, `${about} has a code of the contract: ${text}`)
+  assert.equal(STATUS_BY_CODE[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
+  if (json.code === 'VALIDATION_ERROR') assertProblems(json.details, about)
+}
+
+function assertProblems(details: { field: unknown; message: unknown }[], about: string): void {
+  assert.ok(Array.isArray(details) && details.length >= 1 && details.length <= 20, `${about} has details`)
+  for (const { field, message } of details) {
+    assert.equal(typeof field, 'string', about)
+    assert.equal(typeof message, 'string', about)
+    assert.doesNotMatch(`${message}`, INTERNALS, `${about} contains nothing internal`)
+  }
+}
+
+function assertRetryAfter({ headers }: ApiResponse, about: string): void {
+  assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, `${about} has Retry-After`)
+}
+
+function assertConforms(
+  { method, target, status, headers, json }: ApiResponse,
+  conformance: Conformance,
+): void {
+  const path = target.split('?', 1)[0]!
+  const type = headers['content-type']
+  if (json !== undefined) conformance.check(method, path, status, json)
+  else if (type !== undefined) conformance.checkBytes(method, path, status, type)
+}

@@ -1,0 +1,45 @@
+import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+
+export const silence = makeLog({ level: 'silent', text: false, write: () => undefined })
+
+/** A service, and its dependencies once more beside it as another process opens them. */
+export interface ServiceWithInternals extends AsyncDisposable {
+  service: RunningService
+  operator: OperatorContext
+  /** Runs a sweep as another process does; `change` replaces some of its dependencies. */
+  sweep(name: string, change?: Partial<SweepOptions>): Promise<number>
+}
+
+/** Starts both on a data folder in memory. `settings` are environment variables without `SLIPWAY_`. */
+export async function startServiceWithInternals(
+  settings: Record<string, string>,
+): Promise<ServiceWithInternals> {
+  await using started = new AsyncDisposableStack()
+  const { path: data } = started.use(await memoryFolder())
+  const service = started.use(await startTestService({ ...settings, DATA: data }))
+  const given = Object.entries({ ...settings, DATA: data }).map(([name, value]) => [`SLIPWAY_${name}`, value])
+  const operator = started.use(
+    await openForOperator(readConfig(Object.fromEntries(given)), {
+      log: silence,
+      version: 'test',
+      clock: () => service.clock.now,
+    }),
+  )
+  const owned = started.move()
+  return {
+    service,
+    operator,
+    sweep(name, change = {}) {
+      const chosen = sweeps.find((one) => one.name === name)
+      if (!chosen) throw new Error(`there is no sweep ${name}`)
+      return runOnce(chosen, { ...operator.sweepOptions, ...change })
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

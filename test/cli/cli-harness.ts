@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { main } from '../../client/cli/main.ts'
+import type { RetryPolicy } from '../../client/sdk/retry.ts'
+
+export interface CliSession {
+  /** Runs at a terminal and types these lines; without, stdin is not a terminal. */
+  typed?: string[]
+  env?: Record<string, string>
+  signal?: AbortSignal
+  /** Called with the whole of stderr after each write to it. */
+  onStderr?: (stderr: string) => void
+}
+
+export interface CliRun {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs commands in this process, in a temporary working folder and with a temporary home folder. */
+export class CliHarness implements Disposable {
+  readonly cwd: string = mkdtempSync(join(tmpdir(), 'slipway-cli-'))
+  readonly home: string = mkdtempSync(join(tmpdir(), 'slipway-home-'))
+  /** Environment variables of every command. */
+  env: Record<string, string> = {}
+  /** Pauses that were requested, in milliseconds; none of them takes time. */
+  readonly pauses: number[] = []
+  /** Programs that commands launched, with their arguments. */
+  readonly launched: string[][] = []
+  now = Date.parse('2030-01-01T00:00:00.000Z')
+
+  readonly retryPolicy: RetryPolicy = {
+    wait: async (milliseconds, signal) => {
+      signal?.throwIfAborted()
+      this.pauses.push(milliseconds)
+    },
+    random: () => 0.5,
+    now: () => this.now,
+  }
+
+  /** Writes files into the working folder and creates their folders. */
+  write(files: Record<string, string | Buffer>): void {
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.cwd, path)), { recursive: true })
+      writeFileSync(join(this.cwd, path), content)
+    }
+  }
+
+  /** Runs one command until it ends. */
+  async run(args: string[], session: CliSession = {}): Promise<CliRun> {
+    const stdout = collected()
+    const stderr = collected(session.onStderr)
+    const isTTY = session.typed !== undefined
+    const stdin = Object.assign(new PassThrough(), { isTTY })
+    stdin.end(session.typed?.map((line) => `${line}\n`).join(''))
+    const code = await main({
+      args,
+      env: { HOME: this.home, ...this.env, ...session.env },
+      cwd: this.cwd,
+      version: '1.2.3',
+      stdin,
+      stdout: stdout.stream,
+      stderr: Object.assign(stderr.stream, { isTTY, columns: 100 }),
+      signal: session.signal ?? new AbortController().signal,
+      platform: 'linux',
+      retryPolicy: this.retryPolicy,
+      launch: async (program, rest) => {
+        this.launched.push([program, ...rest])
+        return true
+      },
+    })
+    return { code, stdout: stdout.text(), stderr: stderr.text() }
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.cwd, { recursive: true, force: true })
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}
+
+function collected(onText?: (all: string) => void) {
+  const chunks: Buffer[] = []
+  const text = () => Buffer.concat(chunks).toString()
+  const stream = new PassThrough()
+  stream.on('data', (chunk) => {
+    chunks.push(chunk)
+    onText?.(text())
+  })
+  return { stream, text }
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { type PublishFile, type PublishOptions, type Send, Slipway } from '../../client/sdk/slipway.ts'
+import { FakeServer } from './fake-server.ts'
+
+export function file(path: string, content: string | Buffer, open?: PublishFile['open']): PublishFile {
+  const bytes = Buffer.from(content as string)
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  return { path, size: bytes.length, contentType: 'text/plain', hash, open: open ?? (() => bytes) }
+}
+
+/** Streams the bytes in chunks of `chunk` bytes. */
+export async function* stream(bytes: Buffer, chunk = 64 * 1024): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
+}
+
+interface ClientFixtureOptions {
+  send?: Send | undefined
+  idleMs?: number
+  /** Maximum number of attempts for one upload. */
+  tries?: number
+}
+
+/** An SDK client of a fake server; its pauses are recorded and take no time. */
+export async function startClientFixture({ send, idleMs, tries: maxAttempts }: ClientFixtureOptions = {}) {
+  const server = await FakeServer.start()
+  const transport = nodeTransport(idleMs === undefined ? {} : { idleMs })
+  const pauses: number[] = []
+  const clock = { now: Date.parse('2030-01-01') }
+  const slipway = new Slipway({
+    baseUrl: server.url,
+    send: send ?? transport.send,
+    retryPolicy: {
+      wait: async (milliseconds, signal) => {
+        signal?.throwIfAborted()
+        pauses.push(milliseconds)
+      },
+      random: () => 1,
+      now: () => clock.now,
+      ...(maxAttempts !== undefined && { maxAttempts }),
+    },
+  })
+  return {
+    server,
+    slipway,
+    pauses,
+    clock,
+    publish: (options: Partial<PublishOptions>) => slipway.publish({ files: [], concurrency: 4, ...options }),
+    async [Symbol.asyncDispose]() {
+      transport.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The logged upload requests. */
+export const uploads = (server: FakeServer) => server.log.filter((line) => line.includes('/_upload/'))

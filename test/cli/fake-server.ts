@@ -1,0 +1,240 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import { filesInTar } from './tar-files.ts'
+
+export interface Call {
+  method: string
+  path: string
+  key: string | undefined
+  body: Buffer
+}
+
+interface FakeVersion {
+  files: FileEntry[]
+  arrived: Map<string, Buffer>
+}
+
+interface FakeSite {
+  claimToken: string | undefined
+  versions: Map<string, FakeVersion>
+  live: string | undefined
+}
+
+/** Responds to a request itself and returns true, or returns false to let the server respond. */
+export type Interceptor = (call: Call, request: IncomingMessage, response: ServerResponse) => boolean
+
+/**
+ * Implements the publish protocol in memory. A test sets `intercept` to answer requests in another way; it runs after
+ * the body was read, or before with `interceptBeforeBody`.
+ */
+export class FakeServer implements AsyncDisposable {
+  readonly sites = new Map<string, FakeSite>()
+  readonly calls: Call[] = []
+  intercept: Interceptor = () => false
+  /** Runs `intercept` before the body of the request is read. */
+  interceptBeforeBody = false
+  /** The only valid API key. */
+  key = 'sl_live_00000000000000000000000000000000'
+  expiresInSeconds = 3600
+  /** Maximum bytes of a bundle; undefined for a server without bundles. */
+  bundleBytes: number | undefined
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy())
+    })
+  }
+
+  static async start(): Promise<FakeServer> {
+    const fake = new FakeServer()
+    await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve))
+    return fake
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Received requests, such as "PUT /api/v1/publish/calm-otter"; without queries. */
+  get log(): string[] {
+    return this.calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`)
+  }
+
+  /** The files of a site's live version, by path. */
+  live(slug: string): Map<string, Buffer> {
+    const site = this.sites.get(slug)!
+    return site.versions.get(site.live!)!.arrived
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call: Call = {
+      method: request.method!,
+      path: request.url!,
+      key: request.headers.authorization?.slice('Bearer '.length),
+      body: Buffer.alloc(0),
+    }
+    this.calls.push(call)
+    if (this.interceptBeforeBody && this.intercept(call, request, response)) return
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    call.body = Buffer.concat(chunks)
+    if (!this.interceptBeforeBody && this.intercept(call, request, response)) return
+    const [status, body] = await this.#answer(call, request)
+    sendJson(response, status, body)
+  }
+
+  async #answer(call: Call, request: IncomingMessage): Promise<[number, unknown]> {
+    const url = new URL(call.path, this.url)
+    const [, , , first = '', second = '', ...rest] = url.pathname.split('/')
+    if (call.key !== undefined && call.key !== this.key) return errorResponse(401, 'UNAUTHORIZED')
+    if (first === '_upload' && rest.length === 1) return this.#bundle(second, rest[0]!, call)
+    if (first === '_upload') return this.#upload(second, decodeURIComponent(rest.join('/')), call, request)
+    if (first !== 'publish') return errorResponse(404, 'NOT_FOUND')
+    const body = call.body.length > 0 ? JSON.parse(call.body.toString()) : {}
+    if (second === '') return this.#create(body.files, call.key)
+    const site = this.sites.get(second)
+    if (!site) return errorResponse(404, 'NOT_FOUND')
+    if (rest.join('/') === 'finalize') return this.#finalize(second, site, body)
+    if (site.claimToken ? site.claimToken !== body.claimToken : call.key === undefined) {
+      return site.claimToken ? errorResponse(403, 'INVALID_CLAIM_TOKEN') : errorResponse(401, 'UNAUTHORIZED')
+    }
+    if (rest.join('/') === 'uploads/refresh') return this.#refresh(second, site, body.versionId)
+    return [200, this.#stage(second, site, body.files)]
+  }
+
+  #create(files: FileEntry[], key: string | undefined): [number, unknown] {
+    const slug = `site-${this.sites.size + 1}`
+    const claimToken = key === undefined ? randomUUID() : undefined
+    const site: FakeSite = { claimToken, versions: new Map(), live: undefined }
+    this.sites.set(slug, site)
+    const extras = claimToken && {
+      claimToken,
+      claimUrl: `${this.url}/claim?slug=${slug}&token=${claimToken}`,
+      expiresAt: '2030-01-02T00:00:00.000Z',
+      anonymous: true,
+      warning: 'Save it',
+    }
+    return [201, { ...this.#stage(slug, site, files), status: 'pending', ...extras }]
+  }
+
+  #stage(slug: string, site: FakeSite, files: FileEntry[]) {
+    const versionId = randomUUID()
+    const arrived = new Map<string, Buffer>()
+    const before = site.live === undefined ? undefined : site.versions.get(site.live)
+    for (const { path, hash } of files) {
+      const same = before?.files.find((file) => file.hash === hash)
+      if (same) arrived.set(path, before!.arrived.get(same.path)!)
+    }
+    site.versions.set(versionId, { files, arrived })
+    return this.#plan(slug, versionId, site)
+  }
+
+  #refresh(slug: string, site: FakeSite, versionId: string): [number, unknown] {
+    if (!site.versions.has(versionId) || site.live === versionId) return errorResponse(410, 'UPLOAD_EXPIRED')
+    return [200, this.#plan(slug, versionId, site)]
+  }
+
+  #plan(slug: string, versionId: string, site: FakeSite) {
+    const { files, arrived } = site.versions.get(versionId)!
+    const missing = files.filter(({ path }) => !arrived.has(path))
+    const uploads = missing.map(({ path, contentType }) => ({
+      path,
+      method: 'PUT',
+      url: `${this.url}/api/v1/_upload/${slug}/${versionId}/${encodeURIComponent(path)}?token=t${this.calls.length}`,
+      headers: { 'Content-Type': contentType },
+    }))
+    const skipped = [...arrived.keys()].map((path) => ({ path, reason: 'hash_match' }))
+    const finalizeUrl = `${this.url}/api/v1/publish/${slug}/finalize`
+    const bundle = this.bundleBytes !== undefined &&
+      missing.length > 0 && {
+        method: 'PUT',
+        url: `${this.url}/api/v1/_upload/${slug}/${versionId}?token=t${this.calls.length}`,
+        headers: { 'Content-Type': 'application/x-tar' },
+        maxBytes: this.bundleBytes,
+      }
+    const { expiresInSeconds } = this
+    const upload = { versionId, uploads, ...(bundle && { bundle }), skipped, finalizeUrl, expiresInSeconds }
+    return { slug, siteUrl: siteUrl(slug), upload }
+  }
+
+  async #bundle(slug: string, versionId: string, { body }: Call): Promise<[number, unknown]> {
+    const version = this.sites.get(slug)?.versions.get(versionId)
+    if (!version || this.bundleBytes === undefined) return errorResponse(403, 'INVALID_UPLOAD_TOKEN')
+    if (body.length > this.bundleBytes) return errorResponse(413, 'PAYLOAD_TOO_LARGE')
+    const files: { path: string; size: number; hash: string }[] = []
+    for (const [path, bytes] of await filesInTar(body)) {
+      const file = version.files.find((one) => one.path === path)
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      if (!file) return errorResponse(400, 'VALIDATION_ERROR')
+      if (bytes.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
+      if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
+      version.arrived.set(path, bytes)
+      files.push({ path, size: bytes.length, hash })
+    }
+    return [200, { files }]
+  }
+
+  #upload(slug: string, rest: string, { body }: Call, request: IncomingMessage): [number, unknown] {
+    const versionId = rest.slice(0, rest.indexOf('/'))
+    const path = rest.slice(rest.indexOf('/') + 1)
+    const version = this.sites.get(slug)?.versions.get(versionId)
+    const file = version?.files.find((one) => one.path === path)
+    if (!version || !file) return errorResponse(403, 'INVALID_UPLOAD_TOKEN')
+    const hash = createHash('sha256').update(body).digest('hex')
+    if (body.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
+    if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
+    if (request.headers['content-type'] !== file.contentType)
+      return errorResponse(400, 'CONTENT_TYPE_MISMATCH')
+    version.arrived.set(path, body)
+    return [200, { path, size: body.length, hash }]
+  }
+
+  #finalize(slug: string, site: FakeSite, body: { versionId: string; live?: boolean }): [number, unknown] {
+    const version = site.versions.get(body.versionId)
+    if (!version) return errorResponse(404, 'NOT_FOUND')
+    const missing = version.files.map(({ path }) => path).filter((path) => !version.arrived.has(path))
+    if (missing.length > 0) return errorResponse(409, 'UPLOADS_MISSING', { missing, count: missing.length })
+    const previousVersionId = site.live ?? null
+    if (body.live !== false) site.live = body.versionId
+    return [
+      200,
+      {
+        success: true,
+        slug,
+        siteUrl: siteUrl(slug),
+        status: 'active',
+        versionId: body.versionId,
+        currentVersionId: site.live ?? null,
+        previousVersionId,
+        previewUrl: `http://${body.versionId}--${slug}.sites.test/`,
+      },
+    ]
+  }
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
+  response.end(JSON.stringify(body))
+}
+
+/** Status and body of an error response. */
+export function errorResponse(status: number, code: string, details?: unknown): [number, unknown] {
+  return [status, { error: `The server says ${code}`, code, status, details }]
+}
+
+function siteUrl(slug: string): string {
+  return `http://${slug}.sites.test/`
+}

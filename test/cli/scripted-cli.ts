@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import { SiteMemory } from '../../client/cli/state/site-memory.ts'
+import { CliHarness } from './cli-harness.ts'
+import { errorResponse, FakeServer, sendJson } from './fake-server.ts'
+
+/** The API key that a sign-in returns. */
+export const KEY = 'sl_live_0123456789abcdef0123456789abcdef'
+
+/** A CLI and a server with scripted responses by "METHOD /path"; any other request gets 404. */
+export async function startScriptedCli(overrides: Record<string, unknown> = {}) {
+  const server = await FakeServer.start()
+  const cli = new CliHarness()
+  cli.env.SLIPWAY_URL = server.url
+  const responses: Record<string, unknown> = {
+    'POST /api/auth/agent/request-code': {
+      message: 'Sent',
+      email: 'ann@example.test',
+      expiresInSeconds: 600,
+      attempt: 'an-attempt',
+    },
+    'POST /api/auth/agent/verify-code': {
+      apiKey: KEY,
+      email: 'ann@example.test',
+      plan: 'free',
+      isNewUser: true,
+    },
+    ...overrides,
+  }
+  server.intercept = ({ method, path }, _request, response) => {
+    const body = responses[`${method} ${path}`]
+    if (body === undefined) sendJson(response, ...errorResponse(404, 'NOT_FOUND'))
+    else sendJson(response, 200, body)
+    return true
+  }
+  return {
+    server,
+    cli,
+    config: join(cli.home, '.config/slipway/config.json'),
+    remember: (slug: string, more: object = {}) => {
+      const site = { server: server.url, slug, siteUrl: `http://${slug}.sites.test/`, ...more }
+      new SiteMemory(cli.cwd).remember(join(cli.cwd, slug), site)
+    },
+    bodies: () => server.calls.map(({ body }) => (body.length > 0 ? JSON.parse(body.toString()) : undefined)),
+    async [Symbol.asyncDispose]() {
+      cli[Symbol.dispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}

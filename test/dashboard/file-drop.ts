@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type ZipPart, zip } from '../archive/zip-file.ts'
+
+export type Contents = Record<string, string | Buffer>
+
+/** A temporary folder for files to drop; deleted on dispose. */
+export class Disk implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'slipway-drop-'))
+
+  /** Writes a folder and returns its path. */
+  folder(name: string, contents: Contents): string {
+    for (const [path, content] of Object.entries(contents)) this.file(join(name, path), content)
+    return join(this.path, name)
+  }
+
+  emptyFolder(name: string): string {
+    const path = join(this.path, name)
+    mkdirSync(path)
+    return path
+  }
+
+  file(name: string, content: string | Buffer): string {
+    const path = join(this.path, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    return path
+  }
+
+  zip(name: string, contents: Contents): string {
+    return this.file(
+      name,
+      buildZip(Object.entries(contents).map(([path, data]) => ({ name: path, data: Buffer.from(data) }))),
+    )
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+/** A zip whose end record has the length of its directory, as archivers write it. */
+export function buildZip(parts: ZipPart[]): Buffer {
+  const bytes = zip(parts)
+  const end = bytes.length - 22
+  bytes.writeUInt16LE(parts.length & 0xffff, end + 8)
+  bytes.writeUInt32LE(end - bytes.readUInt32LE(end + 16), end + 12)
+  return bytes
+}
+
+/** Picks a folder with the button. */
+export async function pickFolder(page: Page, folder: string): Promise<void> {
+  const choosing = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'Choose a folder' }).click()
+  await (await choosing).setFiles(folder)
+}
+
+/** Picks files with the button. */
+export async function pickFiles(page: Page, ...paths: string[]): Promise<void> {
+  const choosing = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'Choose files or a zip' }).click()
+  await (await choosing).setFiles(paths)
+}
+
+/** Drags files from outside the browser to the center of an element and drops them there. */
+export async function dropOn(page: Page, selector: string, ...files: string[]): Promise<void> {
+  const { x, y, width, height } = (await page.locator(selector).boundingBox())!
+  const session = await page.context().newCDPSession(page)
+  const data = { items: [], files, dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data })
+  await session.detach()
+}
+
+/** The API requests of the page so far, such as `POST /api/v1/publish`; uploads without slug, version and path. */
+export function recordCalls(page: Page): string[] {
+  const calls: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (pathname.startsWith('/api/'))
+      calls.push(`${request.method()} ${pathname.replace(/(_upload).*/, '$1')}`)
+  })
+  return calls
+}
+
+/** Requests a file of a site as a visitor. */
+export async function visited(siteUrl: string, path = ''): Promise<string> {
+  const { port, host } = new URL(siteUrl)
+  const { get } = await import('node:http')
+  return new Promise((resolve, reject) => {
+    const request = get({ host: '127.0.0.1', port, path: `/${path}`, headers: { host } }, (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('end', () => resolve(Buffer.concat(chunks).toString()))
+    })
+    request.on('error', reject)
+  })
+}
+
+/** Waits until the site is live and returns its address. */
+export async function liveAt(page: Page): Promise<string> {
+  await page.getByRole('heading', { name: /is live\.$/ }).waitFor()
+  const address = page.getByRole('link', { name: /^http/ })
+  return (await address.getAttribute('href'))!
+}

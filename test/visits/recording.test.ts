@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Slipway } from '../../client/sdk/slipway.ts'
+import { toFiles } from '../api/content.ts'
+import { Program } from '../operator/program.ts'
+import { Publisher } from '../operator/publisher.ts'
+import { type RunningService, startTestService } from '../service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { summarize } from './counted-service.ts'
+
+const PAGE = '<!doctype html><title>A page</title>'
+const FILES = toFiles({ 'index.html': PAGE })
+
+interface VisitFixture {
+  running: RunningService
+  owner: Slipway
+  slug: string
+  visit(headers?: Record<string, string>): Promise<void>
+}
+
+async function startFixture(settings: Record<string, string> = {}): Promise<VisitFixture & AsyncDisposable> {
+  const running = await startTestService(settings)
+  const owner = running.client(await running.signIn('owner@example.test'))
+  const { slug } = await owner.publish({ files: FILES })
+  const visit = (headers = {}) => sendVisit(running, slug, headers)
+  return { running, owner, slug, visit, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
+}
+
+function sendVisit(
+  { port }: { port: number },
+  slug: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      port,
+      host: '127.0.0.1',
+      agent: false,
+      headers: { Host: `${slug}.localhost`, ...headers },
+    }
+    request(options, (response) => {
+      response.resume().on('end', resolve)
+      assert.equal(response.statusCode, 200)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+test('counts survive a restart of the service', async () => {
+  await using folder = await memoryFolder()
+  const first = await startFixture({ DATA: folder.path })
+  await first.visit()
+  await first.visit({ 'User-Agent': 'Another' })
+  await first.running[Symbol.asyncDispose]()
+  await using again = await startTestService({ DATA: folder.path })
+  const owner = again.client(await again.signIn('owner@example.test'))
+  await sendVisit(again, first.slug)
+  assert.deepEqual(summarize(await owner.visits(first.slug)), {
+    requests: 3,
+    bytes: 3 * PAGE.length,
+    visitors: 2,
+    paths: { '/': 3 },
+  })
+})
+
+test('two services count together, and recognize the same visitor', async () => {
+  await using folder = await memoryFolder()
+  await using one = await startFixture({ DATA: folder.path })
+  {
+    await using other = await startTestService({ DATA: folder.path })
+    await sendVisit(other, one.slug, { 'User-Agent': 'The same' })
+    await one.visit({ 'User-Agent': 'The same' })
+  }
+  const { requests, visitors } = (await one.owner.visits(one.slug)).totals
+  assert.deepEqual({ requests, visitors }, { requests: 2, visitors: 1 })
+})
+
+test('workers lose no counts when they stop cleanly', async () => {
+  await using folder = await memoryFolder()
+  const settings = { DATA: folder.path, SECRET: 'a secret of at least 32 characters' }
+  await using service = await Program.serve({ ...settings, WORKERS: '2' })
+  using owner = await Publisher.signIn(service, 'owner@example.test')
+  const { slug } = await owner.publish({ 'index.html': PAGE })
+  await Promise.all(Array.from({ length: 200 }, () => sendVisit(service, slug)))
+  await service.stop()
+  await using again = await startTestService(settings)
+  const back = again.client(await again.signIn('owner@example.test'))
+  assert.deepEqual(summarize(await back.visits(slug)), {
+    requests: 200,
+    bytes: 200 * PAGE.length,
+    visitors: 1,
+    paths: { '/': 200 },
+  })
+})
+
+test('neither the address nor the User-Agent of a visitor is in any file or in the log', async () => {
+  await using folder = await memoryFolder()
+  const { running, visit, owner, slug } = await startFixture({ DATA: folder.path, TRUSTED_PROXIES: '1' })
+  const [address, agent, query] = ['203.0.113.77', 'Unmistakable/7', 'hush-hush']
+  const headers = { 'User-Agent': agent, 'X-Forwarded-For': address, Referer: `https://a.example/?${query}` }
+  await visit(headers)
+  assert.equal((await owner.visits(slug)).totals.visitors, 1)
+  await running[Symbol.asyncDispose]()
+  const files = readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((file) =>
+    file.isFile(),
+  )
+  assert.ok(files.some(({ name }) => name === 'slipway.db'))
+  const kept = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+  for (const text of [...kept, JSON.stringify(running.log)])
+    for (const secret of [address, agent, query]) assert.ok(!text.includes(secret), secret)
+  assert.ok(kept.some((text) => text.includes('a.example')))
+})
+
+const CHAINS: { proxies: number; chains: string[]; visitors: number }[] = [
+  { proxies: 0, chains: ['192.0.2.1', '192.0.2.2'], visitors: 1 },
+  { proxies: 1, chains: ['192.0.2.1', '192.0.2.2', '192.0.2.1'], visitors: 2 },
+  { proxies: 1, chains: ['198.51.100.9, 192.0.2.1', '198.51.100.8, 192.0.2.1'], visitors: 1 },
+  { proxies: 2, chains: ['192.0.2.1, 10.0.0.1', '192.0.2.2, 10.0.0.1'], visitors: 2 },
+]
+
+for (const fastPath of ['on', 'off'])
+  test(`behind proxies a visitor is identified by the forwarded address, with the HTTP/1 fast path ${fastPath}`, async () => {
+    for (const { proxies, chains, visitors } of CHAINS) {
+      await using one = await startFixture({ TRUSTED_PROXIES: String(proxies), FAST_PATH: fastPath })
+      const socket = connect(one.running.port, '127.0.0.1')
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      const options = chains.map(
+        (chain) => `GET / HTTP/1.1\r\nHost: ${one.slug}.localhost\r\nX-Forwarded-For: ${chain}\r\n`,
+      )
+      socket.resume().write(`${options.join('\r\n')}Connection: close\r\n\r\n`)
+      await closed
+      const { totals } = await one.owner.visits(one.slug)
+      assert.deepEqual([totals.requests, totals.visitors], [chains.length, visitors], chains.join(' | '))
+    }
+  })
+
+test('with the setting off nothing is counted, and the response shows that', async () => {
+  await using one = await startFixture({ VISITS: 'off' })
+  await one.visit()
+  const { counted, series, ...rest } = await one.owner.visits(one.slug)
+  assert.equal(counted, false)
+  assert.deepEqual(
+    [series, summarize({ counted, series, ...rest })],
+    [[], { requests: 0, bytes: 0, visitors: 0 }],
+  )
+})
+
+test('visits are returned to the owner of a site only, and for valid ranges only', async () => {
+  await using one = await startFixture()
+  const other = one.running.client(await one.running.signIn('other@example.test'))
+  const refused = (code: string) => (error: { code: string; message: string }) => error.code === code
+  await assert.rejects(other.visits(one.slug), refused('NOT_FOUND'))
+  await assert.rejects(one.running.client().visits(one.slug), refused('UNAUTHORIZED'))
+  await assert.rejects(one.owner.visits('no-such-site-abc234'), refused('NOT_FOUND'))
+  await assert.rejects(one.owner.visits(one.slug, '8d' as '7d'), {
+    code: 'VALIDATION_ERROR',
+    message: 'range: must be one of 24h, 7d, 30d, 90d',
+  })
+  await one.owner.delete(one.slug)
+  await assert.rejects(one.owner.visits(one.slug), refused('NOT_FOUND'))
+})
+
+const RANGES = [
+  {
+    range: '24h',
+    interval: 'hour',
+    length: 24,
+    from: '2031-05-05T17:00:00.000Z',
+    to: '2031-05-06T17:00:00.000Z',
+  },
+  {
+    range: '7d',
+    interval: 'day',
+    length: 7,
+    from: '2031-04-30T00:00:00.000Z',
+    to: '2031-05-07T00:00:00.000Z',
+  },
+  {
+    range: '30d',
+    interval: 'day',
+    length: 30,
+    from: '2031-04-07T00:00:00.000Z',
+    to: '2031-05-07T00:00:00.000Z',
+  },
+  {
+    range: '90d',
+    interval: 'day',
+    length: 90,
+    from: '2031-02-06T00:00:00.000Z',
+    to: '2031-05-07T00:00:00.000Z',
+  },
+] as const
+
+test('a range has all its intervals with their visits, and none from before it', async () => {
+  await using one = await startFixture()
+  const { clock } = one.running
+  const times = [
+    '2031-02-05T23:59',
+    '2031-02-06T00:00',
+    '2031-04-08T12:00',
+    '2031-05-05T16:59',
+    '2031-05-06T16:59',
+  ]
+  for (const time of times) {
+    clock.now = Date.parse(`${time}:30Z`)
+    await one.visit()
+  }
+  for (const { range, interval, length, from, to } of RANGES) {
+    const visits = await one.owner.visits(one.slug, range)
+    assert.deepEqual(
+      { interval: visits.interval, length: visits.series.length, from: visits.from, to: visits.to },
+      { interval, length, from, to },
+    )
+    assert.equal(visits.series[0]!.at, from)
+    const counted = visits.series.filter(({ requests }) => requests > 0).map(({ at }) => at)
+    const unit = interval === 'hour' ? 13 : 10
+    const wanted = times.filter((time) => Date.parse(`${time}Z`) >= Date.parse(from))
+    assert.deepEqual(
+      counted.map((at) => at.slice(0, unit)),
+      wanted.map((time) => time.slice(0, unit)),
+      range,
+    )
+    assert.equal(visits.totals.requests, wanted.length)
+  }
+})
