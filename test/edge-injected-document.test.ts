@@ -65,11 +65,11 @@ describe('the root document of a site with metadata', () => {
 
   test('has changed metadata from the next visit on', async () => {
     const { slug } = await publishWithTitle()
-    await setTitle(slug, 'Something else')
+    await setTitle(slug, 'Another title')
     assert.equal((await edge.get(slug)).text, titled('Another title'))
     await setTitle(slug, null)
     assert.equal((await edge.get(slug)).text, PUBLISHED)
-    await setTitle(slug, 'Title')
+    await setTitle(slug, 'Said')
     assert.equal((await edge.get(slug)).text, FRONT)
   })
 

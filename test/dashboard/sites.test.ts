@@ -208,7 +208,7 @@ describe('a site’s page', requiresBrowser, () => {
   test('shows that it has a password in place of a preview', async () => {
     const { page } = ada.visitor
     await go(ada, `/sites/${slugs.locked}`)
-    await page.getByText('Visitors are requests for a password.').waitFor()
+    await page.getByText('Visitors are asked for a password.').waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
     assertNoProblems(ada)
   })

@@ -27,6 +27,7 @@ test(`a pattern matches the same as its regular expression`, (context) => {
     const tokens = Array.from({ length: 1 + below(6) }, () => MEANINGS[below(MEANINGS.length)]!)
     // Adjacent stars, a slash at the end and '**/' within a name have special meanings.
     const pattern = `/${tokens.map(([token]) => token).join('')}`
+    if (tokens.some(([token], at) => token === '*' && tokens[at + 1]?.[0].startsWith('*'))) continue
     if (/\*\*\*|(?<!\\\*|\*\*)\*\*(?!\/)|[^/\\]\*\*\/|\/$/.test(pattern.slice(1)) || pattern.startsWith('//'))
       continue
     const expression = new RegExp(`^${tokens.map(([, part]) => part).join('')}$`, ignoreCase ? 'iu' : 'u')
