@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Blobs } from '../server/blobs/blobs.ts'
+import { MemoryBudget } from '../server/lib/lru-cache.ts'
 import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
+import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
+import { gate } from './edge-fixture.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
 
 const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
@@ -174,4 +178,26 @@ describe('a document that is hostile to parsers', () => {
   for (const [what, document] of traps) {
     test(`is parsed up to the limit of a head: ${what}`, () => assert.ok(fronted(document).includes(ALL)))
   }
+})
+
+test('at most eight documents are read and parsed at a time', async () => {
+  const { open, opened } = gate()
+  const page = Buffer.from('<title>Old</title>')
+  let reads = 0
+  const bytes = async () => {
+    reads++
+    await opened
+    return page
+  }
+  const blobs = { bytes } as unknown as Blobs
+  const documents = new InjectedDocuments({ blobs, budget: new MemoryBudget(2 ** 24) })
+  const load = (number: number) => {
+    const published = { path: 'index.html', contentType: 'text/html', hash: `${number}`, size: page.length }
+    return documents.get({ published, tags: { title: 'New', description: null, image: null } })
+  }
+  const all = Array.from({ length: 1008 }, (_, number) => load(number))
+  assert.equal(reads, 8)
+  await assert.rejects(load(1008), { code: 'UNAVAILABLE' })
+  open()
+  assert.ok((await Promise.all(all)).every((document) => document !== undefined))
 })

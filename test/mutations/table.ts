@@ -99,7 +99,7 @@ const ROWS: readonly Row[] = [
   ['shares a read that began before a domain changed', 'server/lib/loading-cache.ts', 'joinedAt > load.since && this.#isOutdated(load)', 'false', EDGE_CACHE],
   ['counts loads of owners', 'server/lib/loading-cache.ts', '!isNested && this.#inFlight', 'this.#inFlight', EDGE_CACHE],
   ['keeps all sites as they were when a file of one cannot be read', 'server/lib/loading-cache.ts', 'if (!error.isIsolated) ', '', EDGE_CACHE],
-  ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', EDGE_CACHE],
+  ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'server/lib/lru-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
   ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', EDGE_CACHE],
