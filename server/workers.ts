@@ -68,7 +68,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     stopping = true
     endAfterTheLast()
     for (const worker of workers()) {
-      if (worker.isConnected()) worker.send({ kind: 'stop' } satisfies Message)
+      send(worker, { kind: 'stop' })
     }
   }
 
@@ -92,7 +92,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     const others = workers().filter((one) => one !== from && one.isConnected())
     const own = ++nextId
     waiting.set(own, { from, id, left: new Set(others) })
-    for (const other of others) other.send({ kind: 'invalidate', id: own, slugs } satisfies Message)
+    for (const other of others) send(other, { kind: 'invalidate', id: own, slugs })
     setTimeout(() => waiting.delete(own), 2 * INVALIDATION_TIMEOUT_MS)
     settle(own, undefined)
   }
@@ -103,10 +103,15 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     if (worker) change.left.delete(worker)
     if (change.left.size > 0) return
     waiting.delete(id)
-    if (change.from.isConnected()) change.from.send({ kind: 'acknowledged', id: change.id } satisfies Message)
+    send(change.from, { kind: 'acknowledged', id: change.id })
   }
 
   return { ended, stop }
+}
+
+/** Sends a message; it is dropped when the other process has closed the channel, as processes that end do. */
+function send(to: Worker | NodeJS.Process, message: Message): void {
+  to.send?.(message, undefined, undefined, () => undefined)
 }
 
 function workers(): Worker[] {
@@ -129,7 +134,7 @@ export class WorkerChannel {
 
   ready(service: { baseUrl: string; invalidate(slugs: readonly string[]): Promise<void> | undefined }): void {
     this.#invalidate = (slugs) => service.invalidate(slugs)
-    process.send?.({ kind: 'ready', baseUrl: service.baseUrl } satisfies Message)
+    send(process, { kind: 'ready', baseUrl: service.baseUrl })
   }
 
   /** Resolves when every other worker has invalidated these sites, or after a second. */
@@ -143,7 +148,7 @@ export class WorkerChannel {
       }
       const timer = setTimeout(done, INVALIDATION_TIMEOUT_MS)
       this.#waiting.set(id, done)
-      process.send?.({ kind: 'changed', id, slugs } satisfies Message)
+      send(process, { kind: 'changed', id, slugs })
     })
   }
   /** Acknowledges only after invalidated entries were reloaded where needed: the change is then visible here. */
@@ -151,7 +156,7 @@ export class WorkerChannel {
     try {
       await this.#invalidate(slugs)
     } finally {
-      process.send?.({ kind: 'invalidated', id } satisfies Message)
+      send(process, { kind: 'invalidated', id })
     }
   }
 }
