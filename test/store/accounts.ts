@@ -31,7 +31,7 @@ export function storeAccounts(promises: Promises): void {
     })
     assert.deepEqual(plain(await read.signIns.listSessions('ann', 500)), [rows[1], rows[0]])
     assert.deepEqual(names(await read.signIns.listSessions('ann', 499)), ['new', 'over', 'old'])
-    assert.deepEqual(await read.signIns.listSessions('nobody', 0), [])
+    assert.deepEqual(await read.signIns.listSessions('unknown', 0), [])
   })
 
   promises('an account keeps a limited number of its newest sessions', async (open) => {
@@ -72,7 +72,7 @@ export function storeAccounts(promises: Promises): void {
       await tx.accounts.markBeingDeleted('bob', 2000)
       await tx.accounts.markBeingDeleted('ann', 1000)
       await tx.accounts.markBeingDeleted('bob', 3000)
-      await tx.accounts.markBeingDeleted('nobody', 1)
+      await tx.accounts.markBeingDeleted('unknown', 1)
     })
     const leaving = (limit: number) => read.accounts.beingDeleted(limit)
     assert.deepEqual(plain(await leaving(10)), [

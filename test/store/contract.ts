@@ -197,7 +197,7 @@ function storeProcesses(promises: Promises): void {
   promises('a counter is exact across processes: each value is returned once', async (open, { address }) => {
     const values = await runInProcesses<number[]>([address], { processes: 4, task: 'count', times: 150 })
     assert.deepEqual(sorted(values.flat(2)), upTo(600))
-    assert.equal(await (await open()).read.counters.value('everybody', 0), 600)
+    assert.equal(await (await open()).read.counters.value('all clients', 0), 600)
   })
 
   promises('concurrent processes lose no updates', async (open, { address }) => {

@@ -85,9 +85,9 @@ export function storeSignIns(promises: Promises): void {
     await write('relaxed', async (tx) => {
       await tx.counters.decrement('one', 0)
       await tx.counters.decrement('one', 3600)
-      await tx.counters.decrement('nobody', 0)
+      await tx.counters.decrement('unknown', 0)
     })
-    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('nobody', 0)], [2, 2, 0])
+    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('unknown', 0)], [2, 2, 0])
   })
 
   promises('a session belongs to its account until it expires', async (open) => {

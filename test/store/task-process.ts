@@ -15,7 +15,7 @@ const tasks: Record<string, Task> = {
   async count(store, times) {
     const values: number[] = []
     for (let time = 0; time < times; time++) {
-      values.push(await store.write('relaxed', (tx) => tx.counters.add('everybody', 0)))
+      values.push(await store.write('relaxed', (tx) => tx.counters.add('all clients', 0)))
     }
     return values
   },
