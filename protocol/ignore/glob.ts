@@ -7,6 +7,8 @@ type Part =
   /** Nothing, or anything that ends in a slash. */
   | { kind: 'folders' }
 
+const FIRST_CHARACTER = /^./su
+const LAST_CHARACTER = /.$/su
 const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
 
 /**
@@ -34,6 +36,7 @@ export class Glob {
 
   test(path: string): boolean {
     const { length } = this.#parts
+    if (!this.#acceptsEnds(path)) return false
     let current = new States(this.#parts)
     let next = new States(this.#parts)
     current.enter(0)
@@ -44,6 +47,13 @@ export class Glob {
       ;[current, next] = [next, current]
     }
     return current.has(length)
+  }
+
+  /** Whether the first and the last character are possible: this alone decides most paths. */
+  #acceptsEnds(path: string): boolean {
+    const [first, last] = [this.#parts[0], this.#parts.at(-1)]
+    if (first?.kind === 'one' && !first.accepts(path.match(FIRST_CHARACTER)?.[0] ?? '')) return false
+    return last?.kind !== 'one' || last.accepts(path.match(LAST_CHARACTER)?.[0] ?? '')
   }
 
   /** Adds the states that follow `state` after a character. */

@@ -1,7 +1,9 @@
 import { Glob } from './glob.ts'
 
 interface IgnoreRule {
-  matches: Glob
+  glob: Glob
+  /** The pattern holds no slash: it is matched against the last name of a path, whatever its folder. */
+  isName: boolean
   /** `!pattern` includes what an earlier rule excluded. */
   negated: boolean
   foldersOnly: boolean
@@ -28,9 +30,10 @@ export class IgnoreRules {
 
   /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
   ignores(path: string, isFolder: boolean): boolean {
+    const name = path.slice(path.lastIndexOf('/') + 1)
     for (let at = this.#rules.length - 1; at >= 0; at--) {
-      const rule = this.#rules[at]!
-      if ((isFolder || !rule.foldersOnly) && rule.matches.test(path)) return !rule.negated
+      const { glob, isName, negated, foldersOnly } = this.#rules[at]!
+      if ((isFolder || !foldersOnly) && glob.test(isName ? name : path)) return !negated
     }
     return false
   }
@@ -50,11 +53,11 @@ function parseRule(line: string, ignoreCase: boolean): IgnoreRule | undefined {
   if (negated) pattern = pattern.slice(1)
   const foldersOnly = pattern.endsWith('/')
   if (foldersOnly) pattern = pattern.slice(0, -1)
-  const anchored = pattern.includes('/')
+  const isName = !pattern.includes('/')
   pattern = pattern.replace(/^\//, '')
   if (pattern === '') return undefined
-  const matches = Glob.parse(anchored ? pattern : `**/${pattern}`, ignoreCase)
-  return matches && { matches, negated, foldersOnly }
+  const glob = Glob.parse(pattern, ignoreCase)
+  return glob && { glob, isName, negated, foldersOnly }
 }
 
 /** Trailing spaces are ignored, except after a backslash. */

@@ -56,7 +56,7 @@ export function writableSink(writable: Writable, queue: Pick<SendQueue, 'update'
 }
 
 async function writeChunks(body: BodyReader, sink: Sink): Promise<boolean> {
-  for (let limit = SMALL_READ_BYTES; ; ) {
+  for (let limit = FULL_READ_BYTES; ; ) {
     const next = body.next(limit)
     const bytes = next instanceof Promise ? await next : next
     if (sink.destroyed) return false

@@ -81,14 +81,19 @@ export class ChunkReader implements BodyReader {
     this.#memory?.resize(0)
   }
 
-  /** A small part is copied, so that a slow reader does not retain the whole buffer. */
+  /**
+   * A small part is copied, so that a slow reader does not retain the whole buffer. The part up to the end of a chunk
+   * is not: a whole chunk follows it, which fills the reader's queue.
+   */
   #slice({ start, bytes }: FetchedRange, limit: number): Buffer {
     const from = this.#at - start
     const part = bytes.subarray(from, Math.min(from + limit, this.#end - start))
     this.#at += part.length
+    const isChunkDone = this.#at >= start + bytes.length
     if (this.#at >= this.#end) this.close()
-    else if (this.#at >= start + bytes.length) this.#rest = undefined
-    return 2 * part.length < bytes.length ? Buffer.from(part) : part
+    else if (isChunkDone) this.#rest = undefined
+    const isFollowedByChunk = isChunkDone && this.#end - this.#at >= FULL_READ_BYTES
+    return 2 * part.length < bytes.length && !isFollowedByChunk ? Buffer.from(part) : part
   }
 
   async #read(number: number, limit: number): Promise<FetchedRange> {

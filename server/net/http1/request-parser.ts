@@ -23,6 +23,9 @@ interface HeaderBlock {
 const MAX_HEAD_BYTES = 8192
 const MAX_HEADERS = 100
 
+/** Longer hosts and paths are decoded at each request: idle connections would keep them. */
+const MAX_REMEMBERED_LENGTH = 128
+
 const [LF, CR, TAB, SPACE, SLASH, COLON, QUESTION] = [10, 13, 9, 32, 47, 58, 63] as const
 
 const GET = Buffer.from('GET ')
@@ -72,6 +75,9 @@ export class RequestParser {
   readonly #secure: boolean
   /** Clients repeat themselves: comparing a block with the previous one replaces parsing it. */
   #previous: HeaderBlock | undefined
+  /** The text of the previous request; empty when that was long. */
+  #host = ''
+  #path = ''
 
   constructor(secure: boolean) {
     this.#secure = secure
@@ -96,11 +102,11 @@ export class RequestParser {
     const hostTo = findHostEnd(chunk, hostFrom)
     const end = hostTo + block.after.length
     if (end - start > MAX_HEAD_BYTES) return undefined
-    const target =
-      query === 0
-        ? { path: chunk.toString('latin1', from, to), query: '' }
-        : { path: chunk.toString('latin1', from, query), query: chunk.toString('latin1', query, to) }
-    const host = chunk.toString('latin1', hostFrom, hostTo)
+    const host = decode(chunk, hostFrom, hostTo, this.#host)
+    const path = decode(chunk, from, query === 0 ? to : query, this.#path)
+    this.#host = host.length > MAX_REMEMBERED_LENGTH ? '' : host
+    this.#path = path.length > MAX_REMEMBERED_LENGTH ? '' : path
+    const target = { path, query: query === 0 ? '' : chunk.toString('latin1', query, to) }
     const { headers, isLast } = block
     return { host, isSecure: this.#secure, target, headers, isHead, isLast, end }
   }
@@ -110,6 +116,15 @@ export class RequestParser {
       this.#previous = readBlock(chunk, start)
     return this.#previous
   }
+}
+
+/** Decodes a part of the chunk. When it equals `previous`, that string is returned, whose hash is already computed. */
+function decode(chunk: Buffer, from: number, to: number, previous: string): string {
+  if (previous.length !== to - from) return chunk.toString('latin1', from, to)
+  for (let index = 0; index < previous.length; index++) {
+    if (previous.charCodeAt(index) !== chunk[from + index]) return chunk.toString('latin1', from, to)
+  }
+  return previous
 }
 
 /** Whether the block of header lines is the same except for its host. */
