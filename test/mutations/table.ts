@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
   ['keeps all sites as they were when a file of one cannot be read', 'server/lib/loading-cache.ts', 'if (!error.isIsolated) ', '', EDGE_CACHE],
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
-  ['keeps versions and domains of a site that changed', 'server/lib/lru-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
+  ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
   ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', EDGE_CACHE],
   ['lets caches keep content behind a password', 'server/edge/resolve/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD, 'test/edge-locked.test.ts'],
   ['lets search engines index previews', 'server/edge/resolve/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge-headers.test.ts'],

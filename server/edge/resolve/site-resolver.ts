@@ -1,5 +1,5 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
-import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Domain } from '../../store/contract/domains.ts'
