@@ -332,7 +332,7 @@ function sitesWithOnePage(id: string): unknown {
         return parse({ domain: name, slug, accountId: 'an account', primaryDomain })
       },
     },
-    certificates: { summaries: async () => [{ not_after: 2_000_000 }] },
+    certificates: { summaries: async () => [{ notAfter: 2_000_000 }] },
   }
 }
 

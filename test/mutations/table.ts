@@ -127,7 +127,8 @@ const ROWS: readonly Row[] = [
   ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/lifecycle.test.ts', 'test/domains/schedule.test.ts'],
   ['orders beyond the limits of the CA', 'server/certificates/ca-rate-limits.ts', '  if (time > now) return time\n', '', 'test/certificates/budget.test.ts'],
-  ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (row?.order_url !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
+  ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (certificate?.orderUrl !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
+  ['reschedules a certificate that was replaced', 'server/store/queries/certificates.ts', "      .where('certificate_id', 'is not distinct from', certificateId)\n", '', 'test/store/sqlite.test.ts'],
 
   // Bounds (design, promise 7)
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', ' && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', '', 'test/shares.test.ts'],
