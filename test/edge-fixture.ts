@@ -88,7 +88,7 @@ export class EdgeFixture {
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests get changes of other processes by `pollChanges`.
     const real = this.#stack.use(
-      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollMilliseconds: 60_000 }),
+      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 }),
     )
     this.store = new WatchedStore(real)
     this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test' })
