@@ -178,20 +178,20 @@ async function listSweeps(): Promise<number> {
 async function listCertificates(config: Config, log: Log): Promise<number> {
   const { openForOperator } = await import('./app.ts')
   await using context = await openForOperator(config, { log, version })
-  const rows = await context.store.read.certificates.wanted()
+  const certificates = await context.store.read.certificates.requested()
   const file = config.tlsCertFile
   if (file !== '') {
     const { subjectAltName, validToDate } = new X509Certificate(readFileSync(file))
     print(`${file}: ${subjectAltName ?? 'no names'}, until ${toIso(validToDate.getTime()).slice(0, 10)}\n`)
   }
-  if (rows.length === 0) {
+  if (certificates.length === 0) {
     print(`There are no certificates in ${config.data}`)
     return 0
   }
   const day = (time: number | null) => (time === null ? '-' : toIso(time).slice(0, 16).replace('T', ' '))
   print(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
-  for (const { name, not_after, due_at, problem } of rows)
-    print(`${name.padEnd(40)} ${day(not_after).padEnd(17)} ${day(due_at).padEnd(17)} ${problem ?? '-'}`)
+  for (const { name, notAfter, dueAt, problem } of certificates)
+    print(`${name.padEnd(40)} ${day(notAfter).padEnd(17)} ${day(dueAt).padEnd(17)} ${problem ?? '-'}`)
   return 0
 }
 

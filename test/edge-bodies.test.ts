@@ -9,7 +9,7 @@ import type { Blobs } from '../server/blobs/blobs.ts'
 import { BodyCache } from '../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../server/edge/body/chunk-reader.ts'
 import { ClientMemory } from '../server/lib/client-memory.ts'
-import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
 
 const MIB = 2 ** 20

@@ -6,7 +6,7 @@ import { Hosts } from '../server/edge/resolve/host.ts'
 import { SiteResolver } from '../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../server/lib/errors.ts'
 import { LoadingCache } from '../server/lib/loading-cache.ts'
-import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import type { Store } from '../server/store/store.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
@@ -549,7 +549,7 @@ test('a www name redirects to HTTPS as soon as its primary name has a certificat
   await edge.addDomain(primary, slug, 'active')
   const row = { slug, status: 'active', accountId: `owner of ${slug}`, primaryDomain: primary } as const
   await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
-  let summaries: { not_after: number }[] = []
+  let summaries: { notAfter: number }[] = []
   const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }
   const budget = new MemoryBudget(2 ** 20)
   const resolver = new SiteResolver({
@@ -566,7 +566,7 @@ test('a www name redirects to HTTPS as soon as its primary name has a certificat
     return found.kind === 'redirect' ? found.origin : found.kind
   }
   assert.deepEqual([await origin(false), await origin(true)], [`http://${primary}`, 'site'])
-  summaries = [{ not_after: edge.clock.now + 1000 }]
+  summaries = [{ notAfter: edge.clock.now + 1000 }]
   resolver.invalidate([primary])
   assert.deepEqual([await origin(false), await origin(true)], [`https://${primary}`, `https://${primary}`])
   summaries = []

@@ -12,7 +12,7 @@ import { diskBlobs } from '../server/blobs/disk.ts'
 import type { Encoding } from '../server/blobs/encoding.ts'
 import { Edge } from '../server/edge/edge.ts'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
-import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import { newId } from '../server/lib/tokens.ts'
 import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
@@ -88,7 +88,7 @@ export class EdgeFixture {
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests get changes of other processes by `pollChanges`.
     const real = this.#stack.use(
-      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollMilliseconds: 60_000 }),
+      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 }),
     )
     this.store = new WatchedStore(real)
     this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
-import { MemoryBudget } from '../server/lib/lru-cache.ts'
+import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { gate } from './edge-fixture.ts'

@@ -47,7 +47,7 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
         await tx.domains.insert(
           domainRow(name, { accountId: 'bench', slug, status: 'active', createdAt: now, verifiedAt: now }),
         )
-        const dates = { issued_at: now, not_before: life.notBefore, not_after: life.notAfter }
+        const dates = { issuedAt: now, notBefore: life.notBefore, notAfter: life.notAfter }
         await tx.certificates.insert(certificateRow(name, { chain, key: sealed, ...dates }))
       }
     })

@@ -43,8 +43,8 @@ export interface ReadOptions {
  *   again.
  * - Races: any number of processes may put, commit, store and read concurrently. `remove` may only be called for a
  *   hash that has no reference, as read in a transaction of the store.
- * - A full disk is INSUFFICIENT_STORAGE, other errors of the engine are UNAVAILABLE; neither leaves anything
- *   behind.
+ * - In every operation a full disk is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE; neither
+ *   leaves anything behind. A stream of `read` fails with the engine's own errors.
  * - Reserve: the engine keeps part of its disk free for the database and for everything that frees space. `put` and
  *   `putEncoding` reject with INSUFFICIENT_STORAGE rather than touch the reserve; a large body is cut off when it
  *   would. `commit`, `discard`, `remove` and reads are not affected.

@@ -186,24 +186,26 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
         return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
-    async discard(batch, kept) {
-      if (!kept) return rm(batchFolder(batch), { recursive: true, force: true })
-      const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
-      const surplus = [...kept].flatMap(([hash, most]) => {
-        const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${bootId}.`))
-        return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
-      })
-      await forEachConcurrent(MAX_CONCURRENT_FLUSHES, surplus, (name) =>
-        rm(join(batchFolder(batch), name), { force: true }),
-      )
-    },
+    discard: (batch, kept) =>
+      withStorageErrors(async () => {
+        if (!kept) return rm(batchFolder(batch), { recursive: true, force: true })
+        const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
+        const surplus = [...kept].flatMap(([hash, most]) => {
+          const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${bootId}.`))
+          return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
+        })
+        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, surplus, (name) =>
+          rm(join(batchFolder(batch), name), { force: true }),
+        )
+      }),
 
-    async *batches() {
-      for await (const entry of await opendir(staged)) {
-        const found = await stat(batchFolder(entry.name)).catch(() => undefined)
-        if (found) yield { batch: entry.name, changedAt: found.mtimeMs }
-      }
-    },
+    batches: () =>
+      iterateWithStorageErrors(async function* () {
+        for await (const entry of await opendir(staged)) {
+          const found = await stat(batchFolder(entry.name)).catch(() => undefined)
+          if (found) yield { batch: entry.name, changedAt: found.mtimeMs }
+        }
+      }),
 
     putEncoding: (hash, encoding, bytes) =>
       withStorageErrors(async () => {
@@ -222,23 +224,26 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
         await flushFolders([hash])
       }),
 
-    bytes: (hash, encoding) => readFile(place(hash, encoding)).catch(ignoreMissing),
+    bytes: (hash, encoding) => withStorageErrors(() => readFile(place(hash, encoding)).catch(ignoreMissing)),
 
-    async read(hash, { encoding, range } = {}) {
-      const handle = await open(place(hash, encoding)).catch(ignoreMissing)
-      return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
-    },
+    read: (hash, { encoding, range } = {}) =>
+      withStorageErrors(async () => {
+        const handle = await open(place(hash, encoding)).catch(ignoreMissing)
+        return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
+      }),
 
-    async remove(hash) {
-      for (const encoding of [undefined, ...ENCODINGS]) await rm(place(hash, encoding), { force: true })
-    },
+    remove: (hash) =>
+      withStorageErrors(async () => {
+        for (const encoding of [undefined, ...ENCODINGS]) await rm(place(hash, encoding), { force: true })
+      }),
 
-    async *list() {
-      for (const shard of shards()) {
-        const names = await readdir(join(folder, shard))
-        yield* new Set(names.map((name) => name.slice(0, 64)))
-      }
-    },
+    list: () =>
+      iterateWithStorageErrors(async function* () {
+        for (const shard of shards()) {
+          const names = await readdir(join(folder, shard))
+          yield* new Set(names.map((name) => name.slice(0, 64)))
+        }
+      }),
 
     check: () =>
       withStorageErrors(async () => {
@@ -387,13 +392,26 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ApiError) throw error
-    const full = toStorageError(error)
-    if (full) throw full
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EIO' || code === 'EROFS' || code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE') {
-      throw new ApiError('UNAVAILABLE', 'The service cannot keep files at the moment', { cause: error })
-    }
-    throw error
+    translateError(error)
   }
+}
+
+/** The same for an iteration. */
+async function* iterateWithStorageErrors<T>(iterate: () => AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* iterate()
+  } catch (error) {
+    translateError(error)
+  }
+}
+
+const UNAVAILABLE_CODES = new Set(['EIO', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])
+
+function translateError(error: unknown): never {
+  if (error instanceof ApiError) throw error
+  const full = toStorageError(error)
+  if (full) throw full
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw error
+  throw new ApiError('UNAVAILABLE', 'The service cannot read or keep files at the moment', { cause: error })
 }

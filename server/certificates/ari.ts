@@ -1,6 +1,5 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import type { CertificateSummary } from '../store/queries/certificates.ts'
-import type { CertificateRow } from '../store/schema.ts'
+import type { CertificateSchedule, CertificateSummary } from '../store/contract/certificates.ts'
 import type { Acme } from './acme/acme.ts'
 import type { IssuingDeps } from './deps.ts'
 import {
@@ -13,56 +12,60 @@ import {
 
 const MAX_CONCURRENT_QUERIES = 10
 
-type AriPlan = Pick<CertificateRow, 'renew_at' | 'information_at' | 'due_at' | 'informed'>
-
 /**
  * Requests renewal information for certificates (RFC 9773, 4.2) and plans accordingly. Without a response the
  * default rule applies.
  */
 export async function refreshRenewalInfo(
   deps: IssuingDeps,
-  rows: readonly CertificateSummary[],
+  certificates: readonly CertificateSummary[],
 ): Promise<void> {
-  if (rows.length === 0) return
+  if (certificates.length === 0) return
   const { acme, clock, store, log } = deps
-  const plans: [CertificateSummary, AriPlan][] = []
+  const schedules: [CertificateSummary, CertificateSchedule][] = []
   let failed: { name: string; error: unknown } | undefined
-  const query = async (row: CertificateSummary) => {
+  const query = async (certificate: CertificateSummary) => {
     try {
       // One time-out per run is enough.
       if (failed) throw failed.error
-      plans.push([row, await planFor(row, acme, clock)])
+      schedules.push([certificate, await scheduleByAri(certificate, acme, clock)])
     } catch (error) {
-      failed ??= { name: row.name, error }
-      plans.push([row, toAriPlan(planWithoutAri(toLifetime(row), row.renew_at, clock()), row.informed)])
+      failed ??= { name: certificate.name, error }
+      const plan = planWithoutAri(toLifetime(certificate), certificate.renewAt, clock())
+      schedules.push([certificate, toSchedule(plan, certificate.hasRenewalInfo)])
     }
   }
-  await query(rows[0]!)
-  await forEachConcurrent(MAX_CONCURRENT_QUERIES, rows.slice(1), query)
+  await query(certificates[0]!)
+  await forEachConcurrent(MAX_CONCURRENT_QUERIES, certificates.slice(1), query)
   await store.write('relaxed', async (tx) => {
-    for (const [row, plan] of plans) await tx.certificates.plan(row.name, row.certificate_id, plan)
+    for (const [certificate, schedule] of schedules)
+      await tx.certificates.reschedule(certificate.name, certificate.certificateId, schedule)
   })
   if (failed) log.warn('renewal information is unavailable', { ...failed })
 }
 
-async function planFor(row: CertificateSummary, acme: Acme, clock: () => number): Promise<AriPlan> {
-  const life = toLifetime(row)
+async function scheduleByAri(
+  certificate: CertificateSummary,
+  acme: Acme,
+  clock: () => number,
+): Promise<CertificateSchedule> {
+  const life = toLifetime(certificate)
   const isSupported = await acme.supportsRenewalInfo()
-  if (!isSupported || row.certificate_id === null)
-    return toAriPlan({ ...planFromAri(life, undefined, clock()), informationAt: null }, 0)
-  const information = await acme.renewalInfo(row.certificate_id)
-  return toAriPlan(planFromAri(life, information, clock()), information ? 1 : 0)
+  if (!isSupported || certificate.certificateId === null)
+    return toSchedule({ ...planFromAri(life, undefined, clock()), informationAt: null }, false)
+  const information = await acme.renewalInfo(certificate.certificateId)
+  return toSchedule(planFromAri(life, information, clock()), information !== undefined)
 }
 
-function toAriPlan(plan: AnyRenewalPlan, informed: 0 | 1): AriPlan {
-  return { renew_at: plan.renewAt, information_at: plan.informationAt, due_at: nextDueTime(plan), informed }
+function toSchedule(plan: AnyRenewalPlan, hasRenewalInfo: boolean): CertificateSchedule {
+  return { ...plan, dueAt: nextDueTime(plan), hasRenewalInfo }
 }
 
-function toLifetime(row: CertificateSummary): CertificateLifetime {
+function toLifetime(certificate: CertificateSummary): CertificateLifetime {
   return {
-    name: row.name,
-    notBefore: row.not_before!,
-    notAfter: row.not_after!,
-    issuedAt: row.issued_at!,
+    name: certificate.name,
+    notBefore: certificate.notBefore!,
+    notAfter: certificate.notAfter!,
+    issuedAt: certificate.issuedAt!,
   }
 }

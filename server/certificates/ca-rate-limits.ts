@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
-import type { AcmeRequestRow } from '../store/schema.ts'
+import type { CountedRequestFilter } from '../store/contract/acme.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 
@@ -43,12 +43,12 @@ interface OrderRequest {
   /** The remaining fraction of the certificate's lifetime; 0 without a certificate. */
   lifeLeft: number
   /** The account and the registrable domain it is for; undefined for the service's own names. */
-  share?: { account_id: string; root: string } | undefined
+  share?: { accountId: string; root: string } | undefined
 }
 
 /** At most `max` requests of this kind within `windowMs`. */
 interface RateLimit {
-  counted: Pick<AcmeRequestRow, 'kind'> & { names?: string; account_id?: string; root?: string }
+  counted: CountedRequestFilter
   max: number
   windowMs: number
   /** Added to the time of the next attempt. */
@@ -77,7 +77,7 @@ export async function reserve(
   if (time > now) return time
   const { name, isRenewal, share } = request
   const kind = isRenewal ? 'renewal' : 'order'
-  await tx.acme.countRequest({ id: randomUUID(), kind, names: nameSetKey(name), at: now, ...share })
+  await tx.acme.countRequest({ id: randomUUID(), kind, names: certificateNames(name), at: now, ...share })
   return undefined
 }
 
@@ -89,7 +89,7 @@ export async function countCertificate(
   now: number,
 ): Promise<void> {
   const id = `certificate ${order}`
-  await tx.acme.countRequest({ id, kind: 'certificate', names: nameSetKey(name), at: now })
+  await tx.acme.countRequest({ id, kind: 'certificate', names: certificateNames(name), at: now })
 }
 
 /** Counts a failed validation, once per order. */
@@ -99,13 +99,18 @@ export async function countFailure(
   order: string,
   now: number,
 ): Promise<void> {
-  await tx.acme.countRequest({ id: `failure ${order}`, kind: 'failure', names: nameSetKey(name), at: now })
+  await tx.acme.countRequest({
+    id: `failure ${order}`,
+    kind: 'failure',
+    names: certificateNames(name),
+    at: now,
+  })
 }
 
 /** Suspends requests to the CA until that time, at most for a day. */
 export async function pauseCa(tx: WriteTransaction, until: number, now: number): Promise<void> {
   const at = Math.min(until, now + MAX_PAUSE_MS)
-  await tx.acme.countRequest({ id: randomUUID(), kind: 'pause', names: '', at })
+  await tx.acme.countRequest({ id: randomUUID(), kind: 'pause', names: [], at })
 }
 
 /** Deletes entries that no longer count. */
@@ -118,7 +123,7 @@ export async function prune(tx: WriteTransaction, now: number): Promise<void> {
  * certificate only: a renewed name was within them once.
  */
 function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
-  const names = nameSetKey(name)
+  const names = certificateNames(name)
   const failures: RateLimit = {
     counted: { kind: 'failure', names },
     max: MAX_FAILURES,
@@ -139,16 +144,12 @@ function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: numb
     spreadMs: lifeLeft > 0 ? lifeLeft * ORDERS_WINDOW_MS : hashFraction(name, `${now}`) * SPREAD_MS,
   }
   if (!share || lifeLeft > 0) return [failures, certificates, orders]
-  const { account_id, root } = share
+  const { accountId, root } = share
   return [
     failures,
     certificates,
     orders,
-    { counted: { kind: 'order', account_id }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+    { counted: { kind: 'order', accountId }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
     { counted: { kind: 'order', root }, max: MAX_ORDERS_OF_ROOT, windowMs: ROOT_WINDOW_MS },
   ]
-}
-
-function nameSetKey(name: string): string {
-  return certificateNames(name).toSorted().join()
 }

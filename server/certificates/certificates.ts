@@ -1,7 +1,7 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
-import type { CertificateSummary } from '../store/queries/certificates.ts'
+import type { CertificateSummary } from '../store/contract/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
 import type { IssuingDeps } from './deps.ts'
@@ -22,9 +22,9 @@ const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
 
 /**
- * Requests and renews certificates for active domains and the service's own names. The row in the store holds
- * the complete state of a certificate, so that any node can continue. A certificate is served until it
- * expires or is replaced.
+ * Requests and renews certificates for active domains and the service's own names. The store holds the
+ * complete state of a certificate, so that any node can continue. A certificate is served until it expires or
+ * is replaced.
  */
 export class CertificateManager implements AsyncDisposable {
   readonly #deps: IssuingDeps
@@ -53,21 +53,21 @@ export class CertificateManager implements AsyncDisposable {
   /** Retries a certificate after too many failures; the CA's limits still apply. */
   async retry(name: string): Promise<void> {
     const { store, clock } = this.#deps
-    const hasNoRetry = (row: CertificateSummary | undefined) =>
-      row?.due_at === null && row.unused_since === null
-    if (!hasNoRetry(await store.read.certificates.summary(name))) return
+    const hasNoRetry = (certificate: CertificateSummary | undefined) =>
+      certificate?.dueAt === null && certificate.unusedSince === null
+    if (!hasNoRetry(await store.read.certificates.findSummary(name))) return
     await store.write('relaxed', async (tx) => {
-      if (hasNoRetry(await tx.certificates.summary(name)))
-        await tx.certificates.update(name, { due_at: clock() })
+      if (hasNoRetry(await tx.certificates.findSummary(name)))
+        await tx.certificates.update(name, { dueAt: clock() })
     })
   }
 
   /** States of the requested certificates by name; the others are absent. */
   async statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>> {
     const { store, clock } = this.#deps
-    const rows = await store.read.certificates.summaries(names)
-    const requested = rows.filter((row) => row.unused_since === null)
-    return new Map(requested.map((row) => [row.name, toStatus(row, clock())]))
+    const certificates = await store.read.certificates.summaries(names)
+    const requested = certificates.filter((certificate) => certificate.unusedSince === null)
+    return new Map(requested.map((certificate) => [certificate.name, toStatus(certificate, clock())]))
   }
 
   /**
@@ -92,12 +92,12 @@ export class CertificateManager implements AsyncDisposable {
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
-    let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: true })
+    let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
-    if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { ordered: false })
-    const { order = [], renewalInfo = [] } = Object.groupBy(due, (row) =>
-      needsOrder(row, now) ? 'order' : 'renewalInfo',
+    if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: false })
+    const { order = [], renewalInfo = [] } = Object.groupBy(due, (certificate) =>
+      needsOrder(certificate, now) ? 'order' : 'renewalInfo',
     )
     const [issued] = await Promise.all([this.#processAll(order), refreshRenewalInfo(this.#deps, renewalInfo)])
     return issued
@@ -114,7 +114,7 @@ export class CertificateManager implements AsyncDisposable {
    * Processes one name first when the CA was unreachable, then ten at a time; stops when the CA is
    * unreachable or limits requests.
    */
-  async #processAll(rows: readonly CertificateSummary[]): Promise<number> {
+  async #processAll(certificates: readonly CertificateSummary[]): Promise<number> {
     const { clock } = this.#deps
     const began = clock()
     let issued = 0
@@ -126,8 +126,8 @@ export class CertificateManager implements AsyncDisposable {
       if (outcome === 'unreachable' || outcome === 'paused') continues = false
     }
     const alone = this.#breaker.failures > 0 ? 1 : 0
-    for (const row of rows.slice(0, alone)) await processNext(row)
-    await forEachConcurrent(MAX_CONCURRENT_NAMES, rows.slice(alone), processNext)
+    for (const certificate of certificates.slice(0, alone)) await processNext(certificate)
+    await forEachConcurrent(MAX_CONCURRENT_NAMES, certificates.slice(alone), processNext)
     return issued
   }
 
@@ -157,13 +157,13 @@ export class CertificateManager implements AsyncDisposable {
   }
 }
 
-function toStatus(row: CertificateSummary, now: number): DomainCertificate {
-  const active = row.not_after !== null && row.not_after > now
+function toStatus(certificate: CertificateSummary, now: number): DomainCertificate {
+  const active = certificate.notAfter !== null && certificate.notAfter > now
   return {
     status: active ? 'active' : 'pending',
-    issuedAt: toIsoOrNull(row.issued_at),
-    expiresAt: toIsoOrNull(row.not_after),
-    renewsAt: toIsoOrNull(active && row.problem === null ? row.renew_at : row.due_at),
-    problem: row.problem,
+    issuedAt: toIsoOrNull(certificate.issuedAt),
+    expiresAt: toIsoOrNull(certificate.notAfter),
+    renewsAt: toIsoOrNull(active && certificate.problem === null ? certificate.renewAt : certificate.dueAt),
+    problem: certificate.problem,
   }
 }

@@ -30,11 +30,11 @@ export function createChallengeSolver(
 
     async present(challenge) {
       onPresent(challenge.type)
-      if (challenge.type === 'dns-01') return presentDns(hook, challenge)
-      const { type, name, token, keyAuthorization: key_authorization } = challenge
-      const expires_at = clock() + CHALLENGE_TTL_MS
+      const { type, name, token, keyAuthorization } = challenge
+      if (type === 'dns-01') return presentDns(hook, challenge)
+      const expiresAt = clock() + CHALLENGE_TTL_MS
       await store.write('durable', (tx) =>
-        tx.acme.putChallenge({ type, name, token, key_authorization, expires_at }),
+        tx.acme.putChallenge({ type, name, token, keyAuthorization, expiresAt }),
       )
     },
 

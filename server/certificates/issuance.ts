@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
-import type { CertificateSummary } from '../store/queries/certificates.ts'
-import type { CertificateRow } from '../store/schema.ts'
+import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
 import type { Durability, WriteTransaction } from '../store/store.ts'
 import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
 import { certificateNames, countCertificate, countFailure, pauseCa, reserve } from './ca-rate-limits.ts'
@@ -19,7 +18,7 @@ type IssuanceState = 'due' | 'ordered' | 'challenged' | 'finalizing' | 'issued'
 /** A name that this process is working on. */
 interface IssuanceAttempt {
   name: string
-  row: CertificateRow
+  certificate: Certificate
   holder: string
   fence: number
   hasReservation: boolean
@@ -44,7 +43,7 @@ const STATE_BY_STATUS: Record<Exclude<Order['status'], 'invalid'>, IssuanceState
 class LeaseLostError extends Error {}
 
 /**
- * Takes a due name to an installed certificate. The row and the order at the CA hold everything that another
+ * Takes a due name to an installed certificate. The store and the order at the CA hold everything that another
  * process needs to continue after a crash.
  *
  * | state        | order at the CA | step                                                          | next state   |
@@ -111,13 +110,13 @@ export class Issuance {
     const holder = randomUUID()
     return this.#write('relaxed', async (tx) => {
       const now = this.#deps.clock()
-      const row = await tx.certificates.find(name)
-      if (!row || !needsOrder(row, now)) return undefined
+      const certificate = await tx.certificates.find(name)
+      if (!certificate || !needsOrder(certificate, now)) return undefined
       const fence = await tx.leases.acquire(leaseName(name), holder, now, now + LEASE_DURATION_MS)
       if (fence === undefined) return undefined
-      const hasReservation = row.order_url === null
-      if (!hasReservation || (await this.#reserve(tx, row)))
-        return { name, row, holder, fence, hasReservation, mayBeIssued: false }
+      const hasReservation = certificate.orderUrl === null
+      if (!hasReservation || (await this.#reserve(tx, certificate)))
+        return { name, certificate, holder, fence, hasReservation, mayBeIssued: false }
       await tx.leases.release(leaseName(name), holder)
       return undefined
     })
@@ -136,14 +135,14 @@ export class Issuance {
   /** Finds the order that an earlier process stored, if the CA still knows it and its key can be decrypted. */
   async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
     const { acme, secretBox, log } = this.#deps
-    const { name, row } = attempt
-    if (row.order_url === null) return false
-    const key = secretBox.decrypt(row.order_key ?? '', `order ${name}`)
+    const { name, certificate } = attempt
+    if (certificate.orderUrl === null) return false
+    const key = secretBox.decrypt(certificate.orderKey ?? '', `order ${name}`)
     if (key === undefined) {
       log.warn('cannot decrypt the key of an order; creating a new order', { name })
       return false
     }
-    const order = await acme.getOrder(row.order_url)
+    const order = await acme.getOrder(certificate.orderUrl)
     if (!order || (order.status === 'invalid' && order.problem === undefined)) return false
     Object.assign(attempt, { order, key })
     return true
@@ -151,18 +150,18 @@ export class Issuance {
 
   async #placeOrder(attempt: IssuanceAttempt): Promise<void> {
     const { acme, secretBox, codec } = this.#deps
-    const { name, row } = attempt
-    const replaces = isRenewal(row) ? row.certificate_id! : undefined
+    const { name, certificate } = attempt
+    const replaces = isRenewal(certificate) ? certificate.certificateId! : undefined
     const order = await acme.newOrder(certificateNames(name), replaces)
     const key = codec.newKey()
     Object.assign(attempt, { order, key })
-    const change = { order_url: order.url, order_key: secretBox.encrypt(key, `order ${name}`) }
+    const change = { orderUrl: order.url, orderKey: secretBox.encrypt(key, `order ${name}`) }
     await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
   }
 
   async #solveChallenges(attempt: IssuanceAttempt): Promise<IssuanceState> {
     const solver = createChallengeSolver(this.#deps, {
-      types: this.#challengeTypes(attempt.name, attempt.row.proof_type),
+      types: this.#challengeTypes(attempt.name, attempt.certificate.challengeType),
       onPresent: (type) => {
         attempt.presentedType = type
       },
@@ -173,8 +172,8 @@ export class Issuance {
 
   async #finalize(attempt: IssuanceAttempt): Promise<IssuanceState> {
     const { acme, clock, codec } = this.#deps
-    const { name, row, order } = attempt
-    if (!isRenewal(row))
+    const { name, certificate, order } = attempt
+    if (!isRenewal(certificate))
       await this.#whileLeased(attempt, 'relaxed', (tx) => countCertificate(tx, name, order!.url, clock()))
     attempt.mayBeIssued = true
     attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
@@ -187,18 +186,18 @@ export class Issuance {
     attempt.mayBeIssued = true
     const change = await this.#readChain(attempt, await acme.download(order!))
     const installed = await this.#write('durable', async (tx) => {
-      const row = await tx.certificates.summary(name)
-      if (row?.order_url !== order!.url) return false
-      const due_at = row.unused_since === null ? change.due_at : null
-      const proof_type = attempt.presentedType ?? attempt.row.proof_type
-      await tx.certificates.update(name, { ...change, proof_type, due_at })
+      const certificate = await tx.certificates.findSummary(name)
+      if (certificate?.orderUrl !== order!.url) return false
+      const dueAt = certificate.unusedSince === null ? change.dueAt : null
+      const challengeType = attempt.presentedType ?? attempt.certificate.challengeType
+      await tx.certificates.update(name, { ...change, challengeType, dueAt })
       await tx.leases.release(leaseName(name), attempt.holder)
       await tx.notifyChanged(name)
       return true
     })
     if (!installed) throw new LeaseLostError()
-    const renewed = attempt.row.not_after !== null
-    log.info('certificate issued', { name, until: toIso(change.not_after), renewed })
+    const renewed = attempt.certificate.notAfter !== null
+    log.info('certificate issued', { name, until: toIso(change.notAfter), renewed })
     return 'installed'
   }
 
@@ -215,19 +214,19 @@ export class Issuance {
     return {
       chain,
       key: secretBox.encrypt(key!, `certificate ${name}`),
-      not_before: notBefore,
-      not_after: notAfter,
-      issued_at: now,
-      certificate_id: (await codec.id(chain)) ?? null,
-      informed: 0,
-      renew_at: plan.renewAt,
-      information_at: plan.informationAt,
-      order_url: null,
-      order_key: null,
+      notBefore,
+      notAfter,
+      issuedAt: now,
+      certificateId: (await codec.id(chain)) ?? null,
+      hasRenewalInfo: false,
+      renewAt: plan.renewAt,
+      informationAt: plan.informationAt,
+      orderUrl: null,
+      orderKey: null,
       failures: 0,
       problem: null,
-      due_at: nextDueTime(plan),
-    } satisfies Partial<CertificateRow>
+      dueAt: nextDueTime(plan),
+    } satisfies Partial<Certificate>
   }
 
   /** Schedules the next attempt according to the error. */
@@ -241,20 +240,21 @@ export class Issuance {
     const { name } = attempt
     const now = clock()
     const retry = await this.#write('relaxed', async (tx) => {
-      const row = await tx.certificates.summary(name)
-      if (!row || !(await holdsLease(tx, attempt))) return undefined
-      const plan = nextRetry(error, { row, now, caIsReachable })
-      const due_at = row.unused_since === null ? plan.changes.due_at : null
-      const informed = plan.changes.order_url === null && attempt.mayBeIssued ? 0 : row.informed
-      const proof_type = this.#nextChallengeType(attempt, error)
-      await tx.certificates.update(name, { ...plan.changes, informed, proof_type, due_at })
+      const certificate = await tx.certificates.findSummary(name)
+      if (!certificate || !(await holdsLease(tx, attempt))) return undefined
+      const plan = nextRetry(error, { certificate, now, caIsReachable })
+      const dueAt = certificate.unusedSince === null ? plan.changes.dueAt : null
+      const isReplaced = plan.changes.orderUrl === null && attempt.mayBeIssued
+      const hasRenewalInfo = certificate.hasRenewalInfo && !isReplaced
+      const challengeType = this.#nextChallengeType(attempt, error)
+      await tx.certificates.update(name, { ...plan.changes, hasRenewalInfo, challengeType, dueAt })
       if (plan.countsAsFailure) await countFailure(tx, name, attempt.order?.url ?? randomUUID(), now)
       if (plan.pauseUntil !== undefined) await pauseCa(tx, plan.pauseUntil, now)
       await tx.leases.release(leaseName(name), attempt.holder)
-      return { ...plan, due_at }
+      return { ...plan, dueAt }
     })
     if (!retry) return 'waiting'
-    const again = retry.due_at === null ? 'never' : toIso(retry.due_at)
+    const again = retry.dueAt === null ? 'never' : toIso(retry.dueAt)
     const isAcmeError = error instanceof AcmeError
     log.warn('certificate request failed', { name, again, error: isAcmeError ? error.message : error })
     if (retry.pauseUntil !== undefined) return 'paused'
@@ -262,9 +262,12 @@ export class Issuance {
   }
 
   /** Chooses another challenge type only after a failed validation. */
-  #nextChallengeType({ name, row, presentedType }: IssuanceAttempt, error: unknown): ChallengeType | null {
-    if (!(error instanceof AcmeError && error.kind === 'challenge-failed')) return row.proof_type
-    const [tried, next = tried] = this.#challengeTypes(name, presentedType ?? row.proof_type)
+  #nextChallengeType(
+    { name, certificate, presentedType }: IssuanceAttempt,
+    error: unknown,
+  ): ChallengeType | null {
+    if (!(error instanceof AcmeError && error.kind === 'challenge-failed')) return certificate.challengeType
+    const [tried, next = tried] = this.#challengeTypes(name, presentedType ?? certificate.challengeType)
     return next!
   }
 
@@ -273,22 +276,25 @@ export class Issuance {
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
-  async #reserveOrRelease(tx: WriteTransaction, { name, row, holder }: IssuanceAttempt): Promise<boolean> {
-    if (await this.#reserve(tx, row)) return true
+  async #reserveOrRelease(
+    tx: WriteTransaction,
+    { name, certificate, holder }: IssuanceAttempt,
+  ): Promise<boolean> {
+    if (await this.#reserve(tx, certificate)) return true
     await tx.leases.release(leaseName(name), holder)
     return false
   }
 
   /** Reserves an order; when the limits are reached the name waits and its order is dropped. */
-  async #reserve(tx: WriteTransaction, row: CertificateRow): Promise<boolean> {
-    const { name } = row
+  async #reserve(tx: WriteTransaction, certificate: Certificate): Promise<boolean> {
+    const { name } = certificate
     const now = this.#deps.clock()
     const owner = await tx.domains.active(name)
-    const share = owner && { account_id: owner.accountId, root: (await splitName(name)).root }
-    const left = lifeLeft(row.not_before, row.not_after, now)
-    const due_at = await reserve(tx, { name, isRenewal: isRenewal(row), lifeLeft: left, share }, now)
-    if (due_at !== undefined) await tx.certificates.update(name, { due_at, order_url: null, order_key: null })
-    return due_at === undefined
+    const share = owner && { accountId: owner.accountId, root: (await splitName(name)).root }
+    const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
+    const dueAt = await reserve(tx, { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }, now)
+    if (dueAt !== undefined) await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
+    return dueAt === undefined
   }
 
   #whileLeased<T>(
@@ -309,9 +315,9 @@ export class Issuance {
 }
 
 /** Whether a due name needs a new order or can continue the pending one. */
-export function needsOrder(row: CertificateSummary, now: number): boolean {
-  if (row.due_at === null || row.due_at > now) return false
-  return row.order_url !== null || row.renew_at === null || row.renew_at <= now
+export function needsOrder(certificate: CertificateSummary, now: number): boolean {
+  if (certificate.dueAt === null || certificate.dueAt > now) return false
+  return certificate.orderUrl !== null || certificate.renewAt === null || certificate.renewAt <= now
 }
 
 function toState({ status, problem }: Order): IssuanceState {
@@ -320,8 +326,8 @@ function toState({ status, problem }: Order): IssuanceState {
 }
 
 /** The CA supports ARI for the certificate, so the order can name what it replaces. */
-function isRenewal(row: CertificateRow): boolean {
-  return row.informed === 1 && row.certificate_id !== null
+function isRenewal(certificate: Certificate): boolean {
+  return certificate.hasRenewalInfo && certificate.certificateId !== null
 }
 
 function holdsLease(tx: WriteTransaction, { name, holder, fence }: IssuanceAttempt): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/time.ts'
-import type { CertificateRow } from '../store/schema.ts'
+import type { Certificate } from '../store/contract/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
@@ -19,23 +19,23 @@ const MAX_BATCHES = 1000
  * a name does not skip a wait.
  */
 export async function requestCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
-  const row = await tx.certificates.summary(name)
-  if (!row) return tx.certificates.insert(newRow(name, now))
-  const isValid = row.not_after !== null && row.not_after > now
-  const next = Math.min(row.renew_at ?? now, row.information_at ?? Number.POSITIVE_INFINITY)
-  const due_at = isValid && row.order_url === null ? Math.max(now, next) : now
-  const since = row.unused_since
-  if (isValid || row.failures === 0 || since === null || now - since > DAY_MS)
-    return tx.certificates.update(name, { due_at, unused_since: null, failures: 0, problem: null })
-  const retry = Math.max(now, retryTime(row.failures, row.not_after, name, since))
-  await tx.certificates.update(name, { due_at: retry, unused_since: null })
+  const certificate = await tx.certificates.findSummary(name)
+  if (!certificate) return tx.certificates.insert(newCertificate(name, now))
+  const isValid = certificate.notAfter !== null && certificate.notAfter > now
+  const next = Math.min(certificate.renewAt ?? now, certificate.informationAt ?? Number.POSITIVE_INFINITY)
+  const dueAt = isValid && certificate.orderUrl === null ? Math.max(now, next) : now
+  const since = certificate.unusedSince
+  if (isValid || certificate.failures === 0 || since === null || now - since > DAY_MS)
+    return tx.certificates.update(name, { dueAt, unusedSince: null, failures: 0, problem: null })
+  const retry = Math.max(now, retryTime(certificate.failures, certificate.notAfter, name, since))
+  await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
 }
 
 /** Removes the schedule of a name; its certificate is kept for some days. */
 export async function releaseCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
-  const row = await tx.certificates.summary(name)
-  if (row && row.unused_since === null)
-    await tx.certificates.update(name, { due_at: null, unused_since: now, problem: null })
+  const certificate = await tx.certificates.findSummary(name)
+  if (certificate && certificate.unusedSince === null)
+    await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
 /**
@@ -56,8 +56,8 @@ export async function maintain(deps: IssuingDeps): Promise<void> {
 async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void> {
   await store.write('relaxed', async (tx) => {
     for (const name of own) {
-      const row = await tx.certificates.summary(name)
-      if (!row || row.unused_since !== null) await requestCertificate(tx, name, clock())
+      const certificate = await tx.certificates.findSummary(name)
+      if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
     }
   })
   await repairInBatches(
@@ -89,24 +89,24 @@ async function repairInBatches(
   }
 }
 
-function newRow(name: string, due_at: number): CertificateRow {
+function newCertificate(name: string, dueAt: number): Certificate {
   return {
     name,
     chain: null,
     key: null,
-    not_before: null,
-    not_after: null,
-    issued_at: null,
-    certificate_id: null,
-    informed: 0,
-    renew_at: null,
-    information_at: null,
-    order_url: null,
-    order_key: null,
-    proof_type: null,
+    notBefore: null,
+    notAfter: null,
+    issuedAt: null,
+    certificateId: null,
+    hasRenewalInfo: false,
+    renewAt: null,
+    informationAt: null,
+    orderUrl: null,
+    orderKey: null,
+    challengeType: null,
     failures: 0,
     problem: null,
-    due_at,
-    unused_since: null,
+    dueAt,
+    unusedSince: null,
   }
 }

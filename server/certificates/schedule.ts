@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
-import type { CertificateSummary } from '../store/queries/certificates.ts'
-import type { CertificateRow } from '../store/schema.ts'
+import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
 import { AcmeError, type RenewalInfo } from './acme/acme.ts'
 import { ChallengeError } from './challenge-solver.ts'
 
-// When to renew, to request renewal information and to retry: pure functions of a row, an error and the time.
+// When to renew, to request renewal information and to retry: pure functions of a certificate, an error and
+// the time.
 
 /** Certificates with a shorter lifetime are renewed at half of it. */
 const SHORT_LIFETIME_MS = 10 * DAY_MS
@@ -27,7 +27,7 @@ const MAX_TRIES_PER_ORDER = 3
 /** Maximum wait that the CA can impose on a name: the longest window of its limits. */
 const MAX_WAIT_MS = 7 * DAY_MS
 
-const NO_ORDER = { order_url: null, order_key: null } as const
+const NO_ORDER = { orderUrl: null, orderKey: null } as const
 
 /** Validity of a certificate in milliseconds since 1970. */
 export interface CertificateLifetime {
@@ -120,7 +120,7 @@ export function lifeLeft(notBefore: number | null, notAfter: number | null, now:
 
 /** The consequence of a failed attempt. */
 interface RetryPlan {
-  changes: Pick<CertificateRow, 'problem' | 'due_at'> & Partial<CertificateRow>
+  changes: Pick<Certificate, 'problem' | 'dueAt'> & Partial<Certificate>
   /** Whether the CA counts it as a failed validation. */
   countsAsFailure: boolean
   /** End of a pause for all names. */
@@ -129,30 +129,30 @@ interface RetryPlan {
 
 /** The state when the error occurred. */
 interface RetryInput {
-  row: CertificateSummary
+  certificate: CertificateSummary
   now: number
   /** Whether the CA last succeeded for any name. */
   caIsReachable: boolean
 }
 
 /** The consequence of an error, by its kind. */
-export function nextRetry(error: unknown, { row, now, caIsReachable }: RetryInput): RetryPlan {
+export function nextRetry(error: unknown, { certificate, now, caIsReachable }: RetryInput): RetryPlan {
   const problem = formatProblem(error)
-  if (!(error instanceof AcmeError)) return planAfterFailure({ row, problem, now, keepsOrder: true })
+  if (!(error instanceof AcmeError)) return planAfterFailure({ certificate, problem, now, keepsOrder: true })
   switch (error.kind) {
     case 'unreachable':
       // The CA is unreachable for this name only, repeatedly.
-      if (caIsReachable && row.problem !== null)
-        return planAfterFailure({ row, problem, now, keepsOrder: true })
-      return { changes: { problem, due_at: planSoon(row.name, now) }, countsAsFailure: false }
+      if (caIsReachable && certificate.problem !== null)
+        return planAfterFailure({ certificate, problem, now, keepsOrder: true })
+      return { changes: { problem, dueAt: planSoon(certificate.name, now) }, countsAsFailure: false }
     case 'rate-limited':
-      return planAfterRateLimit(error, row, now)
+      return planAfterRateLimit(error, certificate, now)
     case 'timeout':
-      return planAfterFailure({ row, problem, now, keepsOrder: true })
+      return planAfterFailure({ certificate, problem, now, keepsOrder: true })
     case 'challenge-failed':
-      return { ...planAfterFailure({ row, problem, now, mayEnd: true }), countsAsFailure: true }
+      return { ...planAfterFailure({ certificate, problem, now, mayEnd: true }), countsAsFailure: true }
     case 'rejected':
-      return planAfterFailure({ row, problem, now, mayEnd: error.type === 'rejectedIdentifier' })
+      return planAfterFailure({ certificate, problem, now, mayEnd: error.type === 'rejectedIdentifier' })
   }
 }
 
@@ -197,7 +197,7 @@ function formatProblem(error: unknown): string {
 }
 
 interface FailedAttempt {
-  row: CertificateSummary
+  certificate: CertificateSummary
   problem: string
   now: number
   keepsOrder?: boolean
@@ -205,27 +205,27 @@ interface FailedAttempt {
 }
 
 function planAfterFailure({
-  row,
+  certificate,
   problem,
   now,
   keepsOrder = false,
   mayEnd = false,
 }: FailedAttempt): RetryPlan {
-  const failures = row.failures + 1
+  const failures = certificate.failures + 1
   const order = keepsOrder && failures % MAX_TRIES_PER_ORDER !== 0 ? {} : NO_ORDER
-  if (mayEnd && isTerminal(failures, row.not_after, now)) {
+  if (mayEnd && isTerminal(failures, certificate.notAfter, now)) {
     const lastProblem = `${problem.replace(/\.$/, '')}. After a week it is not tried any more until the domain is active anew`
-    return { changes: { ...order, failures, problem: lastProblem, due_at: null }, countsAsFailure: false }
+    return { changes: { ...order, failures, problem: lastProblem, dueAt: null }, countsAsFailure: false }
   }
-  const due_at = retryTime(failures, row.not_after, row.name, now)
-  return { changes: { ...order, failures, problem, due_at }, countsAsFailure: false }
+  const dueAt = retryTime(failures, certificate.notAfter, certificate.name, now)
+  return { changes: { ...order, failures, problem, dueAt }, countsAsFailure: false }
 }
 
-function planAfterRateLimit(error: AcmeError, row: CertificateSummary, now: number): RetryPlan {
+function planAfterRateLimit(error: AcmeError, certificate: CertificateSummary, now: number): RetryPlan {
   const notBefore = error.notBefore ?? now + HOUR_MS
   const until = Math.max(now + MINUTE_MS, Math.min(notBefore, now + MAX_WAIT_MS))
-  const plan = { changes: { problem: error.message, due_at: until }, countsAsFailure: false }
-  return isAboutName(error.message, row.name) ? plan : { ...plan, pauseUntil: until }
+  const plan = { changes: { problem: error.message, dueAt: until }, countsAsFailure: false }
+  return isAboutName(error.message, certificate.name) ? plan : { ...plan, pauseUntil: until }
 }
 
 /**

@@ -31,10 +31,10 @@ export async function respondToChallenge(
   now: number,
 ): Promise<EdgeResponse | undefined> {
   const token = target.path.slice(PREFIX.length)
-  const rows = await read.acme.challenge('http-01', hostName(host), now)
-  const row = rows.find((one) => one.token === token)
-  if (!row) return undefined
-  const body = Buffer.from(row.key_authorization)
+  const challenges = await read.acme.challenges('http-01', hostName(host), now)
+  const challenge = challenges.find((one) => one.token === token)
+  if (!challenge) return undefined
+  const body = Buffer.from(challenge.keyAuthorization)
   const headers = ['Content-Type', 'application/octet-stream', 'Content-Length', String(body.length)]
   return { status: 200, headers: [...headers, 'Cache-Control', 'no-store'], body }
 }

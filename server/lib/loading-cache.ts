@@ -1,5 +1,5 @@
 import { ApiError } from './errors.ts'
-import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './lru-cache.ts'
+import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
 
 interface LoadingCacheOptions<V> {

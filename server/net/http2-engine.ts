@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { clientIp } from '../lib/client-ip.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import type { Log } from '../lib/log.ts'
-import type { MemoryBudget } from '../lib/lru-cache.ts'
+import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { HttpHandler } from './http-handler.ts'
 import type { readIntoSharedBuffer } from './shared-buffer-read.ts'
 

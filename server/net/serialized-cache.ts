@@ -1,4 +1,4 @@
-import { type CacheEntry, type MemoryBudget, SecondChanceCache } from '../lib/lru-cache.ts'
+import { type CacheEntry, type MemoryBudget, SecondChanceCache } from '../lib/second-chance-cache.ts'
 import type { HttpResponse } from './http-handler.ts'
 
 /** A response in the format of a protocol: its head and, when short, its body. */

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
-import { acmeQueries } from './queries/authorities.ts'
+import { SqlAcmeQueries } from './queries/acme.ts'
 import { SqlBlobReferenceQueries } from './queries/blob-references.ts'
-import { certificateQueries } from './queries/certificates.ts'
+import { SqlCertificateQueries } from './queries/certificates.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
@@ -25,8 +25,8 @@ export function createQueries(db: Kysely<Schema>): Queries {
     blobReferences: new SqlBlobReferenceQueries(db),
     encodings: new SqlEncodingQueries(db),
     domains: new SqlDomainQueries(db),
-    certificates: certificateQueries(db),
-    acme: acmeQueries(db),
+    certificates: new SqlCertificateQueries(db),
+    acme: new SqlAcmeQueries(db),
     counters: new SqlCounterQueries(db),
     leases: new SqlLeaseQueries(db),
     visits: new SqlVisitQueries(db),

@@ -15,11 +15,12 @@ interface SqliteOptions {
   /** Milliseconds since 1970. */
   clock: () => number
   /** Interval of the polls for changes of other processes; the contract allows a second. */
-  pollMilliseconds?: number
+  pollIntervalMs?: number
   /** How long a write waits for those of other processes before the store counts as overloaded. */
-  busyMilliseconds?: number
+  busyTimeoutMs?: number
 }
 
+const POLL_INTERVAL_MS = 200
 const BUSY_TIMEOUT_MS = 5000
 
 /** Maximum pause between two attempts to take the write lock. */
@@ -33,12 +34,12 @@ const CHANGES_RETENTION_MS = 10 * MINUTE_MS
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, pollMilliseconds = 200, busyMilliseconds = BUSY_TIMEOUT_MS } = options
-  const busyTimeoutMs = () => performance.now() + busyMilliseconds
-  const { writer, reader } = await openConnections(file, busyTimeoutMs())
+  const { file, clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
+  const getDeadline = () => performance.now() + busyTimeoutMs
+  const { writer, reader } = await openConnections(file, getDeadline())
   // A reader meets a lock only while another process recovers the log of a crashed one, which takes
   // milliseconds.
-  reader.exec(`PRAGMA busy_timeout = ${busyMilliseconds}`)
+  reader.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   const writing = createKysely(writer)
   const reading = createKysely(reader, withTranslatedErrors)
 
@@ -60,14 +61,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   async function transaction<T>(
     wanted: Durability,
     work: (tx: WriteTransaction) => Promise<T>,
-    until: number,
+    deadline: number,
   ): Promise<[T, string[]]> {
     assertNoFailedFlush()
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
     }
-    await beginImmediate(writer, until)
+    await beginImmediate(writer, deadline)
     const changed = new Set<string>()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
@@ -126,7 +127,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   const poll = setInterval(
     () => void pollChanges().catch(() => notifyListeners(undefined, false)),
-    pollMilliseconds,
+    pollIntervalMs,
   )
   poll.unref()
 
@@ -134,8 +135,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     read: createQueries(reading),
 
     async write(wanted, work) {
-      const until = busyTimeoutMs()
-      const queue = last.then(() => transaction(wanted, work, until))
+      const deadline = getDeadline()
+      const queue = last.then(() => transaction(wanted, work, deadline))
       last = queue.catch((error: unknown) => {
         if (isFailedFlush(error)) flushFailure = error
       })
@@ -171,14 +172,14 @@ const CHECKPOINT_PAGES = 4096
 /** Opens two connections and applies migrations. */
 async function openConnections(
   file: string,
-  until: number,
+  deadline: number,
 ): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
   try {
     mkdirSync(dirname(file), { recursive: true })
-    const writer = await openConnection(file, until)
-    await beginImmediate(writer, until)
+    const writer = await openConnection(file, deadline)
+    await beginImmediate(writer, deadline)
     await migrate(createKysely(writer))
-    return { writer, reader: await openConnection(file, until) }
+    return { writer, reader: await openConnection(file, deadline) }
   } catch (error) {
     if (error instanceof ApiError) throw error
     throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
@@ -188,9 +189,9 @@ async function openConnections(
 }
 
 /** `secure_delete` overwrites deleted rows: an expired secret must not remain in the file. */
-async function openConnection(file: string, until: number): Promise<DatabaseSync> {
+async function openConnection(file: string, deadline: number): Promise<DatabaseSync> {
   const db = new DatabaseSync(file, { timeout: 0 })
-  await retryWhileBusy(until, () =>
+  await retryWhileBusy(deadline, () =>
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA secure_delete = FAST`,
@@ -200,19 +201,22 @@ async function openConnection(file: string, until: number): Promise<DatabaseSync
 }
 
 /** Begins a transaction with the write lock, so that it cannot fail for lack of it later. */
-function beginImmediate(writer: DatabaseSync, until: number): Promise<void> {
-  return retryWhileBusy(until, () => writer.exec('begin immediate'))
+function beginImmediate(writer: DatabaseSync, deadline: number): Promise<void> {
+  return retryWhileBusy(deadline, () => writer.exec('begin immediate'))
 }
 
-/** Retries while another process holds the lock, without blocking the event loop. */
-async function retryWhileBusy(until: number, work: () => void): Promise<void> {
-  for (let milliseconds = 1; ; milliseconds = Math.min(2 * milliseconds, MAX_RETRY_DELAY_MS)) {
+/**
+ * Retries while another process holds the lock, until `deadline` on the monotonic clock, without blocking the
+ * event loop.
+ */
+async function retryWhileBusy(deadline: number, work: () => void): Promise<void> {
+  for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
     try {
       return work()
     } catch (error) {
-      if (resultCode(error) !== SQLITE_BUSY || performance.now() >= until) throw error
+      if (resultCode(error) !== SQLITE_BUSY || performance.now() >= deadline) throw error
     }
-    await pause(milliseconds)
+    await pause(delayMs)
   }
 }
 

@@ -1,5 +1,7 @@
 import type { AccountQueries } from './contract/accounts.ts'
+import type { AcmeQueries } from './contract/acme.ts'
 import type { BlobReferenceQueries } from './contract/blob-references.ts'
+import type { CertificateQueries } from './contract/certificates.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
@@ -9,8 +11,6 @@ import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
 import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
-import type { AcmeQueries } from './queries/authorities.ts'
-import type { CertificateQueries } from './queries/certificates.ts'
 
 /** All queries and changes, by table group. */
 export interface Queries {

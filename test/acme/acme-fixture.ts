@@ -27,7 +27,7 @@ export async function startAcmeFixture(
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await memoryFolder())
   const file = join(folder.path, 'slipway.db')
-  const store = opened.use(await sqliteStore({ file, clock: Date.now, pollMilliseconds: 1000 }))
+  const store = opened.use(await sqliteStore({ file, clock: Date.now, pollIntervalMs: 1000 }))
   const logged: AcmeFixture['logged'] = []
   const pauses: number[] = []
   const options: AcmeOptions = {

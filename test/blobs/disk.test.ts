@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { requires } from '../tools/part.ts'
@@ -229,6 +230,38 @@ test(
   },
 )
 
+const OPERATIONS: Record<
+  string,
+  { path(hash: string): string; run(blobs: Blobs, hash: string): Promise<unknown> }
+> = {
+  bytes: { path: pathOf, run: (blobs, hash) => blobs.bytes(hash) },
+  read: { path: pathOf, run: (blobs, hash) => blobs.read(hash) },
+  remove: { path: pathOf, run: (blobs, hash) => blobs.remove(hash) },
+  list: { path: (hash) => hash.slice(0, 2), run: (blobs) => Array.fromAsync(blobs.list()) },
+  batches: { path: () => 'staged', run: (blobs) => Array.fromAsync(blobs.batches()) },
+  discard: { path: () => 'staged/a-batch', run: (blobs) => blobs.discard('a-batch') },
+  'discard of all but some copies': {
+    path: () => 'staged/a-batch',
+    run: (blobs, hash) => blobs.discard('a-batch', new Map([[hash, 1]])),
+  },
+}
+
+for (const [operation, { path, run }] of Object.entries(OPERATIONS)) {
+  test(`an I/O error is UNAVAILABLE and loses nothing: ${operation}`, requires('strace'), async () => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    const hash = await keep(blobs, SMALL)
+    await blobs.put('a-batch', toBody(LARGE), {})
+    {
+      const failing = join(place.folder, path(hash))
+      await using _ = await attachStrace(process.pid, ['-P', failing, '-e', 'inject=%file:error=EIO'])
+      await assert.rejects(run(blobs, hash), { code: 'UNAVAILABLE' })
+    }
+    assert.ok((await blobs.bytes(hash))?.equals(SMALL))
+    assert.deepEqual(await blobs.commit('a-batch', [received(LARGE)]), [])
+  })
+}
+
 test('nothing outside the folder is created, changed or deleted', requires('strace'), async () => {
   await using place = await freshFolder()
   await using strace = await attachStrace(process.pid, ['-e', `trace=${CHANGING}`])
@@ -258,6 +291,11 @@ test('a version id is a valid folder name and cannot leave the folder', () => {
 
 const CHANGING =
   'openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate'
+
+/** The path of a committed blob in its folder. */
+function pathOf(hash: string): string {
+  return join(hash.slice(0, 2), hash)
+}
 
 /** The absolute paths in a line of strace. */
 function pathsIn(line: string): string[] {

@@ -12,8 +12,8 @@ async function startAuthority(issuing: Issuing, stack: AsyncDisposableStack) {
   const ca = stack.use(await FakeCa.start({ clock: parts.clock, life: 45 * DAY_MS }))
   ca.validate = async ({ type, name, token, keyAuthorization }) => {
     if (type === 'dns-01') return 'not asked for'
-    const shown = await parts.store.read.acme.challenge(type, name, time.now)
-    const right = shown.some((one) => one.token === token && one.key_authorization === keyAuthorization)
+    const shown = await parts.store.read.acme.challenges(type, name, time.now)
+    const right = shown.some((one) => one.token === token && one.keyAuthorization === keyAuthorization)
     return right ? undefined : 'nothing was found'
   }
   const node = (store = parts.store) => {
@@ -46,10 +46,10 @@ test('nodes share one account at a CA, and renew their certificates as the CA su
   assert.equal(ca.accounts.size, 1)
   assert.deepEqual(ca.issued.map((one) => one.names[0]).toSorted(), names.toSorted())
   for (const name of names) {
-    const { chain, key, not_after } = await issuing.row(name)
+    const { chain, key, notAfter } = await issuing.row(name)
     const leaf = new X509Certificate(chain!)
     assert.equal(leaf.checkHost(name), name)
-    assert.equal(leaf.validToDate.getTime(), not_after)
+    assert.equal(leaf.validToDate.getTime(), notAfter)
     assert.match(
       issuing.parts.secretBox.decrypt(key!, `certificate ${name}`)!,
       /^-----BEGIN PRIVATE KEY-----/,

@@ -6,7 +6,7 @@ import { dnsHook } from '../../server/certificates/dns-hook.ts'
 import { prepareDataFolder } from '../../server/config/data-folder.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
-import type { CertificateSummary } from '../../server/store/queries/certificates.ts'
+import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
@@ -87,10 +87,10 @@ export class RestartingNode implements AsyncDisposable {
     const { certificates, fixture, names } = this.#parts
     for (let turns = 0; turns < MAX_RUNS; turns++) {
       const issued = await certificates.runDue()
-      const pending = (await this.#rows()).filter(({ issued_at }) => (issued_at ?? 0) < this.#since)
+      const pending = (await this.#rows()).filter(({ issuedAt }) => (issuedAt ?? 0) < this.#since)
       if (pending.length === 0) break
-      const isDue = pending.some(({ due_at }) => due_at !== null && due_at <= this.#now)
-      if (!isDue) this.#passTo(pending, 'due_at')
+      const isDue = pending.some(({ dueAt }) => dueAt !== null && dueAt <= this.#now)
+      if (!isDue) this.#passTo(pending, 'dueAt')
       // The service may pause requests to the CA.
       else if (issued === 0) this.#ahead += 10 * SECOND_MS
     }
@@ -100,15 +100,13 @@ export class RestartingNode implements AsyncDisposable {
   /** Requests renewal information, and advances the clock until all certificates are due for renewal. */
   async passUntilRenewal(): Promise<void> {
     const { certificates } = this.#parts
-    const first = Math.min(
-      ...(await this.#rows()).map(({ renew_at }) => renew_at ?? Number.POSITIVE_INFINITY),
-    )
+    const first = Math.min(...(await this.#rows()).map(({ renewAt }) => renewAt ?? Number.POSITIVE_INFINITY))
     this.#ahead += Math.max(0, Math.min(INFORMATION_INTERVAL_MS, first - this.#now - SECOND_MS))
     for (let turns = 0; turns < MAX_RUNS; turns++) {
       await certificates.runDue()
-      if ((await this.#rows()).every(({ due_at }) => due_at !== null && due_at > this.#now)) break
+      if ((await this.#rows()).every(({ dueAt }) => dueAt !== null && dueAt > this.#now)) break
     }
-    this.#passTo(await this.#rows(), 'renew_at')
+    this.#passTo(await this.#rows(), 'renewAt')
     this.#since = this.#now
   }
 
@@ -121,7 +119,7 @@ export class RestartingNode implements AsyncDisposable {
   }
 
   /** Advances to the latest row, so that all are due together and not in sequence. */
-  #passTo(rows: readonly CertificateSummary[], what: 'due_at' | 'renew_at'): void {
+  #passTo(rows: readonly CertificateSummary[], what: 'dueAt' | 'renewAt'): void {
     const latest = Math.max(...rows.map((row) => row[what] ?? 0))
     this.#ahead += Math.max(0, latest - this.#now)
   }

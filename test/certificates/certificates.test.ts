@@ -119,7 +119,7 @@ test('a domain removed during its order is not renewed, and an active domain wit
     if (step === 'finalize') await deactivate(store, certificates)
   }
   assert.equal(await certificates.runDue(), 1)
-  assert.equal((await issuing.row()).due_at, null)
+  assert.equal((await issuing.row()).dueAt, null)
   await store.write('relaxed', async (tx) => {
     await tx.domains.insert(domainRow('shop.example.test', { status: 'active' }))
     await tx.domains.insert(domainRow('waits.example.test', { status: 'pending' }))
@@ -140,9 +140,9 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
   ca.validate = async ({ type, name, token, keyAuthorization }) => {
     types.push(type)
     assert.ok(type !== 'dns-01')
-    const challenges = await store.read.acme.challenge(type, name, time.now)
+    const challenges = await store.read.acme.challenges(type, name, time.now)
     assert.deepEqual(
-      challenges.map((one) => [one.token, one.key_authorization]),
+      challenges.map((one) => [one.token, one.keyAuthorization]),
       [[token, keyAuthorization]],
     )
   }
@@ -152,7 +152,7 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
   assert.equal(await issuing.next(certificates), 1)
   assert.deepEqual(types, ['http-01', 'tls-alpn-01'])
   for (const type of ['http-01', 'tls-alpn-01'] as const)
-    assert.deepEqual(await store.read.acme.challenge(type, NAME, time.now), [], 'the challenge is removed')
+    assert.deepEqual(await store.read.acme.challenges(type, NAME, time.now), [], 'the challenge is removed')
 })
 
 test('a name keeps its challenge type, and changes it only after a failed validation', async () => {
@@ -210,7 +210,7 @@ test('the wildcard of the site domain is validated by the DNS hook, and released
   ])
   time.now += HOUR_MS
   await issuing.node().runDue()
-  assert.equal((await issuing.row(wildcard)).due_at, null)
+  assert.equal((await issuing.row(wildcard)).dueAt, null)
 })
 
 test('a failure of the DNS hook is logged and retried', async () => {

@@ -64,9 +64,9 @@ test('a failure backs off with its reason, and ends when its cause is fixed', as
     for (let failures = 1; failures <= 7; failures++) {
       if (failures === 1) await certificates.runDue()
       else await issuing.next(certificates)
-      const { due_at, problem } = await issuing.row()
+      const { dueAt, problem } = await issuing.row()
       assert.match(problem!, message)
-      delays.push(due_at! - time.now)
+      delays.push(dueAt! - time.now)
       assert.equal(await certificates.runDue(), 0)
     }
     for (const [index, wait] of [
@@ -81,7 +81,7 @@ test('a failure backs off with its reason, and ends when its cause is fixed', as
       assert.ok(delays[index]! >= wait && delays[index]! <= 1.1 * wait, `${why}: ${delays}`)
     const record = (await certificates.statuses([NAME])).get(NAME)!
     assert.equal(record.status, 'pending')
-    assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).due_at)
+    assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).dueAt)
     ca.before = () => undefined
     assert.equal(await issuing.next(certificates), 1, why)
     assert.deepEqual([(await issuing.row()).failures, (await issuing.row()).problem], [0, null])
@@ -117,7 +117,7 @@ test('retries end after a week of failures, with that reason, and restart when t
   }
   const started = time.now
   await certificates.runDue()
-  for (let tries = 0; tries < 30 && (await issuing.row()).due_at !== null; tries++)
+  for (let tries = 0; tries < 30 && (await issuing.row()).dueAt !== null; tries++)
     await issuing.next(certificates)
   assert.ok(time.now - started >= 7 * DAY_MS && time.now - started < 9 * DAY_MS)
   assert.match((await issuing.row()).problem!, /^nothing was found .* not tried any more/)
@@ -175,7 +175,7 @@ test('a limit for one name delays only that name', async () => {
     await certificates.runDue()
     await activate(store, certificates, 'www.other.test')
     assert.equal(await certificates.runDue(), 1, sentence)
-    assert.equal((await issuing.row()).due_at, notBefore)
+    assert.equal((await issuing.row()).dueAt, notBefore)
     assert.equal(await issuing.next(certificates), 1)
   }
 })
@@ -231,13 +231,13 @@ test('a chain that does not match is not used; the old one remains, and the reco
   await certificates.runDue()
   const first = (await issuing.served())!
   await issuing.next(certificates)
-  assert.equal((await issuing.row()).informed, 1)
-  time.now = (await issuing.row()).renew_at!
+  assert.equal((await issuing.row()).hasRenewalInfo, true)
+  time.now = (await issuing.row()).renewAt!
   ca.chain = (issued) => ({ ...issued, key: 'of another name' })
   const orders = ca.requests.order
   await certificates.runDue()
-  assert.equal((await issuing.row()).informed, 0, 'a replaced certificate is not replaced again')
-  while ((await issuing.row()).due_at! < first.notAfter) await issuing.next(certificates)
+  assert.equal((await issuing.row()).hasRenewalInfo, false, 'a replaced certificate is not replaced again')
+  while ((await issuing.row()).dueAt! < first.notAfter) await issuing.next(certificates)
   assert.ok(ca.requests.order - orders < 30, 'no loop of orders')
   assert.deepEqual(ca.limits.passed, [])
   assert.deepEqual(await issuing.served(), first)

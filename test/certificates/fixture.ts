@@ -59,8 +59,8 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     },
     /** Advances the clock until a name is due, and runs. */
     async next(certificates: CertificateManager, name = NAME): Promise<number> {
-      const { due_at } = await row(name)
-      time.now = Math.max(time.now + 10 * SECOND_MS, due_at!)
+      const { dueAt } = await row(name)
+      time.now = Math.max(time.now + 10 * SECOND_MS, dueAt!)
       return certificates.runDue()
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

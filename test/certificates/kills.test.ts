@@ -37,7 +37,7 @@ for (const step of STEPS) {
       assert.equal(issuing.ca.ordered.get(NAME), 1 + lost)
 
       const first = (await issuing.served())!
-      issuing.time.now = (await issuing.row()).renew_at!
+      issuing.time.now = (await issuing.row()).renewAt!
       await killAt(issuing, step, side)
       assert.deepEqual(await issuing.served(), first, 'the old certificate is served')
       await recover(issuing, 2)
@@ -53,7 +53,7 @@ test('a kill before or after any write to the store loses nothing', async () => 
     for (let finished = false; !finished; write++) {
       await using issuing = await startIssuing()
       await activate(issuing.store, issuing.node())
-      await issuing.store.write('relaxed', (tx) => tx.certificates.update(NAME, { due_at: issuing.time.now }))
+      await issuing.store.write('relaxed', (tx) => tx.certificates.update(NAME, { dueAt: issuing.time.now }))
       const killed = withKill(issuing.store, write, side)
       const dying = new CertificateManager({ ...issuing.parts, store: killed.store })
       finished = (await Promise.race([dying.runDue(), killed.dead])) !== 'dead'
@@ -150,7 +150,7 @@ async function recover(issuing: Issuing, certificates: number): Promise<void> {
     await next.runDue()
     issuing.time.now += MINUTE_MS
   }
-  for (let turns = 0; turns < 12 && (await issuing.row()).order_url !== null; turns++) {
+  for (let turns = 0; turns < 12 && (await issuing.row()).orderUrl !== null; turns++) {
     issuing.time.now += MINUTE_MS
     await next.runDue()
   }

@@ -12,12 +12,12 @@ test('a name whose retries have ended is retried once on request of its owner', 
   }
   await activate(store, certificates)
   await certificates.runDue()
-  while ((await issuing.row()).due_at !== null) await issuing.next(certificates)
+  while ((await issuing.row()).dueAt !== null) await issuing.next(certificates)
   const failed = ca.requests.order
   await certificates.retry(NAME)
   assert.equal(await certificates.runDue(), 0)
   assert.equal(ca.requests.order, failed + 1)
-  assert.equal((await issuing.row()).due_at, null, 'no further retries')
+  assert.equal((await issuing.row()).dueAt, null, 'no further retries')
   provable = true
   assert.equal(await certificates.runDue(), 0)
   await certificates.retry(NAME)

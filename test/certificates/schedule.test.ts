@@ -10,7 +10,7 @@ import {
   retryTime,
   toUrgency,
 } from '../../server/certificates/schedule.ts'
-import type { CertificateSummary } from '../../server/store/queries/certificates.ts'
+import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
@@ -140,10 +140,17 @@ test('a certificate about to expire is retried more often, at most hourly', () =
   }
 })
 
-const ROW: CertificateSummary = {
-  ...{ name: 'www.example.test', not_before: null, not_after: null, issued_at: null, certificate_id: null },
-  ...{ informed: 0, renew_at: null, information_at: null, order_url: 'order/1', failures: 0, problem: null },
-  ...{ due_at: NOW, unused_since: null },
+const SUMMARY: CertificateSummary = {
+  ...{ name: 'www.example.test', notBefore: null, notAfter: null, issuedAt: null, certificateId: null },
+  ...{
+    hasRenewalInfo: false,
+    renewAt: null,
+    informationAt: null,
+    orderUrl: 'order/1',
+    failures: 0,
+    problem: null,
+  },
+  ...{ dueAt: NOW, unusedSince: null },
 }
 
 // biome-ignore format: one row for each error
@@ -155,31 +162,33 @@ const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expec
   ['the CA limits requests', 'rate-limited', {}, { after: HOUR_MS, keepsOrder: true, pauses: true }],
   ['a challenge fails', 'challenge-failed', {}, { after: MINUTE_MS, keepsOrder: false, counts: true }],
   ['a challenge fails for a week', 'challenge-failed', { failures: 10 }, { after: null, keepsOrder: false, counts: true }],
-  ['a challenge fails for a week, with a valid certificate', 'challenge-failed', { failures: 10, not_after: NOW + 30 * DAY_MS }, { after: DAY_MS, keepsOrder: false, counts: true }],
-  ['a challenge fails for a week, with an expired certificate', 'challenge-failed', { failures: 10, not_after: NOW - 1 }, { after: null, keepsOrder: false, counts: true }],
+  ['a challenge fails for a week, with a valid certificate', 'challenge-failed', { failures: 10, notAfter: NOW + 30 * DAY_MS }, { after: DAY_MS, keepsOrder: false, counts: true }],
+  ['a challenge fails for a week, with an expired certificate', 'challenge-failed', { failures: 10, notAfter: NOW - 1 }, { after: null, keepsOrder: false, counts: true }],
   ['the CA rejects the order', 'rejected', { failures: 1 }, { after: 10 * MINUTE_MS, keepsOrder: false }],
   ['the CA rejects the order for a week', 'rejected', { failures: 10 }, { after: DAY_MS, keepsOrder: false }],
 ]
 for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = false }] of RETRIES) {
   test(`when ${what}, the name is retried ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
     const error = new AcmeError(kind, 'no')
-    const plan = nextRetry(error, { row: { ...ROW, ...change }, now: NOW, caIsReachable: true })
-    const { due_at, order_url } = plan.changes
-    if (after === null) assert.equal(due_at, null)
-    else
-      assert.ok(due_at! - NOW >= after && due_at! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${due_at}`)
-    assert.equal(order_url === undefined, keepsOrder)
+    const plan = nextRetry(error, { certificate: { ...SUMMARY, ...change }, now: NOW, caIsReachable: true })
+    const { dueAt, orderUrl } = plan.changes
+    if (after === null) assert.equal(dueAt, null)
+    else assert.ok(dueAt! - NOW >= after && dueAt! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${dueAt}`)
+    assert.equal(orderUrl === undefined, keepsOrder)
     assert.deepEqual([plan.countsAsFailure, plan.pauseUntil !== undefined], [counts, pauses])
   })
 }
 
 test('retries of a name end after a week of failures', () => {
-  let row = ROW
+  let certificate = SUMMARY
   let time = NOW
-  while (row.due_at !== null) {
-    time = row.due_at
+  while (certificate.dueAt !== null) {
+    time = certificate.dueAt
     const error = new AcmeError('challenge-failed', 'not found')
-    row = { ...row, ...nextRetry(error, { row, now: time, caIsReachable: true }).changes }
+    certificate = {
+      ...certificate,
+      ...nextRetry(error, { certificate, now: time, caIsReachable: true }).changes,
+    }
   }
   assert.ok(time - NOW >= 7 * DAY_MS && time - NOW < 9 * DAY_MS, `${(time - NOW) / DAY_MS} days`)
 })

@@ -11,7 +11,7 @@ import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
-import { MemoryBudget } from '../../server/lib/lru-cache.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { ResponseSerializer } from '../../server/net/http1/response-serializer.ts'
 import { FrameSerializer } from '../../server/net/http2/serialized-frames.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
@@ -332,7 +332,7 @@ function sitesWithOnePage(id: string): unknown {
         return parse({ domain: name, slug, accountId: 'an account', primaryDomain })
       },
     },
-    certificates: { summaries: async () => [{ not_after: 2_000_000 }] },
+    certificates: { summaries: async () => [{ notAfter: 2_000_000 }] },
   }
 }
 

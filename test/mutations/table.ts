@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
   ['keeps all sites as they were when a file of one cannot be read', 'server/lib/loading-cache.ts', 'if (!error.isIsolated) ', '', EDGE_CACHE],
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
-  ['keeps versions and domains of a site that changed', 'server/lib/lru-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
+  ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
   ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', EDGE_CACHE],
   ['lets caches keep content behind a password', 'server/edge/resolve/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD, 'test/edge-locked.test.ts'],
   ['lets search engines index previews', 'server/edge/resolve/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge-headers.test.ts'],
@@ -127,7 +127,8 @@ const ROWS: readonly Row[] = [
   ['gives away a reserved domain', 'server/domains/transition.ts', '  if (reservation)\n    return stays({', '  if (false)\n    return stays({', 'test/domains/claims.test.ts', 'test/domains/hostile.test.ts'],
   ['never stops serving a domain that points elsewhere', 'server/domains/transition.ts', 'if (now - since >= GRACE_PERIOD_MS)', 'if (false)', 'test/domains/lifecycle.test.ts', 'test/domains/schedule.test.ts'],
   ['orders beyond the limits of the CA', 'server/certificates/ca-rate-limits.ts', '  if (time > now) return time\n', '', 'test/certificates/budget.test.ts'],
-  ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (row?.order_url !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
+  ['overwrites the certificate of the process that took over', 'server/certificates/issuance.ts', 'if (certificate?.orderUrl !== order!.url) return false', '', 'test/certificates/kills.test.ts'],
+  ['reschedules a certificate that was replaced', 'server/store/queries/certificates.ts', "      .where('certificate_id', 'is not distinct from', certificateId)\n", '', 'test/store/sqlite.test.ts'],
 
   // Bounds (design, promise 7)
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', ' && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', '', 'test/shares.test.ts'],

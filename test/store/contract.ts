@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeAccounts } from './accounts.ts'
+import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeDomains } from './domains.ts'
 import { storeQueries } from './queries.ts'
@@ -37,6 +38,7 @@ export function storeContract(engine: string, fresh: () => Promise<TestDatabase>
   storeSignIns(promises)
   storeVisits(promises)
   storeDomains(promises)
+  storeCertificates(promises)
 }
 
 function storeWrites(promises: Promises): void {

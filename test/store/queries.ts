@@ -29,6 +29,9 @@ export function storeQueries(promises: Promises): void {
         assert.equal(await tx.domains.remove('none', 'none'), false)
         await tx.domains.update({ accountId: 'none', domain: 'none' }, { reason: 'x' })
         await tx.domains.releaseReservation('none')
+        await tx.certificates.update('none', { dueAt: 0 })
+        await tx.acme.setAccountUrl('none', 'none')
+        await tx.acme.deleteChallenges('none')
         assert.equal(await tx.domains.deleteExpiredReservations(1e15), 0)
       })
       for (const [name, query] of Object.entries(queriesForAbsentRows(read)))
@@ -91,6 +94,8 @@ function queriesForAbsentRows({
   signIns,
   blobReferences,
   domains,
+  certificates,
+  acme,
   counters,
 }: Queries) {
   return {
@@ -123,6 +128,14 @@ function queriesForAbsentRows({
     'a www of a root': domains.secondary('none', 'none'),
     'a held domain': domains.reservation('none', 0),
     'number of held domains': domains.countReservations('none', 0),
+    certificate: certificates.find('none'),
+    'summary of a certificate': certificates.findSummary('none'),
+    'summaries of certificates': certificates.summaries(['none']),
+    'no summaries': certificates.summaries([]),
+    'certificates due': certificates.due(1e15, 10, { withOrders: true }),
+    'ACME account': acme.account('none'),
+    challenges: acme.challenges('http-01', 'none', 0),
+    'counted request': acme.nthLatestRequest({ kind: 'order' }, 1, 0),
     counter: counters.value('none', 0),
   }
 }

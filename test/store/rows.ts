@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Account } from '../../server/store/contract/accounts.ts'
+import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
-import type { CertificateRow } from '../../server/store/schema.ts'
 
 // Rows with default values; tests override the columns that matter to them.
 
@@ -86,26 +86,26 @@ export function domainRow(domain: string, change: Partial<Domain> = {}): Domain 
   }
 }
 
-/** A certificate row without an order. */
-export function certificateRow(name: string, change: Partial<CertificateRow> = {}): CertificateRow {
+/** A certificate without an order. */
+export function certificateRow(name: string, change: Partial<Certificate> = {}): Certificate {
   return {
     name,
     chain: null,
     key: null,
-    not_before: null,
-    not_after: null,
-    issued_at: null,
-    certificate_id: null,
-    informed: 0,
-    renew_at: null,
-    information_at: null,
-    order_url: null,
-    order_key: null,
-    proof_type: null,
+    notBefore: null,
+    notAfter: null,
+    issuedAt: null,
+    certificateId: null,
+    hasRenewalInfo: false,
+    renewAt: null,
+    informationAt: null,
+    orderUrl: null,
+    orderKey: null,
+    challengeType: null,
     failures: 0,
     problem: null,
-    due_at: null,
-    unused_since: null,
+    dueAt: null,
+    unusedSince: null,
     ...change,
   }
 }

@@ -47,7 +47,7 @@ test('a database of this version is opened without a migration', async () => {
 test('a process that missed deleted change records is notified that anything may have changed', async () => {
   await using database = await freshSqlite()
   const now = { at: 0 }
-  const open = () => sqliteStore({ file: database.file, clock: () => now.at, pollMilliseconds: 2 ** 30 })
+  const open = () => sqliteStore({ file: database.file, clock: () => now.at, pollIntervalMs: 2 ** 30 })
   await using awake = await open()
   await using asleep = await open()
   const changes: unknown[] = []
@@ -73,7 +73,7 @@ test('a process that missed deleted change records is notified that anything may
 
 test('a database locked by another process is UNAVAILABLE, and the service continues', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now, busyMilliseconds: 40 })
+  await using store = await sqliteStore({ file: database.file, clock: Date.now, busyTimeoutMs: 40 })
   using other = new DatabaseSync(database.file)
   other.exec('BEGIN IMMEDIATE')
   const outcomes = await Promise.allSettled(

@@ -14,7 +14,7 @@ export function openStore(address: string): Promise<Store> {
   const url = new URL(address)
   switch (url.protocol) {
     case 'sqlite:':
-      return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollMilliseconds: 20 })
+      return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollIntervalMs: 20 })
   }
   throw new Error(`no engine is at ${address}`)
 }

@@ -62,7 +62,7 @@ test('names of sites order no certificates', async () => {
   for (let index = 0; index < 50; index++)
     assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), SITE_NAMES)
   const { read } = service.store
-  assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { ordered: true }), [])
+  assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { withOrders: true }), [])
 })
 
 describe('files that change', () => {

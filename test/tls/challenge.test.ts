@@ -14,7 +14,7 @@ test('a CA gets the TLS-ALPN-01 proof, and visitors of the same name get their s
   await using service = await SecureService.start()
   const { slug } = await service.publish({ 'index.html': 'home' })
   await service.addSecureDomain(NAME, slug)
-  const proof = { type: 'tls-alpn-01', token: 'a-token', key_authorization: 'a-token.a-thumbprint' } as const
+  const proof = { type: 'tls-alpn-01', token: 'a-token', keyAuthorization: 'a-token.a-thumbprint' } as const
   for (const name of [NAME, 'new.test', `${slug}.sites.test`]) {
     assert.equal(await service.namesFor(name, CHALLENGE), UNKNOWN_NAME)
     await service.challenge({ ...proof, name })
@@ -24,7 +24,7 @@ test('a CA gets the TLS-ALPN-01 proof, and visitors of the same name get their s
     const ended = once(socket.resume(), 'close')
     assert.equal(certificate.subjectAltName, `DNS:${name}`)
     assert.ok(certificate.verify(certificate.publicKey))
-    const hash = createHash('sha256').update(proof.key_authorization).digest()
+    const hash = createHash('sha256').update(proof.keyAuthorization).digest()
     const at = certificate.raw.indexOf(ACME_IDENTIFIER) + ACME_IDENTIFIER.length
     assert.equal(certificate.raw.subarray(at, at + 36).toString('hex'), `04220420${hash.toString('hex')}`)
     // The server closes the connection after the handshake (RFC 8737, 3).
@@ -38,7 +38,7 @@ test('a CA gets the TLS-ALPN-01 proof, and visitors of the same name get their s
 
 test('a challenge certificate is created once per proof', async () => {
   await using service = await SecureService.start()
-  const proof = { type: 'tls-alpn-01', name: NAME, token: 'a', key_authorization: 'a.b' } as const
+  const proof = { type: 'tls-alpn-01', name: NAME, token: 'a', keyAuthorization: 'a.b' } as const
   const getRawCertificate = async () => {
     const socket = await service.handshake(NAME, CHALLENGE)
     const { raw } = socket.getPeerCertificate(true)
@@ -48,13 +48,13 @@ test('a challenge certificate is created once per proof', async () => {
   await service.challenge(proof)
   const all = await Promise.all([getRawCertificate(), getRawCertificate(), getRawCertificate()])
   assert.equal(new Set([...all, await getRawCertificate()]).size, 1)
-  await service.challenge({ ...proof, key_authorization: 'a.c' })
+  await service.challenge({ ...proof, keyAuthorization: 'a.c' })
   assert.ok(!all.includes(await getRawCertificate()))
 })
 
 test('every process on the store serves the challenges of the others', async () => {
   await using service = await SecureService.start()
   await using other = await SecureService.start({ DATA: service.running.data })
-  await service.challenge({ type: 'tls-alpn-01', name: NAME, token: 'a', key_authorization: 'a.b' })
+  await service.challenge({ type: 'tls-alpn-01', name: NAME, token: 'a', keyAuthorization: 'a.b' })
   assert.equal(await other.namesFor(NAME, CHALLENGE), `DNS:${NAME}`)
 })

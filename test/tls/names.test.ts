@@ -87,7 +87,7 @@ describe('a handshake is refused, without a write, for a name', () => {
   async function contents() {
     const { read } = service.store
     return JSON.stringify([
-      await read.certificates.due(Number.MAX_SAFE_INTEGER, 100, { ordered: true }),
+      await read.certificates.due(Number.MAX_SAFE_INTEGER, 100, { withOrders: true }),
       await read.certificates.missing(100),
       await read.certificates.unneeded([], 100),
       await read.domains.bySite(slug),

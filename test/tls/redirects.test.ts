@@ -60,11 +60,11 @@ for (const fastPath of ['on', 'off']) {
 
     test('serves a domain whose certificate has expired', async () => {
       await service.addDomain('ended.test', slug)
-      await service.certify('ended.test', undefined, { not_after: service.running.clock.now })
+      await service.certify('ended.test', undefined, { notAfter: service.running.clock.now })
       assert.equal(await getSummary('ended.test'), '200 home')
       const { clock } = service.running
       await service.addDomain('ending.test', slug)
-      await service.certify('ending.test', undefined, { not_after: clock.now + 1000 })
+      await service.certify('ending.test', undefined, { notAfter: clock.now + 1000 })
       for (let visit = 0; visit < 2; visit++)
         assert.equal(await getSummary('ending.test'), '308 https://ending.test/')
       clock.now += 1000
@@ -148,7 +148,7 @@ for (const fastPath of ['on', 'off']) {
           type: 'http-01',
           name,
           token: 'a-token',
-          key_authorization: KEY_AUTHORIZATION,
+          keyAuthorization: KEY_AUTHORIZATION,
         } as const
         await service.challenge(token)
         for (const host of [name, `${name.toUpperCase()}:80`, `${name}.`]) {

@@ -7,8 +7,9 @@ import { buffer } from 'node:stream/consumers'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { prepareDataFolder } from '../../server/config/data-folder.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import type { StoredChallenge } from '../../server/store/contract/acme.ts'
+import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
-import type { AcmeChallengeRow, CertificateRow } from '../../server/store/schema.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
@@ -104,7 +105,7 @@ export class SecureService implements AsyncDisposable {
   async certify(
     name: string,
     names: readonly string[] = [name],
-    row: Partial<CertificateRow> = {},
+    row: Partial<Certificate> = {},
   ): Promise<void> {
     const pair = await this.#pairFor(name, names)
     const whole = certificateRow(name, { ...LASTING, ...pair, ...row })
@@ -121,7 +122,7 @@ export class SecureService implements AsyncDisposable {
     await this.change([name], (tx) => tx.certificates.update(name, pair))
   }
 
-  async #pairFor(name: string, names: readonly string[]): Promise<Pick<CertificateRow, 'chain' | 'key'>> {
+  async #pairFor(name: string, names: readonly string[]): Promise<Pick<Certificate, 'chain' | 'key'>> {
     const { chain, key } = await issuer.issueWithKey({ ...VALIDITY, names })
     return { chain, key: this.#seal.encrypt(key, `certificate ${name}`) }
   }
@@ -132,11 +133,9 @@ export class SecureService implements AsyncDisposable {
     await this.certify(domain)
   }
 
-  async challenge(
-    row: Pick<AcmeChallengeRow, 'type' | 'name' | 'token' | 'key_authorization'>,
-  ): Promise<void> {
-    const expires_at = this.running.clock.now + 600_000
-    await this.change([], (tx) => tx.acme.putChallenge({ ...row, expires_at }))
+  async challenge(row: Pick<StoredChallenge, 'type' | 'name' | 'token' | 'keyAuthorization'>): Promise<void> {
+    const expiresAt = this.running.clock.now + 600_000
+    await this.change([], (tx) => tx.acme.putChallenge({ ...row, expiresAt }))
   }
 
   /** Completes a handshake; rejects with OpenSSL's error code. */
@@ -224,9 +223,9 @@ async function readReply(request: ReturnType<typeof requestPlain>, { body }: Req
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-/** Validity columns of a certificate that is never renewed. */
+/** Validity of a certificate that is never renewed. */
 export const LASTING = {
-  issued_at: FOREVER.notBefore,
-  not_before: FOREVER.notBefore,
-  not_after: FOREVER.notAfter,
+  issuedAt: FOREVER.notBefore,
+  notBefore: FOREVER.notBefore,
+  notAfter: FOREVER.notAfter,
 }

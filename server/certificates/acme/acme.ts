@@ -1,3 +1,7 @@
+import type { ChallengeType } from '../../store/contract/acme.ts'
+
+export type { ChallengeType }
+
 /**
  * A certificate authority that speaks ACME (RFC 8555), with one account of this service. No call waits longer
  * than its deadline; longer operations are resumed later by the order's URL. Every call can throw
@@ -64,8 +68,6 @@ export interface ChallengeSolver {
   present(challenge: ChallengeResponse): Promise<void>
   remove(challenge: ChallengeResponse): Promise<void>
 }
-
-export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
 
 export interface ChallengeResponse {
   type: ChallengeType

@@ -1,6 +1,7 @@
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { isWithin, MINUTE_MS } from '../../lib/time.ts'
+import type { AcmeAccount } from '../../store/contract/acme.ts'
 import type { Store } from '../../store/store.ts'
 import { AcmeError } from './acme.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
@@ -18,7 +19,7 @@ import { type AcmeTransport, type Deadline, type HttpResponse, unreachable } fro
 export interface AcmeSessionOptions {
   store: Store
   secretBox: SecretBox
-  /** URL of the CA's directory, the key of the account row. */
+  /** URL of the CA's directory, which identifies the stored account. */
   directory: string
   /** Contact address for the CA; may be empty. */
   email: string
@@ -69,8 +70,8 @@ const EAB_SETTINGS = 'SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY'
 /**
  * Requests to a CA: its directory, its nonces, and the account that signs. The account is shared by all nodes;
  * its key is stored before it is registered, so that any node finds the same account again (RFC 8555, 7.3.1).
- * A key that cannot be decrypted is an error and never creates a second account: an operator must delete its
- * row.
+ * A key that cannot be decrypted is an error and never creates a second account: an operator must delete
+ * it from the store.
  */
 export class AcmeSession {
   readonly #options: AcmeSessionOptions
@@ -181,22 +182,22 @@ export class AcmeSession {
 
   async #loadAccount(deadline: Deadline): Promise<Required<Signer>> {
     const { store, directory, log } = this.#options
-    const row = (await store.read.acme.account(directory)) ?? (await this.#insertAccount())
-    const key = this.#decryptKey(row.key)
-    if (row.url !== null) return { key, kid: row.url }
+    const account = (await store.read.acme.account(directory)) ?? (await this.#createAccount())
+    const key = this.#decryptKey(account.key)
+    if (account.url !== null) return { key, kid: account.url }
     const kid = await this.#newAccount(key, deadline)
     await store.write('durable', ({ acme }) => acme.setAccountUrl(directory, kid))
     log.info('ACME account registered', { directory, account: kid })
     return { key, kid }
   }
 
-  async #insertAccount(): Promise<{ key: string; url: string | null }> {
+  /** Returns the account of another node if that one was stored first. */
+  #createAccount(): Promise<AcmeAccount> {
     const { store, secretBox, directory, clock } = this.#options
     const key = secretBox.encrypt(generateKey(), accountContext(directory))
-    return store.write('durable', async ({ acme }) => {
-      await acme.putAccount({ directory, key, url: null, created_at: clock() })
-      return (await acme.account(directory))!
-    })
+    return store.write('durable', ({ acme }) =>
+      acme.getOrCreateAccount({ directory, key, url: null, createdAt: clock() }),
+    )
   }
 
   #decryptKey(encrypted: string): AccountKey {
@@ -228,8 +229,8 @@ export class AcmeSession {
     const { store, directory } = this.#options
     this.#account = undefined
     await store.write('durable', async ({ acme }) => {
-      const row = await acme.account(directory)
-      if (row?.url === url) await acme.setAccountUrl(directory, null)
+      const account = await acme.account(directory)
+      if (account?.url === url) await acme.setAccountUrl(directory, null)
     })
   }
 

@@ -1,6 +1,6 @@
 import type { Blobs } from '../../blobs/blobs.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
-import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { FULL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'

@@ -1,5 +1,5 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
-import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Domain } from '../../store/contract/domains.ts'
@@ -155,7 +155,7 @@ export class SiteResolver {
     // A new certificate of the primary name, which invalidates that name only, changes this redirect too.
     if (!isSameName) await getOwner(name)
     const [certificate] = https ? await store.read.certificates.summaries([name]) : []
-    const expiresAt = certificate?.not_after ?? 0
+    const expiresAt = certificate?.notAfter ?? 0
     const isCovered = expiresAt > clock()
     const redirect = this.#redirect(name, isCovered, isSameName)
     return {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler } from '../http-handler.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'

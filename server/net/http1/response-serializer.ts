@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { HttpResponse } from '../http-handler.ts'
 import { type Serialized, SerializedCache } from '../serialized-cache.ts'
 

@@ -1,4 +1,4 @@
-import type { MemoryBudget } from '../../lib/lru-cache.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { HttpResponse } from '../http-handler.ts'
 import { type Serialized, SerializedCache } from '../serialized-cache.ts'
 import { FLAG, FRAME_HEADER_BYTES, headerFrames, MAX_FRAME_BYTES, TYPE, writeFrameHead } from './frame.ts'

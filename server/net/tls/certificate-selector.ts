@@ -3,9 +3,9 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { challengeCertificate } from '../../certificates/x509.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
-import { MemoryBudget } from '../../lib/lru-cache.ts'
+import { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
-import type { CertificateRow } from '../../store/schema.ts'
+import type { Certificate } from '../../store/contract/certificates.ts'
 import type { Store } from '../../store/store.ts'
 import type { CertificateFiles, KeyPair } from './certificate-files.ts'
 import type { ClientHello } from './client-hello.ts'
@@ -174,11 +174,11 @@ export class CertificateSelector {
   async #load(name: string): Promise<KeyPair | undefined> {
     const { store, own } = this.#options
     if (!own.includes(name) && !(await store.read.domains.active(name))) return undefined
-    const row = await store.read.certificates.find(name)
-    return row && this.#decrypt(row)
+    const certificate = await store.read.certificates.find(name)
+    return certificate && this.#decrypt(certificate)
   }
 
-  #decrypt({ name, chain, key }: CertificateRow): KeyPair | undefined {
+  #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {
     if (chain === null || key === null) return undefined
     const opened = this.#options.secretBox.decrypt(key, `certificate ${name}`)
     if (opened !== undefined) return { chain, key: opened }
@@ -193,12 +193,12 @@ export class CertificateSelector {
 
   async #selectChallenge(name: string): Promise<SelectedCertificate | undefined> {
     const { store, clock } = this.#options
-    const [row] = await store.read.acme.challenge('tls-alpn-01', name, clock())
-    if (!row) return undefined
-    const cacheKey = `${name} ${row.key_authorization}`
+    const [challenge] = await store.read.acme.challenges('tls-alpn-01', name, clock())
+    if (!challenge) return undefined
+    const cacheKey = `${name} ${challenge.keyAuthorization}`
     const known = this.#challenges.get(cacheKey)
     if (known) return known
-    const proof = this.#buildChallenge(name, row.key_authorization)
+    const proof = this.#buildChallenge(name, challenge.keyAuthorization)
     this.#challenges.set(cacheKey, proof)
     proof.catch(() => this.#challenges.delete(cacheKey))
     if (this.#challenges.size > MAX_CACHED_CHALLENGES)

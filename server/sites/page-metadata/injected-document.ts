@@ -4,7 +4,7 @@ import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import type { Blobs } from '../../blobs/blobs.ts'
 import { readBlob } from '../../blobs/read-blob.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
-import { type MemoryBudget, SecondChanceCache } from '../../lib/lru-cache.ts'
+import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HeadInjection } from './head-metadata.ts'
 

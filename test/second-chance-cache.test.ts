@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { MemoryBudget, SecondChanceCache } from '../server/lib/lru-cache.ts'
+import { MemoryBudget, SecondChanceCache } from '../server/lib/second-chance-cache.ts'
 
-describe('an LRU cache', () => {
-  test('stays within its bytes and evicts the least recently used entry', () => {
+describe('a second-chance cache', () => {
+  test('stays within its bytes and evicts entries that were not used since their last inspection', () => {
     const budget = new MemoryBudget(10_000)
     const kept = new SecondChanceCache<number>(budget)
     kept.set('favourite', 0, 600)

@@ -1,0 +1,93 @@
+import type { ChallengeType } from './acme.ts'
+
+/** Validity and schedule of a certificate. Times are milliseconds since 1970. */
+export interface CertificateSummary {
+  /** A custom domain, the service's own host, or `*.{site_domain}`. */
+  name: string
+  /** Null before the first certificate was issued, as the next three. */
+  notBefore: number | null
+  notAfter: number | null
+  issuedAt: number | null
+  /** The ARI identifier (RFC 9773, 4.1). */
+  certificateId: string | null
+  /** Whether the CA has sent renewal information: an order may then name the certificate it replaces. */
+  hasRenewalInfo: boolean
+  /** Time of the renewal, as the CA suggests or by the default rule. */
+  renewAt: number | null
+  /** Time of the next request for renewal information (RFC 9773). */
+  informationAt: number | null
+  /** The pending order, stored before the certificate is requested; null without an order. */
+  orderUrl: string | null
+  /** Consecutive failures since the last certificate. */
+  failures: number
+  /** The last error as a message; null after a success. */
+  problem: string | null
+  /** Time of the next step; null when nothing is scheduled. */
+  dueAt: number | null
+  /** Since when the certificate is no longer requested; null while it is. */
+  unusedSince: number | null
+}
+
+/**
+ * A certificate and its schedule. An issued chain stays until the next one replaces it in one write. Keys are
+ * PKCS#8 in PEM, encrypted with the service's secret.
+ */
+export interface Certificate extends CertificateSummary {
+  /** PEM, leaf first; null before the first one was issued. */
+  chain: string | null
+  key: string | null
+  /** The key of the pending order; null without an order. */
+  orderKey: string | null
+  /**
+   * The preferred challenge type: that of the last success, or another one after a failed validation; null at
+   * first.
+   */
+  challengeType: ChallengeType | null
+}
+
+export type CertificateSchedule = Pick<
+  CertificateSummary,
+  'renewAt' | 'informationAt' | 'dueAt' | 'hasRenewalInfo'
+>
+
+/**
+ * Certificates by name. A second one of a name rejects. A change of an absent certificate changes nothing. A
+ * certificate is requested while `unusedSince` is null.
+ */
+export interface CertificateQueries {
+  find(name: string): Promise<Certificate | undefined>
+
+  findSummary(name: string): Promise<CertificateSummary | undefined>
+
+  /** Those of the names that exist, in no order. */
+  summaries(names: readonly string[]): Promise<CertificateSummary[]>
+
+  /** All requested certificates by their expiry, then by name; those without a chain first. */
+  requested(): Promise<CertificateSummary[]>
+
+  /**
+   * Certificates that are due at `now`: those without a chain first, then by expiry, then the longest due.
+   * With `withOrders: false` only those with a request for renewal information as their next step.
+   */
+  due(now: number, limit: number, options: { withOrders: boolean }): Promise<CertificateSummary[]>
+
+  insert(certificate: Certificate): Promise<void>
+
+  /** Properties that are absent stay. */
+  update(name: string, change: Partial<Omit<Certificate, 'name'>>): Promise<void>
+
+  /**
+   * Changes the schedule of the certificate with this ARI identifier. Changes nothing when the certificate was
+   * replaced, has a pending order, or is no longer requested.
+   */
+  reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void>
+
+  /** Active domains without a requested certificate, in no order. */
+  missing(limit: number): Promise<string[]>
+
+  /** Names with a requested certificate that are neither active domains nor among `others`, in no order. */
+  unneeded(others: readonly string[], limit: number): Promise<string[]>
+
+  /** Deletes certificates that have not been requested since before that time; returns their number. */
+  deleteUnused(before: number): Promise<number>
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import type { CountedRequest } from '../../server/store/contract/acme.ts'
+import type { Certificate } from '../../server/store/contract/certificates.ts'
+import type { Promises } from './contract.ts'
+import { certificateRow, domainRow, plain } from './rows.ts'
+
+/** Promises about certificates and the state of the ACME client. */
+export function storeCertificates(promises: Promises): void {
+  promises(
+    'a certificate is read as it was written, and its summary without chain and keys',
+    async (open) => {
+      const { read, write } = await open()
+      const { chain, key, orderKey, challengeType, ...summary } = FULL
+      await write('durable', (tx) => tx.certificates.insert(FULL))
+      assert.deepEqual(plain(await read.certificates.find('full.test')), FULL)
+      assert.deepEqual(plain(await read.certificates.findSummary('full.test')), summary)
+      assert.deepEqual(plain(await read.certificates.summaries(['other.test', 'full.test'])), [summary])
+      await assert.rejects(write('durable', (tx) => tx.certificates.insert(certificateRow('full.test'))))
+      await write('durable', (tx) =>
+        tx.certificates.update('full.test', { orderUrl: null, orderKey: null, hasRenewalInfo: false }),
+      )
+      assert.deepEqual(plain(await read.certificates.find('full.test')), {
+        ...{ ...summary, orderUrl: null, hasRenewalInfo: false },
+        ...{ chain, key, orderKey: null, challengeType },
+      })
+    },
+  )
+
+  promises('certificates are due in the order of their expiry, those without a chain first', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const [name, change] of Object.entries({
+        late: { dueAt: 10, notAfter: 900, renewAt: 500 },
+        soon: { dueAt: 20, notAfter: 800, renewAt: 500 },
+        sooner: { dueAt: 15, notAfter: 800, renewAt: 15 },
+        ordered: { dueAt: 15, notAfter: 850, renewAt: 500, orderUrl: 'order/1' },
+        none: { dueAt: 20 },
+        older: { dueAt: 5 },
+        future: { dueAt: 21 },
+        unused: { unusedSince: 3, notAfter: 100 },
+      }))
+        await tx.certificates.insert(certificateRow(name, change))
+    })
+    const due = async (limit: number, withOrders: boolean) =>
+      (await read.certificates.due(20, limit, { withOrders })).map(({ name }) => name)
+    assert.deepEqual(await due(9, true), ['older', 'none', 'sooner', 'soon', 'ordered', 'late'])
+    assert.deepEqual(await due(3, true), ['older', 'none', 'sooner'])
+    assert.deepEqual(await due(9, false), ['soon', 'late'])
+    assert.deepEqual(
+      (await read.certificates.requested()).map(({ name }) => name),
+      ['future', 'none', 'older', 'soon', 'sooner', 'ordered', 'late'],
+    )
+  })
+
+  for (const [what, change, changes] of [
+    ['of the same chain', {}, true],
+    ['that was replaced', { certificateId: 'b' }, false],
+    ['with a pending order', { orderUrl: 'order/1' }, false],
+    ['that is no longer requested', { unusedSince: 5 }, false],
+  ] as [string, Partial<Certificate>, boolean][]) {
+    promises(`the schedule of a certificate ${what} is ${changes ? 'changed' : 'kept'}`, async (open) => {
+      const { read, write } = await open()
+      const schedule = { renewAt: 30, informationAt: 20, dueAt: 20, hasRenewalInfo: true }
+      const stored = certificateRow('a.test', { certificateId: 'a', ...change })
+      await write('durable', async (tx) => {
+        await tx.certificates.insert(stored)
+        await tx.certificates.reschedule('a.test', 'a', schedule)
+        await tx.certificates.reschedule('none', 'a', schedule)
+      })
+      const expected = changes ? { ...stored, ...schedule } : stored
+      assert.deepEqual(plain(await read.certificates.find('a.test')), expected)
+    })
+  }
+
+  promises('certificates are missing for active domains, and unneeded without one', async (open) => {
+    const { read, write } = await open()
+    await write('durable', async (tx) => {
+      for (const domain of ['new.test', 'again.test', 'kept.test'])
+        await tx.domains.insert(domainRow(domain, { status: 'active' }))
+      await tx.domains.insert(domainRow('pending.test'))
+      for (const [name, unusedSince] of [
+        ['again.test', 5],
+        ['kept.test', null],
+        ['pending.test', null],
+        ['own.test', null],
+        ['unused.test', 6],
+      ] as const)
+        await tx.certificates.insert(certificateRow(name, { unusedSince }))
+    })
+    assert.deepEqual((await read.certificates.missing(9)).toSorted(), ['again.test', 'new.test'])
+    assert.equal((await read.certificates.missing(1)).length, 1)
+    assert.deepEqual(await read.certificates.unneeded(['own.test'], 9), ['pending.test'])
+    assert.deepEqual((await read.certificates.unneeded([], 9)).toSorted(), ['own.test', 'pending.test'])
+    assert.equal(await write('durable', (tx) => tx.certificates.deleteUnused(6)), 1)
+    assert.equal(await read.certificates.find('again.test'), undefined)
+    assert.notEqual(await read.certificates.find('unused.test'), undefined)
+  })
+
+  promises('there is one account at a directory, also when several processes create it', async (open) => {
+    const stores = [await open(), await open()]
+    const created = await Promise.all(
+      stores.map(({ write }, index) =>
+        write('durable', ({ acme }) =>
+          acme.getOrCreateAccount({ directory: 'ca', key: `key ${index}`, url: null, createdAt: 7 }),
+        ),
+      ),
+    )
+    assert.deepEqual(plain(created[0]), plain(created[1]))
+    await stores[0]!.write('durable', ({ acme }) => acme.setAccountUrl('ca', 'account/1'))
+    assert.deepEqual(plain(await stores[0]!.read.acme.account('ca')), { ...created[0], url: 'account/1' })
+    assert.equal(await stores[0]!.read.acme.account('other'), undefined)
+  })
+
+  promises(
+    'challenges are read by type and name until they expire, the last to expire first',
+    async (open) => {
+      const { read, write } = await open()
+      const first = {
+        type: 'http-01',
+        name: 'a.test',
+        token: 't',
+        keyAuthorization: 't.a',
+        expiresAt: 10,
+      } as const
+      const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
+      const later = { ...first, token: 'u', expiresAt: 30 }
+      await write('durable', async ({ acme }) => {
+        for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
+          await acme.putChallenge(challenge)
+      })
+      assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 19)), [later, replaced])
+      assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 20)), [later])
+      assert.deepEqual(await read.acme.challenges('http-01', 'b.test', 0), [])
+      assert.equal(await write('durable', ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
+      await write('durable', ({ acme }) => acme.deleteChallenges('a.test'))
+      assert.deepEqual(await read.acme.challenges('http-01', 'a.test', 0), [])
+    },
+  )
+
+  promises('requests are counted once by id, and selected by kind, set of names and owner', async (open) => {
+    const { read, write } = await open()
+    const order = { kind: 'order', names: ['*.a.test', 'a.test'] } as const
+    await write('durable', async ({ acme }) => {
+      await acme.countRequest({ id: '1', ...order, at: 10 })
+      await acme.countRequest({ id: '1', ...order, at: 99 })
+      await acme.countRequest({ id: '2', ...order, at: 20, accountId: 'ann', root: 'a.test' })
+      await acme.countRequest({ id: '3', kind: 'order', names: ['b.test'], at: 30, accountId: 'ann' })
+      await acme.countRequest({ id: '4', kind: 'pause', names: [], at: 40 })
+    })
+    const nth = (
+      count: number,
+      since: number,
+      filter: Partial<CountedRequest> & { accountId?: string; root?: string },
+    ) => read.acme.nthLatestRequest({ kind: 'order', ...filter }, count, since)
+    assert.deepEqual(await Promise.all([1, 2, 3, 4].map((count) => nth(count, 0, {}))), [
+      30,
+      20,
+      10,
+      undefined,
+    ])
+    assert.deepEqual([await nth(1, 29, {}), await nth(1, 30, {})], [30, undefined])
+    assert.equal(await nth(1, 0, { names: ['a.test', '*.a.test'] }), 20)
+    assert.equal(await nth(1, 0, { names: ['a.test'] }), undefined)
+    assert.deepEqual(
+      [await nth(2, 0, { accountId: 'ann' }), await nth(3, 0, { accountId: 'ann' })],
+      [20, undefined],
+    )
+    assert.equal(await nth(1, 0, { root: 'a.test' }), 20)
+    assert.equal(await nth(1, 0, { kind: 'pause' }), 40)
+    assert.equal(await write('durable', ({ acme }) => acme.deleteRequests(30)), 2)
+    assert.deepEqual([await nth(1, 0, {}), await nth(2, 0, {})], [30, undefined])
+  })
+}
+
+const FULL: Certificate = {
+  name: 'full.test',
+  chain: 'a chain',
+  key: 'a key',
+  notBefore: 1,
+  notAfter: 2,
+  issuedAt: 3,
+  certificateId: 'a.b',
+  hasRenewalInfo: true,
+  renewAt: 4,
+  informationAt: 5,
+  orderUrl: 'order/1',
+  orderKey: 'another key',
+  challengeType: 'dns-01',
+  failures: 6,
+  problem: 'a problem',
+  dueAt: 7,
+  unusedSince: 8,
+}
