@@ -115,6 +115,10 @@ export interface ArchiveOptions {
   ttlSeconds?: number
   /** `false` keeps the version as a draft. */
   live?: boolean
+  /** Files that are excluded by default. Secrets with a hidden name need `dotfiles,secrets`. */
+  include?: 'dotfiles' | 'secrets' | 'dotfiles,secrets'
+  /** Keeps a top folder that all files share; by default its contents are the site. */
+  keepTopFolder?: boolean
 }
 
 interface Call extends UploadOptions {

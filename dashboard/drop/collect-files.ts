@@ -1,4 +1,5 @@
 import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { commonFolder, Exclusions } from '../../protocol/ignore/exclusions.ts'
 import type { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
@@ -141,13 +142,6 @@ function brokenZip({ name }: File, why: string): UnpublishableError {
   )
 }
 
-/** The common top folder with its `/`; empty when there is none. */
-function commonFolder(paths: readonly string[]): string {
-  const first = paths[0] ?? ''
-  const folder = first.slice(0, first.indexOf('/') + 1)
-  return paths.every((path) => path.startsWith(folder)) ? folder : ''
-}
-
 /** The path in a picked folder, without the folder's own name. */
 function relativePath({ name, webkitRelativePath }: File): string {
   return webkitRelativePath ? webkitRelativePath.slice(webkitRelativePath.indexOf('/') + 1) : name
@@ -171,39 +165,13 @@ async function parseRules(own: Blob | undefined): Promise<IgnoreRules> {
 function applyIgnoreRules(files: readonly Candidate[], rules: IgnoreRules): CollectedFiles {
   const leftOut = new Set<string>()
   const found: CollectedFiles = { files: [], ignored: [], empty: [] }
-  const verdicts = new Map<string, string | undefined>()
+  const exclusions = new Exclusions(rules)
   for (const { path: local, ...file } of files) {
-    const left = isTooDeep(local) ? undefined : findIgnored(local, rules, verdicts)
-    if (left !== undefined) leftOut.add(left)
+    const exclusion = isTooDeep(local) ? undefined : exclusions.find(local)
+    if (exclusion) leftOut.add(exclusion.path)
     else if (file.size === 0) found.empty.push(local)
     else found.files.push({ path: normalizeNfc(local), local, ...file })
   }
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return { ...found, ignored: [...leftOut].sort(), empty: found.empty.sort() }
-}
-
-/** The file itself or its outermost excluded folder. */
-function findIgnored(
-  path: string,
-  rules: IgnoreRules,
-  verdicts: Map<string, string | undefined>,
-): string | undefined {
-  const folder = path.slice(0, path.lastIndexOf('/') + 1)
-  return findIgnoredFolder(folder, rules, verdicts) ?? (rules.ignores(path, false) ? path : undefined)
-}
-
-/** Folders are checked once, however many files they contain. */
-function findIgnoredFolder(
-  folder: string,
-  rules: IgnoreRules,
-  verdicts: Map<string, string | undefined>,
-): string | undefined {
-  if (folder === '' || folder === '/') return undefined
-  if (verdicts.has(folder)) return verdicts.get(folder)
-  const above = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1)
-  const left =
-    findIgnoredFolder(above, rules, verdicts) ??
-    (rules.ignores(folder.slice(0, -1), true) ? folder : undefined)
-  verdicts.set(folder, left)
-  return left
 }

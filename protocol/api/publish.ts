@@ -1,3 +1,4 @@
+import type { Exclusion } from '../ignore/exclusions.ts'
 // Publishing: manifest, uploads, finalize (spec 2.2 to 2.4 and 4.3 to 4.6). Here and in the files beside, sizes are
 // bytes and times are ISO 8601 UTC strings with milliseconds, unless a name says seconds.
 
@@ -134,6 +135,8 @@ export interface PublishWarning {
 export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtras> {
   fileCount: number
   totalBytes: number
-  /** Metadata files of archivers, such as `__MACOSX/`, that were skipped. */
-  skipped: { path: string; reason: 'junk' }[]
+  /** Files, and folders with a final `/`, that were not published. */
+  excluded: Exclusion[]
+  /** The top folder that all files shared, with a final `/`; its contents are the site. */
+  removedFolder?: string
 }

@@ -1,26 +1,32 @@
-import { IgnoreRules } from './ignore-rules.ts'
+import { type ExclusionReason, IgnoreRules } from './ignore-rules.ts'
 
-/** State and history, always excluded. */
-const ALWAYS_IGNORED = `
-.slipway
-.slipwayignore
-.git
-.hg
-.svn
-`
+/** Default exclusions that a publisher can lift. */
+export interface IncludeOptions {
+  /** Includes hidden names, except known secrets and repositories. */
+  dotfiles?: boolean
+  /** Includes keys and other known secrets. Those with a hidden name need `dotfiles` as well. */
+  secrets?: boolean
+}
 
-/** Excluded unless `.slipwayignore` includes them: hidden names, junk files, secrets, packages. */
-const DEFAULT_PATTERNS = `
+const DOTFILES = `
 .*
 !.well-known
-node_modules
-__MACOSX
-Thumbs.db
-desktop.ini
-*~
-*.swp
-*.swo
-\\#*#
+`
+
+const SECRETS = `
+.env
+.env.*
+.envrc
+.ssh
+.aws
+.gnupg
+.kube
+.netrc
+.npmrc
+.pypirc
+.pgpass
+.htpasswd
+.git-credentials
 id_rsa
 id_dsa
 id_ecdsa
@@ -34,12 +40,40 @@ id_ed25519
 *.kdbx
 `
 
-/** The rules for a folder whose \`.slipwayignore\` holds this text. */
-export function ignoreRules(slipwayignore: string): IgnoreRules {
-  const own = IgnoreRules.parse(slipwayignore)
-  return parse(DEFAULT_PATTERNS).followedBy(own).followedBy(parse(ALWAYS_IGNORED))
+const DEPENDENCIES = 'node_modules'
+
+/** Metadata of operating systems, and temporary files of editors. */
+const SYSTEM_FILES = `
+.DS_Store
+._*
+__MACOSX
+Thumbs.db
+desktop.ini
+*~
+*.swp
+*.swo
+\\#*#
+`
+
+/** No rule of a folder and no option includes these; `.slipway` holds claim tokens. */
+const ALWAYS_EXCLUDED = [
+  parse('.slipwayignore', 'dotfile'),
+  parse('.slipway', 'secret'),
+  parse('.git\n.hg\n.svn', 'repository'),
+]
+
+/** The rules for a folder whose `.slipwayignore` holds this text; it can include what is excluded by default. */
+export function ignoreRules(slipwayignore: string, { dotfiles, secrets }: IncludeOptions = {}): IgnoreRules {
+  return IgnoreRules.concatenate([
+    ...(dotfiles ? [] : [parse(DOTFILES, 'dotfile')]),
+    ...(secrets ? [] : [parse(SECRETS, 'secret')]),
+    parse(DEPENDENCIES, 'dependencies'),
+    parse(SYSTEM_FILES, 'system'),
+    IgnoreRules.parse(slipwayignore, { reason: 'ignored' }),
+    ...ALWAYS_EXCLUDED,
+  ])
 }
 
-function parse(text: string): IgnoreRules {
-  return IgnoreRules.parse(text, { ignoreCase: true })
+function parse(text: string, reason: ExclusionReason): IgnoreRules {
+  return IgnoreRules.parse(text, { ignoreCase: true, reason })
 }

@@ -1,6 +1,22 @@
 import { Glob } from './glob.ts'
 
+/** Why a file is not published. */
+export type ExclusionReason =
+  /** A name that begins with a dot, other than `.well-known`. */
+  | 'dotfile'
+  /** A key, or another file that usually holds secrets. */
+  | 'secret'
+  /** An installed package, such as in `node_modules`. */
+  | 'dependencies'
+  /** Metadata of an operating system, or a temporary file of an editor. */
+  | 'system'
+  /** The data of a version control system. */
+  | 'repository'
+  /** A pattern in the folder's `.slipwayignore`. */
+  | 'ignored'
+
 interface IgnoreRule {
+  reason: ExclusionReason
   glob: Glob
   /** The pattern holds no slash: it is matched against the last name of a path, whatever its folder. */
   isName: boolean
@@ -18,24 +34,33 @@ export class IgnoreRules {
   }
 
   /** Parses one pattern per line; blank lines and `#` comments are ignored. */
-  static parse(text: string, { ignoreCase = false } = {}): IgnoreRules {
+  static parse(
+    text: string,
+    { ignoreCase = false, reason = 'ignored' }: { ignoreCase?: boolean; reason?: ExclusionReason } = {},
+  ): IgnoreRules {
     const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-    return new IgnoreRules(lines.flatMap((line) => parseRule(line, ignoreCase) ?? []))
+    return new IgnoreRules(lines.flatMap((line) => parseRule(line, { ignoreCase, reason }) ?? []))
   }
 
-  /** These rules followed by those, which take precedence. */
-  followedBy(later: IgnoreRules): IgnoreRules {
-    return new IgnoreRules([...this.#rules, ...later.#rules])
+  /** All of these rules; later ones take precedence. */
+  static concatenate(parts: readonly IgnoreRules[]): IgnoreRules {
+    return new IgnoreRules(parts.flatMap((part) => part.#rules))
   }
 
   /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
   ignores(path: string, isFolder: boolean): boolean {
+    return this.reasonFor(path, isFolder) !== undefined
+  }
+
+  /** Why this entry itself is excluded. `.` and `..` are not names, and never are. */
+  reasonFor(path: string, isFolder: boolean): ExclusionReason | undefined {
     const name = path.slice(path.lastIndexOf('/') + 1)
+    if (name === '.' || name === '..') return undefined
     for (let at = this.#rules.length - 1; at >= 0; at--) {
-      const { glob, isName, negated, foldersOnly } = this.#rules[at]!
-      if ((isFolder || !foldersOnly) && glob.test(isName ? name : path)) return !negated
+      const { glob, isName, negated, foldersOnly, reason } = this.#rules[at]!
+      if ((isFolder || !foldersOnly) && glob.test(isName ? name : path)) return negated ? undefined : reason
     }
-    return false
+    return undefined
   }
 
   /** Whether this entry or any folder above it is excluded. */
@@ -46,7 +71,10 @@ export class IgnoreRules {
   }
 }
 
-function parseRule(line: string, ignoreCase: boolean): IgnoreRule | undefined {
+function parseRule(
+  line: string,
+  { ignoreCase, reason }: { ignoreCase: boolean; reason: ExclusionReason },
+): IgnoreRule | undefined {
   let pattern = withoutTrailingSpaces(line)
   if (pattern === '' || pattern.startsWith('#')) return undefined
   const negated = pattern.startsWith('!')
@@ -57,7 +85,7 @@ function parseRule(line: string, ignoreCase: boolean): IgnoreRule | undefined {
   pattern = pattern.replace(/^\//, '')
   if (pattern === '') return undefined
   const glob = Glob.parse(pattern, ignoreCase)
-  return glob && { glob, isName, negated, foldersOnly }
+  return glob && { glob, isName, negated, foldersOnly, reason }
 }
 
 /** Trailing spaces are ignored, except after a backslash. */

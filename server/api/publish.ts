@@ -113,14 +113,21 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
 
 const RULE_CHECKED_FIELDS = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
+/** The names of `include`: what is excluded from archives by default. */
+const INCLUDABLE = new Set(['dotfiles', 'secrets'])
+
 function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
-  const { title, description, ogImagePath, spaMode, ttlSeconds, live, baseVersionId, claimToken } =
-    request.query as Record<string, string | undefined>
+  const query = request.query as Record<string, string | undefined>
+  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder } = query
+  const include = query.include?.split(',') ?? []
   const problems = [
     ...Object.entries(request.query as object)
       .filter(([, value]) => typeof value !== 'string')
       .map(([field]) => ({ field, message: 'must be given once' })),
-    ...Object.entries({ spaMode, live })
+    ...include
+      .filter((name) => !INCLUDABLE.has(name))
+      .map(() => ({ field: 'include', message: 'must be dotfiles, secrets, or both with a comma' })),
+    ...Object.entries({ spaMode, live, keepTopFolder })
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
@@ -136,7 +143,9 @@ function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): Archive
       ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
     },
     live: live !== 'false',
-    baseVersionId,
-    claimToken,
+    include: { dotfiles: include.includes('dotfiles'), secrets: include.includes('secrets') },
+    keepTopFolder: keepTopFolder === 'true',
+    baseVersionId: query.baseVersionId,
+    claimToken: query.claimToken,
   })
 }

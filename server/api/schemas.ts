@@ -98,10 +98,14 @@ const archiveFields = {
   ...finalizeFields,
   fileCount: integer('Files in the version'),
   totalBytes: integer('Bytes in the version'),
-  skipped: list(
-    object({ path: text('The entry'), reason: text('junk') }),
-    'Litter of archivers that was left out',
+  excluded: list(
+    object({
+      path: text('The file, or the folder with a final slash'),
+      reason: text('dotfile, secret, dependencies, system, repository or empty'),
+    }),
+    'Files of the archive that were not published',
   ),
+  removedFolder: text('The top folder that all files shared; its contents are the site'),
 }
 
 export const refreshResponse = object({ slug, siteUrl, upload: uploadPlan })
@@ -124,6 +128,8 @@ export const archiveQuery = object(
     spaMode: text('true or false', { enum: ['true', 'false'] }),
     ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),
     live: text('false keeps the version as a draft', { enum: ['true', 'false'] }),
+    include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
+    keepTopFolder: text('true keeps a top folder that all files share', { enum: ['true', 'false'] }),
     baseVersionId: text('Refuse unless this version is live'),
     claimToken,
   },

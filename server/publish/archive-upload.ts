@@ -6,16 +6,18 @@ import type {
   PublishRequest,
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
+import { type IncludeOptions, ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
+import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
-import { validationError } from '../lib/errors.ts'
+import { type ApiError, validationError } from '../lib/errors.ts'
 import { newId } from '../lib/tokens.ts'
 import { validateMetadata } from '../sites/site-metadata.ts'
 import type { Store } from '../store/store.ts'
-import { type ArchiveKind, readArchive, type SkippedFile } from './archive/archive.ts'
+import { type ArchiveKind, readArchive } from './archive/archive.ts'
 import type { Finalizer } from './finalize.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
@@ -25,6 +27,9 @@ export interface ArchiveRequest {
   body: Readable
   viewer: SiteMetadata
   live: boolean
+  include: IncludeOptions
+  /** Keeps a top folder that all files share; otherwise its contents are the site. */
+  keepTopFolder: boolean
   baseVersionId: string | undefined
   claimToken: string | undefined
 }
@@ -42,7 +47,9 @@ interface ArchivePublisherOptions {
 interface UnpackedArchive {
   files: StoredFile[]
   received: StoredBlob[]
-  skipped: SkippedFile[]
+  excluded: Exclusion[]
+  /** The top folder that was removed from the paths, with its `/`; empty when there was none. */
+  removedFolder: string
 }
 
 /**
@@ -100,7 +107,8 @@ export class ArchivePublisher {
       ...finalized,
       fileCount: unpacked.files.length,
       totalBytes: sumSizes(unpacked.files),
-      skipped: unpacked.skipped,
+      excluded: unpacked.excluded,
+      ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
       ...staged.anonymous,
     }
   }
@@ -111,10 +119,14 @@ export class ArchivePublisher {
     await this.#options.store.write('relaxed', (tx) => tx.versions.recordArrivals(rows))
   }
 
-  async #unpack(batch: string, { kind, body }: ArchiveRequest, limits: FileLimits): Promise<UnpackedArchive> {
+  async #unpack(
+    batch: string,
+    { kind, body, include, keepTopFolder }: ArchiveRequest,
+    limits: FileLimits,
+  ): Promise<UnpackedArchive> {
     const { blobs, spoolFolder } = this.#options
     const found: { file: StoredFile; received: StoredBlob }[] = []
-    const { skipped } = await readArchive(
+    const { excluded } = await readArchive(
       {
         body,
         kind,
@@ -125,6 +137,7 @@ export class ArchivePublisher {
           fileBytes: limits.fileBytes,
           totalBytes: limits.siteBytes,
           pathCharacters: MAX_PATH_LENGTH,
+          exclusions: new Exclusions(ignoreRules('', include)),
         },
       },
       async ({ path, size, body: bytes }) => {
@@ -132,10 +145,12 @@ export class ArchivePublisher {
         found.push({ file: { path, size, contentType: mediaType(path), hash: received.hash }, received })
       },
     )
-    const files = found.map((one) => one.file)
+    if (found.length === 0 && excluded.length > 0) throw nothingLeft(excluded)
+    const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ file }) => file.path))
+    const files = found.map(({ file }) => ({ ...file, path: file.path.slice(removedFolder.length) }))
     const problems = validateManifest(files, limits)
     if (problems.length > 0) throw validationError(problems)
-    return { files, received: found.map((one) => one.received), skipped }
+    return { files, received: found.map((one) => one.received), excluded, removedFolder }
   }
 }
 
@@ -150,4 +165,15 @@ function toPublishRequest(
     ...(baseVersionId === undefined ? {} : { baseVersionId }),
     ...(claimToken === undefined ? {} : { claimToken }),
   }
+}
+
+function nothingLeft(excluded: readonly Exclusion[]): ApiError {
+  const names = excluded.slice(0, 3).map(({ path, reason }) => `${sanitizePath(path)} (${reason})`)
+  const more = excluded.length > names.length ? ` and ${excluded.length - names.length} more` : ''
+  return validationError([
+    {
+      field: 'archive',
+      message: `holds no file that can be published; excluded: ${names.join(', ')}${more}`,
+    },
+  ])
 }

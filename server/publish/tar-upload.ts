@@ -21,7 +21,6 @@ const BATCH_LIMITS = {
   totalBytes: MAX_BATCH_BYTES,
   pathCharacters: MAX_PATH_LENGTH,
   wireBytes: MAX_BATCH_BYTES,
-  includeOsMetadata: true,
 } as const
 
 /** Interval at which a slow batch records received files, in milliseconds. */

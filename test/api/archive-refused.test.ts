@@ -36,10 +36,16 @@ describe('an archive is refused without leaving files or rows when it', () => {
     ['has a path twice', both([good, good]), 'VALIDATION_ERROR', /repeats/],
     ['has a path in two writings', both([part('ü'), part('u\u0308')]), 'VALIDATION_ERROR', /repeats/],
     ['has a file that is a folder', both([part('a'), part('a/b')]), 'VALIDATION_ERROR', /folder/],
-    ['has an empty file', both([good, part('empty', '')]), 'VALIDATION_ERROR', /positive/],
     ['has no files', both([]), 'VALIDATION_ERROR', /at least 1/],
     ['has only folders', both([part('a/', ''), part('b/c/', '')]), 'VALIDATION_ERROR', /at least 1/],
-    ['has only litter', both([part('__MACOSX/x')]), 'VALIDATION_ERROR', /at least 1/],
+    [
+      'has only excluded files',
+      both([part('__MACOSX/x')]),
+      'VALIDATION_ERROR',
+      /no file that can be published/,
+    ],
+    ['climbs out with all its files', both([part('../x')]), 'VALIDATION_ERROR', /'\.\.'/],
+    ['begins at the root with all its files', both([part('/x')]), 'VALIDATION_ERROR', /relative/],
     [
       'has 1,001 files',
       both(Array.from({ length: 1001 }, (_, number) => part(`${number}.txt`, `${number}`))),

@@ -97,7 +97,7 @@ describe('an archive', () => {
         previewUrl: siteUrl.replace('://', `://${versionId}--`),
         fileCount: Object.keys(SITE).length,
         totalBytes: Object.values(SITE).reduce((sum, content) => sum + Buffer.byteLength(content), 0),
-        skipped: [],
+        excluded: [],
       })
       await serves(siteUrl, SITE)
     })
@@ -151,26 +151,108 @@ describe('an archive', () => {
     assert.equal((await api.visit(siteUrl)).status, 200)
   })
 
-  test('leaves out junk files of archivers, and reports them', async () => {
+  describe('a folder with secrets, hidden files, packages and empty files', () => {
     const contents = {
       'index.html': 'home',
-      '__MACOSX/._index.html': 'junk',
-      'a/.DS_Store': 'junk',
-      '._x': 'junk',
+      '.well-known/security.txt': 'contact',
+      '.nojekyll': 'x',
+      '.env': 'DB_PASSWORD=hunter2',
+      '.git/HEAD': 'ref',
+      '.ssh/id_rsa': 'key',
+      'tls.pem': 'key',
+      'node_modules/a/index.js': 'a',
+      '.DS_Store': 'view',
+      'empty.txt': '',
     }
-    const { json } = await send(api, 'zip', make('zip', contents), { key: owner.key })
-    assert.equal(json.fileCount, 1)
-    assert.deepEqual(json.skipped, [
-      { path: '__MACOSX/._index.html', reason: 'junk' },
-      { path: 'a/.DS_Store', reason: 'junk' },
-      { path: '._x', reason: 'junk' },
-    ])
+    const always = [
+      ['.git/', 'repository'],
+      ['node_modules/', 'dependencies'],
+      ['.DS_Store', 'system'],
+      ['empty.txt', 'empty'],
+    ]
+    const secrets = [
+      ['.env', 'secret'],
+      ['.ssh/', 'secret'],
+      ['tls.pem', 'secret'],
+    ]
+    for (const [query, published, excluded] of [
+      ['', ['index.html', '.well-known/security.txt'], [...always, ...secrets, ['.nojekyll', 'dotfile']]],
+      ['?include=dotfiles', ['.nojekyll'], [...always, ...secrets]],
+      [
+        '?include=secrets',
+        ['tls.pem'],
+        [...always, ['.env', 'dotfile'], ['.ssh/', 'dotfile'], ['.nojekyll', 'dotfile']],
+      ],
+      ['?include=dotfiles,secrets', ['.env', '.ssh/id_rsa', 'tls.pem', '.nojekyll'], always],
+    ] as [string, string[], string[][]][]) {
+      for (const kind of Object.keys(TYPES) as Kind[]) {
+        test(`as ${kind} with '${query}' publishes what the command would, and lists the rest`, async () => {
+          const { json } = await send(api, kind, make(kind, contents), { key: owner.key, query })
+          const found = json.excluded.map((one: { path: string; reason: string }) => [one.path, one.reason])
+          assert.deepEqual(found.sort(), excluded.toSorted())
+          for (const path of published)
+            assert.equal((await api.visit(json.siteUrl, `/${path}`)).status, 200, path)
+          for (const path of [
+            '.git/HEAD',
+            'node_modules/a/index.js',
+            ...(query === '' ? ['.env', '.ssh/id_rsa'] : []),
+          ])
+            assert.equal((await api.visit(json.siteUrl, `/${path}`)).status, 404, path)
+        })
+      }
+    }
+
+    test('is refused when nothing of it may be published, with the names', async () => {
+      const body = make('zip', { '.env': 'x', 'empty.txt': '' })
+      const { status, json } = await send(api, 'zip', body, { key: owner.key })
+      assert.equal(status, 400)
+      assert.match(
+        json.details[0].message,
+        /^holds no file that can be published; excluded: \.env \(secret\), empty/,
+      )
+    })
+
+    test('is refused when include names something else', async () => {
+      const { json } = await send(api, 'zip', make('zip', contents), {
+        key: owner.key,
+        query: '?include=all',
+      })
+      assert.deepEqual(json.details, [
+        { field: 'include', message: 'must be dotfiles, secrets, or both with a comma' },
+      ])
+    })
   })
 
-  test('includes .well-known and other names that begin with a dot', async () => {
-    const contents = { '.well-known/security.txt': 'x', '.nojekyll': 'x' }
-    const { json } = await send(api, 'tar', make('tar', contents), { key: owner.key })
-    assert.equal(json.fileCount, 2)
+  describe('one top folder that all files share', () => {
+    const contents = {
+      'mysite/index.html': 'home',
+      'mysite/menu/index.html': 'menu',
+      '__MACOSX/._mysite': 'fork',
+    }
+    for (const kind of Object.keys(TYPES) as Kind[]) {
+      test(`as ${kind} is removed from the paths, and named`, async () => {
+        const { json } = await send(api, kind, make(kind, contents), { key: owner.key })
+        assert.equal(json.removedFolder, 'mysite/')
+        assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
+        assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
+      })
+    }
+
+    test('stays with keepTopFolder=true', async () => {
+      const { json } = await send(api, 'zip', make('zip', contents), {
+        key: owner.key,
+        query: '?keepTopFolder=true',
+      })
+      assert.equal(json.removedFolder, undefined)
+      assert.equal((await api.visit(json.siteUrl, '/mysite/')).text, 'home')
+    })
+
+    test('is not removed when a file is beside it', async () => {
+      const { json } = await send(api, 'tar', make('tar', { 'a/x.txt': 'x', 'b.txt': 'b' }), {
+        key: owner.key,
+      })
+      assert.equal((await api.visit(json.siteUrl, '/a/x.txt')).text, 'x')
+    })
   })
 
   test('can have 1,000 files', async () => {

@@ -49,9 +49,9 @@ describe('archives of common programs', () => {
     test(`${name} is extracted byte for byte`, async (t) => {
       const archive = make()
       if (!archive) return t.skip('the archiver is not installed')
-      const { files, skipped } = await read(kind, archive)
+      const { files, excluded } = await read(kind, archive)
       assert.deepEqual(digests(files), digests(site))
-      assert.deepEqual(skipped, [])
+      assert.deepEqual(excluded, [])
     })
   }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { Exclusions } from '../../protocol/ignore/exclusions.ts'
 import type { Limits } from '../../server/publish/archive/archive.ts'
 import { assertRefused } from './assert-refused.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
@@ -39,17 +41,18 @@ describe('limits', () => {
       }
     })
 
-    test(`${kind}: junk files are limited, too`, async () => {
+    test(`${kind}: excluded files are limited, too`, async () => {
+      const exclusions = new Exclusions(ignoreRules(''))
       const files = Array.from({ length: 41 }, (_, index) => ({ name: `._${index}`, data: text('x') }))
       await assertRefused(kind, buildArchive(kind, files), {
         code: 'PAYLOAD_TOO_LARGE',
-        message: /more than 40 files that are left out/,
-        limits: { files: 10 },
+        message: /more than 40 files that are excluded/,
+        limits: { files: 10, exclusions },
       })
       await assertRefused(kind, buildArchive(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
         code: 'PAYLOAD_TOO_LARGE',
         message: /1000 bytes together/,
-        limits: { totalBytes: 1000 },
+        limits: { totalBytes: 1000, exclusions },
       })
     })
   }

@@ -2,55 +2,59 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { Exclusions } from '../../protocol/ignore/exclusions.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
 import { KIB, noise, text } from './bytes.ts'
 import { read, spoolFolder } from './reading.ts'
 import { paxPart, TAR_END, tarPart } from './tar-file.ts'
 import { unicodePath, type ZipPart, zip } from './zip-file.ts'
 
-describe('junk files, folders and names', () => {
+describe('excluded files, folders and names', () => {
   for (const kind of KINDS) {
-    test(`${kind}: junk files of archivers are left out and listed, folders are ignored`, async () => {
-      const names = [
-        './index.html',
-        './',
-        'assets/',
-        'assets/app.js',
-        '__MACOSX/._index.html',
-        '__MACOSX/',
-        'assets/.DS_Store',
-        'assets/._app.js',
-        '._large',
-        'notes/__MACOSX/kept.txt',
-        'kept.DS_Store',
-        '.well-known/security.txt',
-      ]
-      const { files, skipped } = await read(
-        kind,
-        buildArchive(
-          kind,
-          names.map((name) => ({
-            name,
-            data: name === '._large' ? noise(400 * KIB) : text(name.endsWith('/') ? '' : name),
-          })),
-        ),
-      )
+    test(`${kind}: excluded files are listed with the reason, and folders are ignored`, async () => {
+      const contents: Record<string, string> = {
+        './index.html': 'home',
+        './': '',
+        'assets/': '',
+        'assets/app.js': 'js',
+        '__MACOSX/._index.html': 'fork',
+        '__MACOSX/': '',
+        'assets/.DS_Store': 'view',
+        '._large': noise(400 * KIB).toString('latin1'),
+        'kept.DS_Store': 'kept',
+        '.well-known/security.txt': 'contact',
+        'node_modules/a/index.js': 'a',
+        'node_modules/b/index.js': 'b',
+        '.ENV': 'PASSWORD=1',
+        'server.key': 'key',
+        '.nojekyll': '',
+        'empty.css': '',
+      }
+      const parts = Object.entries(contents).map(([name, data]) => ({ name, data: text(data) }))
+      const exclusions = new Exclusions(ignoreRules(''))
+      const { files, excluded } = await read(kind, buildArchive(kind, parts), { limits: { exclusions } })
       assert.deepEqual(
         files.map(({ path, bytes }) => [path, bytes.toString()]),
         [
-          ['index.html', './index.html'],
-          ['assets/app.js', 'assets/app.js'],
-          ['notes/__MACOSX/kept.txt', 'notes/__MACOSX/kept.txt'],
-          ['kept.DS_Store', 'kept.DS_Store'],
-          ['.well-known/security.txt', '.well-known/security.txt'],
+          ['index.html', 'home'],
+          ['assets/app.js', 'js'],
+          ['kept.DS_Store', 'kept'],
+          ['.well-known/security.txt', 'contact'],
         ],
       )
       assert.deepEqual(
-        skipped,
-        ['__MACOSX/._index.html', 'assets/.DS_Store', 'assets/._app.js', '._large'].map((path) => ({
-          path,
-          reason: 'junk',
-        })),
+        excluded.map(({ path, reason }) => [path, reason]),
+        [
+          ['__MACOSX/', 'system'],
+          ['assets/.DS_Store', 'system'],
+          ['._large', 'system'],
+          ['node_modules/', 'dependencies'],
+          ['.ENV', 'secret'],
+          ['server.key', 'secret'],
+          ['.nojekyll', 'dotfile'],
+          ['empty.css', 'empty'],
+        ],
       )
     })
 
@@ -93,7 +97,7 @@ describe('junk files, folders and names', () => {
     })
 
     test(`${kind}: an archive without files is valid`, async () => {
-      assert.deepEqual(await read(kind, buildArchive(kind, [])), { files: [], skipped: [] })
+      assert.deepEqual(await read(kind, buildArchive(kind, [])), { files: [], excluded: [] })
     })
   }
 

@@ -37,7 +37,7 @@ export function options(kind: ArchiveKind, body: Readable) {
 export async function read(kind: ArchiveKind, source: Buffer | Readable, { limits, each }: ReadOptions = {}) {
   const body = source instanceof Readable ? source : toStream(split(source, () => 64 * KIB))
   const files: File[] = []
-  const { skipped } = await readArchive(
+  const { excluded } = await readArchive(
     { ...options(kind, body), limits: { ...LIMITS, ...limits } },
     each ??
       (async ({ path, size, body: contents }) => {
@@ -48,7 +48,7 @@ export async function read(kind: ArchiveKind, source: Buffer | Readable, { limit
         file.bytes = Buffer.concat(chunks)
       }),
   )
-  return { files, skipped }
+  return { files, excluded }
 }
 
 export async function drain({ body }: ArchiveFile): Promise<void> {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
+import { Exclusions } from '../../protocol/ignore/exclusions.ts'
 import { assertRefused, expectRefusal } from './assert-refused.ts'
 import { text } from './bytes.ts'
+import { read } from './reading.ts'
 import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
 import { type ZipPart, zip } from './zip-file.ts'
 
@@ -54,6 +57,19 @@ describe('entries that cannot be published', () => {
         },
       ))
   }
+
+  test('links in excluded folders are excluded', async () => {
+    const exclusions = new Exclusions(ignoreRules(''))
+    const name = 'node_modules/.bin/tool'
+    const parts = {
+      tar: Buffer.concat([tarPart({ name, type: '2', data: text('') }), TAR_END]),
+      zip: zip([{ name, data: text('x'), mode: 0o120777 }]),
+    }
+    for (const kind of ['tar', 'zip'] as const) {
+      const { files, excluded } = await read(kind, parts[kind], { limits: { exclusions } })
+      assert.deepEqual([files, excluded], [[], [{ path: 'node_modules/', reason: 'dependencies' }]])
+    }
+  })
 
   test('zip: all of them are reported at once', async () => {
     const odd = ['a', 'b', 'c'].map((name) => ({ name, data: text('x'), mode: 0o120777 }))

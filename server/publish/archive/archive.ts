@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { BodyReader } from './body-reader.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
 import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
@@ -25,12 +26,6 @@ interface ArchiveOptions extends TarOptions {
   spoolFolder: string
   /** Rejects when there is no space for `bytes` more in that folder. */
   assertSpace?: (bytes: number) => Promise<void>
-}
-
-/** A file that was skipped because archivers add it. */
-export interface SkippedFile {
-  path: string
-  reason: 'junk'
 }
 
 const KINDS: Record<string, ArchiveKind> = {
@@ -64,7 +59,7 @@ export function archiveKind(contentType: string | undefined): ArchiveKind | unde
 export function readArchive(
   { body, kind, limits, spoolFolder: folder, assertSpace }: ArchiveOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
-): Promise<{ skipped: SkippedFile[] }> {
+): Promise<{ excluded: Exclusion[] }> {
   if (kind === 'tar') return readTar({ body, limits }, onFile)
   return read(body, limits, onFile, (chunks, budget) =>
     kind === 'zip' ? zipFiles(chunks, budget, { folder, assertSpace }) : tarFiles(gunzip(chunks), budget),
@@ -75,7 +70,7 @@ export function readArchive(
 export function readTar(
   { body, limits }: TarOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
-): Promise<{ skipped: SkippedFile[] }> {
+): Promise<{ excluded: Exclusion[] }> {
   return read(body, limits, onFile, tarFiles)
 }
 
@@ -84,7 +79,7 @@ async function read(
   limits: ArchiveLimitValues,
   onFile: (file: ArchiveFile) => Promise<void>,
   parse: (chunks: AsyncIterable<Buffer>, budget: ArchiveLimits) => AsyncIterable<ArchiveEntry>,
-): Promise<{ skipped: SkippedFile[] }> {
+): Promise<{ excluded: Exclusion[] }> {
   const budget = new ArchiveLimits(limits)
   const incoming = new BodyReader(body, budget)
   try {
@@ -92,5 +87,5 @@ async function read(
   } finally {
     incoming.stop(new Error('The archive is not read any more'))
   }
-  return { skipped: budget.skipped.map((path) => ({ path, reason: 'junk' })) }
+  return { excluded: budget.excluded }
 }

@@ -1,5 +1,5 @@
+import type { Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import { isOsMetadata } from './file.ts'
 
 /** Limits of an archive. Sizes are decompressed bytes of files. */
 export interface ArchiveLimitValues {
@@ -9,16 +9,16 @@ export interface ArchiveLimitValues {
   pathCharacters: number
   /** Maximum bytes on the wire; by default what such files and the headers of any archiver can take. */
   wireBytes?: number
-  /** Includes files that archivers add instead of skipping them. */
-  includeOsMetadata?: true
+  /** What to exclude, with empty files; nothing when it is absent. */
+  exclusions?: Exclusions
 }
 
 /** Allowance for headers, padding and names. Archivers need about 1 KiB per file. */
 const MAX_OVERHEAD_BYTES = 16 * 2 ** 20
 const OVERHEAD_BYTES_PER_FILE = 8 * 2 ** 10
 
-/** Folders have metadata files of their own, so there may be more of these than files. */
-const MAX_OS_METADATA_PER_FILE = 4
+/** Folders have metadata files of their own, so there may be more exclusions than files. */
+const MAX_EXCLUSIONS_PER_FILE = 4
 
 /** An empty record costs time too, so each is charged at least a tar header. */
 const MIN_RECORD_BYTES = 512
@@ -28,8 +28,7 @@ const MIN_RECORD_BYTES = 512
  * more bytes than reserved, so that a false size gains nothing.
  */
 export class ArchiveLimits {
-  /** Paths of skipped files. */
-  readonly skipped: string[] = []
+  readonly #excluded = new Map<string, Exclusion>()
   readonly #limits: ArchiveLimitValues
   #files = 0
   #bytes = 0
@@ -44,9 +43,24 @@ export class ArchiveLimits {
     return this.#limits.wireBytes ?? Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
   }
 
-  /** Whether a file is operating system metadata. */
-  isSkippable(path: string): boolean {
-    return !this.#limits.includeOsMetadata && isOsMetadata(path)
+  /** What was excluded; a folder once, however many files it holds. */
+  get excluded(): Exclusion[] {
+    return [...this.#excluded.values()]
+  }
+
+  /** Excludes and counts a file because of its name. Returns false when it is to be published. */
+  excludeByName(path: string, size: number): boolean {
+    this.#assertPathLength(path)
+    const exclusion = this.#limits.exclusions?.find(path)
+    if (exclusion) this.#exclude(exclusion, size)
+    return exclusion !== undefined
+  }
+
+  /** Excludes an empty file. Returns false when it is to be published. */
+  excludeEmpty(path: string, size: number): boolean {
+    if (size > 0 || !this.#limits.exclusions) return false
+    this.#exclude({ path, reason: 'empty' }, 0)
+    return true
   }
 
   /** Counts a file before it is read. */
@@ -59,16 +73,6 @@ export class ArchiveLimits {
     this.#charge(size)
   }
 
-  /** Counts and records a skipped file. */
-  skip(path: string, size: number): void {
-    this.#assertPathLength(path)
-    const max = this.#limits.files * MAX_OS_METADATA_PER_FILE
-    if (this.skipped.length >= max)
-      throw archiveTooLarge(`The archive has more than ${max} files that are left out`)
-    this.skipped.push(path)
-    this.#charge(size)
-  }
-
   /** Counts a record of the archive other than file contents. */
   countOverhead(bytes: number): void {
     this.#overhead += Math.max(bytes, MIN_RECORD_BYTES)
@@ -77,6 +81,14 @@ export class ArchiveLimits {
         `The archive has more than ${this.#overheadLimit} bytes beside the contents of its files`,
       )
     }
+  }
+
+  #exclude(exclusion: Exclusion, size: number): void {
+    this.#excluded.set(exclusion.path, exclusion)
+    const max = this.#limits.files * MAX_EXCLUSIONS_PER_FILE
+    if (this.#excluded.size > max)
+      throw archiveTooLarge(`The archive has more than ${max} files that are excluded`)
+    this.#charge(size)
   }
 
   get #overheadLimit(): number {

@@ -100,7 +100,13 @@ async function* readEntry(
   const path = toSitePath(name)
   // POSIX: the size of a folder is its maximum size, no data follows.
   if (type === '5') return
-  if (type !== '0' && type !== '7') {
+  const isFile = type === '0' || type === '7'
+  // Excluded before the type is checked: `node_modules` holds links.
+  if (!isFolder(path) && budget.excludeByName(path, isFile ? size : 0)) {
+    if (isFile) await skipBytes(padToBlock(size), chunks)
+    return
+  }
+  if (!isFile) {
     throw validationError([
       {
         field: sanitizeArchivePath(path),
@@ -109,8 +115,7 @@ async function* readEntry(
     ])
   }
   if (isFolder(path)) budget.countOverhead(size)
-  else if (budget.isSkippable(path)) budget.skip(path, size)
-  else {
+  else if (!budget.excludeEmpty(path, size)) {
     budget.admit(path, size)
     return yield* size <= MAX_BUFFERED_FILE_BYTES
       ? readBuffered(path, size, chunks)

@@ -44,13 +44,12 @@ export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promis
       const path = decodeEntryPath(entry)
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
       if (isFolder(path)) continue
-      if (budget.isSkippable(path)) budget.skip(path, entry.uncompressedSize)
-      else {
-        budget.admit(path, entry.uncompressedSize)
-        const message = unsupportedReason(entry)
-        if (message) problems.push({ field: sanitizeArchivePath(path), message })
-        entries.push(toZipEntry(entry, path))
-      }
+      if (budget.excludeByName(path, entry.uncompressedSize)) continue
+      const message = unsupportedReason(entry)
+      if (message) problems.push({ field: sanitizeArchivePath(path), message })
+      else if (budget.excludeEmpty(path, entry.uncompressedSize)) continue
+      budget.admit(path, entry.uncompressedSize)
+      entries.push(toZipEntry(entry, path))
     }
     await assertEntryCount(spool, Number(zip.readEntryCursor))
     entries.sort((one, other) => one.offset - other.offset)

@@ -1,0 +1,45 @@
+import type { ExclusionReason, IgnoreRules } from './ignore-rules.ts'
+
+/** A file, or a folder with a final `/`, that is not published. */
+export interface Exclusion {
+  path: string
+  reason: ExclusionReason | 'empty'
+}
+
+/** Applies rules to the files of a list. Folders are checked once, however many files they hold. */
+export class Exclusions {
+  readonly #rules: IgnoreRules
+  readonly #folders = new Map<string, Exclusion | undefined>()
+
+  constructor(rules: IgnoreRules) {
+    this.#rules = rules
+  }
+
+  /** The exclusion of a file: its outermost excluded folder, or the file itself. Paths have `/` between names. */
+  find(path: string): Exclusion | undefined {
+    const folder = path.slice(0, path.lastIndexOf('/') + 1)
+    return this.#findFolder(folder) ?? this.#check(path, false)
+  }
+
+  #findFolder(folder: string): Exclusion | undefined {
+    if (folder === '' || folder === '/') return undefined
+    if (this.#folders.has(folder)) return this.#folders.get(folder)
+    const parent = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1)
+    const found = this.#findFolder(parent) ?? this.#check(folder, true)
+    this.#folders.set(folder, found)
+    return found
+  }
+
+  #check(path: string, isFolder: boolean): Exclusion | undefined {
+    const reason = this.#rules.reasonFor(isFolder ? path.slice(0, -1) : path, isFolder)
+    return reason && { path, reason }
+  }
+}
+
+/** The top folder that all of these paths share, with its `/`; empty when there is none. */
+export function commonFolder(paths: readonly string[]): string {
+  const first = paths[0] ?? ''
+  const folder = first.slice(0, first.indexOf('/') + 1)
+  const isName = folder !== '/' && folder !== './' && folder !== '../'
+  return isName && paths.every((path) => path.startsWith(folder)) ? folder : ''
+}
