@@ -3,6 +3,10 @@ export interface ErrorBody {
   error: string
   code: ErrorCode
   status: number
+  /** One sentence: what to do next. */
+  hint: string
+  /** The URL of the code in the API reference. */
+  docs: string
   details?: unknown
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../protocol/api/errors.ts'
-import { ApiError, errorBody } from '../../server/lib/errors.ts'
+import { ERROR_CODES } from '../../server/lib/error-codes.ts'
+import { STATUS } from '../../server/lib/errors.ts'
 import { type Html, html } from '../../server/lib/html.ts'
 import { example } from './example.ts'
 import { type FieldSchema, fieldList, row } from './fields.ts'
@@ -197,51 +198,17 @@ function buildExample({ method, path, base, security, parameters = [], requestBo
   })
 }
 
-/** Conditions of each error code of the contract. */
-const WHEN: Record<ErrorCode, string> = {
-  VALIDATION_ERROR: 'A manifest or a field breaks a rule. details lists what, each with field and message.',
-  INVALID_JSON: 'The body is not JSON.',
-  INVALID_CODE: 'The mailed code is wrong, used or no longer valid.',
-  SIZE_MISMATCH: 'The bytes are more or fewer than the manifest said.',
-  HASH_MISMATCH: 'The bytes have another SHA-256 than the manifest said.',
-  CONTENT_TYPE_MISMATCH: 'The upload has another Content-Type than the manifest said.',
-  UNAUTHORIZED: 'The key is missing or not valid.',
-  INVALID_CLAIM_TOKEN: 'The claim token does not belong to the site.',
-  INVALID_UPLOAD_TOKEN: 'The upload address was changed or is of another server.',
-  DOMAIN_LIMIT_REACHED: 'The plan has no room for another domain.',
-  NOT_FOUND: 'There is no such thing, or it is not yours.',
-  METHOD_NOT_ALLOWED: 'The address is known, the method is not. Allow lists those that are.',
-  REQUEST_TIMEOUT:
-    'The body arrived more slowly than 1 KiB a second, on average over a minute. Send it again.',
-  UPLOADS_MISSING:
-    'Finalize came before all files. details.missing names the first 20, details.count counts them.',
-  VERSION_CONFLICT: 'Another version is live than baseVersionId. details.currentVersionId names it.',
-  ALREADY_CLAIMED: 'The site belongs to another account.',
-  SITE_PENDING: 'The site was never finalized.',
-  DOMAIN_TAKEN: 'The domain is in use.',
-  VERSION_LIVE: 'The live version cannot be deleted.',
-  SITE_EXPIRED: 'The site has expired.',
-  UPLOAD_EXPIRED:
-    'The upload address has expired, or its version takes no more files. Refresh gives new ones.',
-  PAYLOAD_TOO_LARGE: 'A body, a file or the site is over its limit.',
-  UNSUPPORTED_MEDIA_TYPE: 'The call does not take a body of that Content-Type.',
-  RATE_LIMITED:
-    'Too many requests. Retry-After says for how many seconds to wait; details.countedBy, whether the hour of the account or of the address is used up.',
-  INTERNAL: 'Something went wrong here. The request id in the sentence is in the log, too.',
-  UNAVAILABLE: 'The service is overloaded or lacks a part. Retry-After says when to come back.',
-  INSUFFICIENT_STORAGE: 'The disk is full. Sites are still served.',
-}
-
 function errors(): Html {
-  const rows = Object.entries(WHEN).map(([code, when]) => {
-    const { status } = errorBody(new ApiError(code as ErrorCode, when))
-    return html`<div><dt><code>${code}</code> <span>${status}</span></dt><dd>${when}</dd></div>`
+  const rows = Object.entries(ERROR_CODES).map(([code, { meaning, hint }]) => {
+    const status = STATUS[code as ErrorCode]
+    return html`<div id="${code}"><dt><code>${code}</code> <span>${status}</span></dt><dd>${meaning} ${hint}</dd></div>`
   })
   return html`<section class="stack" aria-labelledby="errors">
           <h2 id="errors">Errors</h2>
           <p>
-            A failure is JSON: <code>error</code> is a sentence for a person, <code>code</code> a word for a program that never
-            changes, <code>status</code> the HTTP status, and <code>details</code> points at what is wrong where it can.
+            Every error is JSON: <code>error</code> is a sentence for a person, <code>code</code> identifies the error and never
+            changes, <code>status</code> is the HTTP status, <code>hint</code> says what to do next, <code>docs</code> links to
+            the code in this list, and <code>details</code> names what is wrong, where possible.
           </p>
           <dl class="fields">${rows}</dl>
         </section>`

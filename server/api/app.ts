@@ -80,7 +80,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   // A body is parsed only where a route takes one: everything else is answered before its body is read.
   app.removeAllContentTypeParsers()
   accountBodies(app, options)
-  handleErrors(app, options.log)
+  handleErrors(app, options)
   logRequests(app, options.log)
   const allowed = knownMethods(app)
   app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
@@ -141,17 +141,26 @@ function parsers(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', readJson)
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type = 'a body without a Content-Type' } = request.headers
-    if (!takesArchive(request))
-      throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `This takes application/json, not ${type}`)
+    if (!takesArchive(request)) throw unsupportedType(request, type)
     reserveBody(request, ARCHIVE_MEMORY_BYTES)
     return payload
   })
 }
 
 function takesArchive(request: FastifyRequest): boolean {
-  const { schema } = request.routeOptions
-  const archives = (schema as { consumes?: string[] } | undefined)?.consumes !== undefined
-  return archives && archiveKind(request.headers['content-type']) !== undefined
+  return acceptedTypes(request).length > 1 && archiveKind(request.headers['content-type']) !== undefined
+}
+
+/** The Content-Types that a route accepts. */
+function acceptedTypes({ routeOptions: { schema } }: FastifyRequest): readonly string[] {
+  return (schema as { consumes?: string[] } | undefined)?.consumes ?? ['application/json']
+}
+
+function unsupportedType(request: FastifyRequest, type: string): ApiError {
+  const accepted = acceptedTypes(request)
+    .join(', ')
+    .replace(/, ([^,]+)$/, ' or $1')
+  return new ApiError('UNSUPPORTED_MEDIA_TYPE', `This call accepts ${accepted}, not ${type}`)
 }
 
 /**

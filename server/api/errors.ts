@@ -4,11 +4,16 @@ import { ApiError, errorBody, STATUS, toStorageError, validationError } from '..
 import type { Log } from '../lib/log.ts'
 import { linger } from './linger.ts'
 
+interface ErrorOptions {
+  log: Log
+  baseUrl: string
+}
+
 /**
  * Translates everything a handler throws into an error response of the contract; internal details are only
  * logged.
  */
-export function handleErrors(app: FastifyInstance, log: Log): void {
+export function handleErrors(app: FastifyInstance, { log, baseUrl }: ErrorOptions): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = toApiError(error, request)
     const status = STATUS[failure.code]
@@ -18,7 +23,7 @@ export function handleErrors(app: FastifyInstance, log: Log): void {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
     linger(request.raw, reply.raw)
-    reply.code(status).send(errorBody(failure))
+    reply.code(status).send(errorBody(failure, baseUrl))
   })
 }
 

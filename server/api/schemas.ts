@@ -287,6 +287,8 @@ export const errorResponse = object(
     error: text('What is wrong, for a person'),
     code: text('Machine code; it never changes'),
     status: integer('The HTTP status'),
+    hint: text('What to do next'),
+    docs: text('The URL of the code in the API reference'),
   },
   { details: { description: 'What to point at' } },
 )

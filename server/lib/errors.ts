@@ -1,4 +1,5 @@
 import type { ErrorBody, ErrorCode, FieldError } from '../../protocol/api/errors.ts'
+import { ERROR_CODES } from './error-codes.ts'
 
 export type { ErrorCode as FailureCode }
 
@@ -96,8 +97,15 @@ export const STATUS: Record<ErrorCode, number> = {
   INSUFFICIENT_STORAGE: 507,
 }
 
-/** Spec 2.8. */
-export function errorBody(failure: ApiError): ErrorBody {
+/** Spec 2.8. `docs` is the entry of the code in the API reference at `baseUrl`. */
+export function errorBody(failure: ApiError, baseUrl: string): ErrorBody {
   const { message, code, details } = failure
-  return { error: message, code, status: STATUS[code], ...(details === undefined ? {} : { details }) }
+  return {
+    error: message,
+    code,
+    status: STATUS[code],
+    hint: ERROR_CODES[code].hint,
+    docs: `${baseUrl}/docs#${code}`,
+    ...(details === undefined ? {} : { details }),
+  }
 }

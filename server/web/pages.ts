@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { ApiError } from '../lib/errors.ts'
 import type { RequestHeaders } from '../net/http-handler.ts'
 import type { BuiltSite, PageResponse } from './built-site.ts'
 
@@ -33,9 +34,16 @@ export async function pages(app: FastifyInstance, { builtSite }: { builtSite: Bu
   serve('/assets/:name', ({ params }) => `assets/${(params as { name: string }).name}`)
 }
 
-/** The 404 page. Preconditions and ranges are about the requested path, where nothing is. */
+/**
+ * The response to an unknown path: a page to callers that ask for HTML, otherwise an error of the API. Preconditions
+ * and ranges concern the requested path, where nothing is.
+ */
 export function notFoundPage(builtSite: BuiltSite): RouteHandlerMethod {
   return async ({ headers }, reply) => {
+    if (!headers.accept?.includes('text/html')) {
+      reply.header('Vary', 'Accept')
+      throw new ApiError('NOT_FOUND', 'There is no such path; /docs lists the calls of the API')
+    }
     const relevant = { 'accept-encoding': headers['accept-encoding'] }
     const found = await builtSite.respond('not-found.html', { headers: relevant })
     return send(reply, found!, 404)

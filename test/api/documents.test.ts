@@ -138,7 +138,7 @@ describe('the OpenAPI document', () => {
       assert.deepEqual(responses['5XX'], error, name)
     }
     const schema = error!.content!['application/json']!.schema as { required: string[] }
-    assert.deepEqual(schema.required.toSorted(), ['code', 'error', 'status'])
+    assert.deepEqual(schema.required.toSorted(), ['code', 'docs', 'error', 'hint', 'status'])
   })
 
   test('requires exactly the fields of a manifest that the spec requires', () => {

@@ -343,11 +343,32 @@ describe('a URL', () => {
     })
   }
 
-  test('outside of the API that matches no route is an HTML page', async () => {
+  test('outside of the API that matches no route is a page for a browser and JSON for a program', async () => {
     for (const target of ['/nowhere', '/apix', '/%zz', '/%ff', '/api', `/${'x'.repeat(5000)}`]) {
-      const answer = await api.request('GET', target)
-      assert.equal(answer.status, 404, target)
-      assert.match(answer.headers['content-type']!, /^text\/html/, target)
+      const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+      const page = await api.request('GET', target, { headers })
+      assert.equal(page.status, 404, target)
+      assert.match(page.headers['content-type']!, /^text\/html/, target)
+      for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+        const { json } = await api.request('GET', target, { headers })
+        assert.equal(json.code, 'NOT_FOUND', target)
+        assert.match(json.docs, /\/docs#NOT_FOUND$/)
+      }
+    }
+    assert.equal((await api.request('POST', '/publish', { json: {} })).json.code, 'NOT_FOUND')
+  })
+
+  test('that takes an archive names all types that it accepts', async () => {
+    for (const [target, accepted] of [
+      ['/api/v1/publish', 'application/json, application/zip, application/x-tar or application/gzip'],
+      ['/api/auth/agent/request-code', 'application/json'],
+    ] as const) {
+      const headers = { 'content-type': 'application/octet-stream' }
+      const { status, json } = await api.request('POST', target, { headers, body: 'x' })
+      assert.deepEqual(
+        [status, json.error],
+        [415, `This call accepts ${accepted}, not application/octet-stream`],
+      )
     }
   })
 })

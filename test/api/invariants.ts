@@ -80,6 +80,8 @@ function assertError({ status, headers, json, text }: ApiResponse, about: string
   assert.equal(json.status, status, `${about} repeats its status`)
   assert.ok(json.code in STATUS_BY_CODE, `${about} has a code of the contract: ${text}`)
   assert.equal(STATUS_BY_CODE[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
+  assert.match(json.hint, /^[A-Z].+\.$/, `${about} has a hint in one sentence`)
+  assert.match(json.docs, new RegExp(`^https?://.+/docs#${json.code}$`), `${about} links to its code`)
   if (json.code === 'VALIDATION_ERROR') assertProblems(json.details, about)
 }
 

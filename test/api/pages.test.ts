@@ -124,7 +124,7 @@ describe('a file of the pages', () => {
     '/claim.js',
   ])
     test(`${path} is not found`, async () => {
-      const { status, body } = await sendRequest(service.port, { path })
+      const { status, body } = await sendRequest(service.port, { path, headers: { Accept: 'text/html' } })
       assert.equal(status, 404)
       assert.match(body.toString(), /There is no page here/)
     })
