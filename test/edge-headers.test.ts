@@ -6,7 +6,7 @@ import {
   previewPolicy,
   publicPolicy,
   toLastModified,
-} from '../server/edge/resolve/policy.ts'
+} from '../server/edge/respond/policy.ts'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { EdgeFixture } from './edge-fixture.ts'
 import { buildTable, getResponse, header, LIVE, toStoredFile } from './edge-responses.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { safeRedirectTarget } from '../server/edge/password/redirect-target.ts'
 import { Hosts } from '../server/edge/resolve/host.ts'
-import { safeRedirectTarget } from '../server/edge/resolve/target.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { buildTable, describeResponse } from './edge-responses.ts'
 

@@ -1,8 +1,8 @@
 import type { StoredFile } from '../protocol/manifest/manifest.ts'
-import { publicPolicy, toLastModified } from '../server/edge/resolve/policy.ts'
+import { buildResponse } from '../server/edge/build-response.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from '../server/edge/resolve/route-table.ts'
 import { ASSET_NOT_FOUND, PAGE_NOT_FOUND } from '../server/edge/respond/pages/error-pages.ts'
-import { respond } from '../server/edge/respond/respond.ts'
+import { publicPolicy, toLastModified } from '../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../server/edge/response.ts'
 import type { RequestHeaders } from '../server/net/http-handler.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
@@ -50,7 +50,7 @@ export function getResponse(
 ): EdgeResponse {
   const [path = '', ...query] = target.split(/(?=\?)/)
   const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers }
-  return respond(table, asked, now)
+  return buildResponse(table, asked, now)
 }
 
 /** The value of a response header by its lower-case name. */

@@ -128,18 +128,26 @@ test('an import that breaks a rule is reported', () => {
   }
 })
 
-test('no two folders of the server import each other', () => {
+test('no two sibling folders of the server import each other, at any depth', () => {
   const imports = productSources().flatMap(({ path, text }) => importsOf(path, text))
-  const edges = new Set(
-    imports
-      .filter(({ from, to }) => isInFolder(from) && isInFolder(to))
-      .map(({ from, to }) => `${folderOf(from)} ${folderOf(to)}`),
-  )
+  const edges = new Set(imports.map(siblingFolders).filter((edge) => edge !== undefined))
   const twoWay = [...edges].filter((edge) => {
     const [from, to] = edge.split(' ') as [string, string]
     return from < to && edges.has(`${to} ${from}`)
   })
   assert.deepEqual(twoWay, [])
+})
+
+test('the folders of an import are the siblings above its two files', () => {
+  const from = 'server/edge/resolve/route.ts'
+  const folders = (to: string) => siblingFolders({ from, to })
+  assert.equal(folders('server/edge/respond/pages/theme.ts'), 'server/edge/resolve server/edge/respond')
+  assert.equal(folders('server/net/http1/fast-path.ts'), 'server/edge server/net')
+  assert.deepEqual(['server/edge/resolve/host.ts', 'server/edge/response.ts', 'node:net'].map(folders), [
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 test('no import cycles, types included', () => {
@@ -265,12 +273,12 @@ function resolveSpecifier(path: string, specifier: string): string {
   return specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : specifier
 }
 
-function isInFolder(path: string): boolean {
-  return /^server\/[^/]+\//.test(path)
-}
-
-function folderOf(path: string): string {
-  return path.split('/').slice(0, 2).join('/')
+/** The importing and the imported folder below the nearest folder of both; undefined when a file is directly in that one. */
+function siblingFolders({ from, to }: Import): string | undefined {
+  const [one, other] = [from.split('/'), to.split('/')]
+  const depth = one.findIndex((name, at) => name !== other[at]) + 1
+  if (!to.startsWith('server/') || depth >= one.length || depth >= other.length) return undefined
+  return `${one.slice(0, depth).join('/')} ${other.slice(0, depth).join('/')}`
 }
 
 /** Strongly connected components with more than one file (Tarjan). */

@@ -1,7 +1,7 @@
 import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { Store } from '../store/store.ts'
-import { canonicalize } from './resolve/paths.ts'
+import { canonicalize } from './paths.ts'
 import type { EdgeResponse } from './response.ts'
 
 const PREFIX = '/.well-known/acme-challenge/'
@@ -25,7 +25,7 @@ export function isValidation(path: string): boolean {
 }
 
 /** The response to the validation; undefined when no such challenge is pending for the name. */
-export async function respondToChallenge(
+export async function findChallengeResponse(
   { read }: Store,
   { host, target }: HttpRequest,
   now: number,

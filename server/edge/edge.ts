@@ -10,8 +10,9 @@ import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '..
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
-import { isChallenge, isValidation, respondToChallenge } from './acme-http-challenge.ts'
+import { findChallengeResponse, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { BodyCache } from './body/body-cache.ts'
+import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { type Host, Hosts } from './resolve/host.ts'
@@ -33,7 +34,6 @@ import {
   unavailable,
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
-import { respond } from './respond/respond.ts'
 import type { EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
@@ -112,8 +112,8 @@ export class Edge implements HttpHandler {
     const host = this.#hosts.read(name)
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
-    const place = await this.#siteResolver.resolve(host, true)
-    return place.kind === 'redirect' || (place.kind === 'site' && !this.#isExpired(place))
+    const resolution = await this.#siteResolver.resolve(host, true)
+    return resolution.kind === 'redirect' || (resolution.kind === 'site' && !this.#isExpired(resolution))
   }
 
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
@@ -177,10 +177,10 @@ export class Edge implements HttpHandler {
 
   async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     try {
-      const place = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
       return (
-        this.#notServable(place, request) ??
-        (await this.#gate.submit(message, place as ResolvedSite, request.isSecure))
+        this.#notServable(resolution, request) ??
+        (await this.#gate.submit(message, resolution as ResolvedSite, request.isSecure))
       )
     } catch (error) {
       // A client that disconnects before the form is complete is not an error.
@@ -192,9 +192,10 @@ export class Edge implements HttpHandler {
   /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
   async #options(request: HttpRequest): Promise<EdgeResponse> {
     try {
-      const place = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
-      const isOpen = place.kind === 'site' && !this.#isExpired(place) && place.passwordHash === null
-      return (isOpen && place.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
+      const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      const isOpen =
+        resolution.kind === 'site' && !this.#isExpired(resolution) && resolution.passwordHash === null
+      return (isOpen && resolution.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
     } catch (error) {
       return this.#failure(request, error)
     }
@@ -202,10 +203,10 @@ export class Edge implements HttpHandler {
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     try {
-      const place = this.#siteResolver.resolve(host, request.isSecure)
-      if (!(place instanceof Promise)) return this.#respondFor(host, place, request)
-      return place
-        .then((found) => this.#respondFor(host, found, request))
+      const resolution = this.#siteResolver.resolve(host, request.isSecure)
+      if (!(resolution instanceof Promise)) return this.#buildResult(host, resolution, request)
+      return resolution
+        .then((resolved) => this.#buildResult(host, resolved, request))
         .catch((error: unknown) => uncounted(this.#failure(request, error)))
     } catch (error) {
       return uncounted(this.#failure(request, error))
@@ -219,7 +220,7 @@ export class Edge implements HttpHandler {
   async #acmeChallenge(request: HttpRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(request.host)
     try {
-      const response = await respondToChallenge(this.#store, request, this.#clock())
+      const response = await findChallengeResponse(this.#store, request, this.#clock())
       if (response) return response
     } catch (error) {
       this.#failure(request, error)
@@ -228,24 +229,24 @@ export class Edge implements HttpHandler {
     return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
-  #respondFor(host: Host, place: Resolution, request: HttpRequest): EdgeResult {
-    const notServable = this.#notServable(place, request)
+  #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult {
+    const notServable = this.#notServable(resolution, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path)) return uncounted(PAGE_NOT_FOUND)
-    const site = place as ResolvedSite
+    const site = resolution as ResolvedSite
     if (!this.#gate.isAuthorized(site, request.headers.cookie))
       return uncounted(this.#gate.showForm(request.target, request.isSecure))
     if (!site.table) return uncounted(site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED)
     const now = this.#clock()
     const visit = this.#visitCounter?.begin(site, now)
-    return { response: respond(site.table, request, now), visit }
+    return { response: buildResponse(site.table, request, now), visit }
   }
 
-  #notServable(place: Resolution, { target }: HttpRequest): EdgeResponse | undefined {
-    if (place.kind === 'not-found') return SITE_NOT_FOUND
-    if (place.kind === 'redirect')
-      return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(place, target)
-    return place.kind === 'expired' || this.#isExpired(place) ? SITE_EXPIRED : undefined
+  #notServable(resolution: Resolution, { target }: HttpRequest): EdgeResponse | undefined {
+    if (resolution.kind === 'not-found') return SITE_NOT_FOUND
+    if (resolution.kind === 'redirect')
+      return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(resolution, target)
+    return resolution.kind === 'expired' || this.#isExpired(resolution) ? SITE_EXPIRED : undefined
   }
 
   #isExpired({ expiresAt }: ResolvedSite): boolean {

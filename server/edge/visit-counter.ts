@@ -12,7 +12,7 @@ import type { RequestLike } from '../lib/client-ip.ts'
 import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { ClientTracker } from './client-tracker.ts'
-import { canonicalize } from './resolve/paths.ts'
+import { canonicalize } from './paths.ts'
 import type { ResolvedSite } from './resolve/resolution.ts'
 import type { EdgeResponse, EdgeResult } from './response.ts'
 

@@ -6,11 +6,11 @@ import type { RequestTarget } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { Store } from '../../store/store.ts'
 import type { ResolvedSite } from '../resolve/resolution.ts'
-import { safeRedirectTarget } from '../resolve/target.ts'
 import { formError, PASSWORD_PATH, passwordPage } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { readForm } from './form.ts'
+import { safeRedirectTarget } from './redirect-target.ts'
 
 interface PasswordGateOptions {
   store: Store

@@ -6,7 +6,13 @@ import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { Version } from '../../store/contract/versions.ts'
 import type { Queries } from '../../store/store.ts'
-import { type Policy, passwordPolicy, previewPolicy, publicPolicy, toLastModified } from './policy.ts'
+import {
+  type Policy,
+  passwordPolicy,
+  previewPolicy,
+  publicPolicy,
+  toLastModified,
+} from '../respond/policy.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.ts'
 
 /** How long files of the previous version stay reachable (contract, "Serving", 4). */

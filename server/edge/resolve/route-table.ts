@@ -4,14 +4,14 @@ import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
 import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
+import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
+import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
 import { type FileType, ServedFile, type Sizes, toFileType } from '../respond/served-file.ts'
 import { SiteHeaders } from '../respond/site-headers.ts'
 import { SiteRedirects } from '../respond/site-redirects.ts'
-import { basename, dirname, encodePath, toHref, toNfc } from './paths.ts'
-import type { Policy } from './policy.ts'
 
 /** The site's 404 page for a folder. */
 export interface NotFound {
@@ -94,7 +94,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
 /** The file at a path, or the index of the folder it redirects to. */
 export function findFile(entries: RouteTable['entries'], path: string): ServedFile | undefined {
   const entry = entries.get(path) ?? entries.get(toNfc(path))
-  if (entry?.kind !== 'redirection') return entry
+  if (entry?.kind !== 'implied-redirect') return entry
   return findFile(entries, `${path}/`)
 }
 

@@ -1,28 +1,28 @@
 import type { HttpRequest } from '../../net/http-handler.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
+import { canonicalize, toNfc } from '../paths.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import type { RedirectResponse } from '../respond/redirect-response.ts'
 import type { ServedFile } from '../respond/served-file.ts'
 import { hasExtension, isNavigation } from './navigation.ts'
-import { canonicalize, toNfc } from './paths.ts'
 import { findFile, type NotFound, type RouteTable } from './route-table.ts'
 
 /** The result of routing a request. */
-export type Match =
+export type RouteMatch =
   | ServedFile
   | RedirectResponse
   | GeneratedPage
   | NotFound
   /** A missing script or style sheet: HTML in its place would only confuse. */
-  | { kind: 'no asset' }
-  | { kind: 'redirected'; by: RedirectMatch }
+  | { kind: 'missing-asset' }
+  | { kind: 'rule-redirect'; redirect: RedirectMatch }
   /** Navigations and other requests for the path have different responses. */
-  | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'no asset' } }
+  | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'missing-asset' } }
   | { kind: 'malformed' }
 
-const MALFORMED_MATCH: Match = { kind: 'malformed' }
-const NO_ASSET_MATCH: { kind: 'no asset' } = { kind: 'no asset' }
+const MALFORMED_MATCH: RouteMatch = { kind: 'malformed' }
+const MISSING_ASSET_MATCH: { kind: 'missing-asset' } = { kind: 'missing-asset' }
 const NOT_FOUND_MATCH: NotFound = { kind: 'missing', page: undefined }
 
 const ASSET = /\.(?:[cm]?js|css)$/i
@@ -30,7 +30,7 @@ const ASSET = /\.(?:[cm]?js|css)$/i
 /**
  * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
  */
-export function resolve(table: RouteTable, request: HttpRequest, now: number): Match {
+export function matchRoute(table: RouteTable, request: HttpRequest, now: number): RouteMatch {
   const { path } = request.target
   const entry = table.entries.get(path)
   if (entry && !table.redirects?.hasForced) return entry
@@ -38,7 +38,7 @@ export function resolve(table: RouteTable, request: HttpRequest, now: number): M
   if (spelling === undefined) return MALFORMED_MATCH
   const forced = table.redirects?.matchForced(request)
   if (forced) return applyRule(table, forced, spelling)
-  return entry ?? findEntry(table.entries, spelling) ?? resolveMiss(table, request, { spelling, now })
+  return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })
 }
 
 /** Finds a name as published, or in NFC. */
@@ -47,14 +47,14 @@ function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | un
 }
 
 /** The result for an unknown path. */
-function resolveMiss(
+function matchUnknownPath(
   table: RouteTable,
   request: HttpRequest,
   { spelling, now }: { spelling: string; now: number },
-): Match {
+): RouteMatch {
   const { previousFiles, root, redirects, fallback } = table
   const rule = redirects?.matchOthers(request)
-  if (rule && isRedirect(rule)) return { kind: 'redirected', by: rule }
+  if (rule && isRedirect(rule)) return { kind: 'rule-redirect', redirect: rule }
   const old =
     previousFiles && now < previousFiles.until ? findEntry(previousFiles.entries, spelling) : undefined
   if (old) return old
@@ -68,13 +68,13 @@ function resolveMiss(
 }
 
 /** Applies a rule. The target of a rewrite is a file; no further rule applies to it. */
-function applyRule(table: RouteTable, by: RedirectMatch, spelling: string): Match {
-  if (isRedirect(by)) return { kind: 'redirected', by }
-  const target = canonicalize(by.to)
+function applyRule(table: RouteTable, redirect: RedirectMatch, spelling: string): RouteMatch {
+  if (isRedirect(redirect)) return { kind: 'rule-redirect', redirect }
+  const target = canonicalize(redirect.to)
   const file = target === undefined ? undefined : findFile(table.entries, target)
   if (!file) return findNotFoundPage(table, spelling)
-  if (file.type.isHtml && ASSET.test(spelling) && !isExplicitOverride(by)) return NO_ASSET_MATCH
-  return by.status === 404 ? { kind: 'missing', page: file } : file
+  if (file.type.isHtml && ASSET.test(spelling) && !isExplicitOverride(redirect)) return MISSING_ASSET_MATCH
+  return redirect.status === 404 ? { kind: 'missing', page: file } : file
 }
 
 function isRedirect({ status }: RedirectMatch): boolean {
@@ -87,8 +87,8 @@ function isExplicitOverride({ rule }: RedirectMatch): boolean {
 }
 
 /** The nearest 404 page upwards. Starts no deeper than the deepest one, however long the path. */
-function findNotFoundPage(table: RouteTable, spelling: string): NotFound | typeof NO_ASSET_MATCH {
-  if (ASSET.test(spelling)) return NO_ASSET_MATCH
+function findNotFoundPage(table: RouteTable, spelling: string): NotFound | typeof MISSING_ASSET_MATCH {
+  if (ASSET.test(spelling)) return MISSING_ASSET_MATCH
   const path = toNfc(spelling)
   let end = Math.min(path.length, table.maxFolderLength)
   while (end > 0) {

@@ -1,5 +1,5 @@
-import type { Policy } from '../resolve/policy.ts'
 import type { EdgeResponse } from '../response.ts'
+import type { Policy } from './policy.ts'
 
 /** A redirect that a version implies, such as to a folder's slash; it keeps the query. */
 export class RedirectResponse {
@@ -7,7 +7,7 @@ export class RedirectResponse {
   readonly location: string
   readonly #status: 301 | 302
   readonly #policy: Policy
-  #answer: EdgeResponse | undefined
+  #response: EdgeResponse | undefined
 
   constructor(location: string, status: 301 | 302, policy: Policy) {
     this.location = location
@@ -15,15 +15,15 @@ export class RedirectResponse {
     this.#policy = policy
   }
 
-  get kind(): 'redirection' {
-    return 'redirection'
+  get kind(): 'implied-redirect' {
+    return 'implied-redirect'
   }
 
   /** `query` with its question mark, or empty. */
-  answer(query: string): EdgeResponse {
+  toResponse(query: string): EdgeResponse {
     if (query !== '') return buildRedirect(this.#status, this.location + query, this.#policy)
-    this.#answer ??= buildRedirect(this.#status, this.location, this.#policy)
-    return this.#answer
+    this.#response ??= buildRedirect(this.#status, this.location, this.#policy)
+    return this.#response
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
 import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
-import { decodePath } from '../resolve/paths.ts'
-import type { LastModified, Policy } from '../resolve/policy.ts'
+import { decodePath } from '../paths.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
 import { parseAcceptEncoding } from './negotiation.ts'
 import { ERROR_HEADERS, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
+import type { LastModified, Policy } from './policy.ts'
 
 /** Sizes of the stored encodings of a file; null where there is none. */
 export type Sizes = Readonly<Record<Encoding, number | null>>

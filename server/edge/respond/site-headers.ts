@@ -1,8 +1,8 @@
+import type { HttpRequest } from '../../net/http-handler.ts'
 import { HeaderRules } from '../../site-rules/match/header-rules.ts'
 import type { HeaderRule } from '../../site-rules/parse/header-rule.ts'
-import type { Policy } from '../resolve/policy.ts'
-import type { RuleInput } from '../resolve/target.ts'
 import { type EdgeResponse, withHeaders } from '../response.ts'
+import type { Policy } from './policy.ts'
 
 /** A generated page allows its style sheet there; it runs nothing anyway. */
 const GENERATED_PAGE_HEADERS = ['content-security-policy']
@@ -39,30 +39,33 @@ export class SiteHeaders {
   }
 
   /** The response with the rules applied; the same object when none matches. */
-  apply(answer: EdgeResponse, { target, host }: RuleInput): EdgeResponse {
+  apply(response: EdgeResponse, { target, host }: HttpRequest): EdgeResponse {
     const { protectedHeaders, protectedErrorHeaders } = this.#policy
-    const ours = answer.status >= 400 ? protectedErrorHeaders : protectedHeaders
-    const options = { kept: answer.body ? new Set([...ours, ...GENERATED_PAGE_HEADERS]) : ours }
-    const headers = this.#rules.apply(target.path, host, answer.headers, options)
-    return headers === answer.headers ? answer : withHeaders(answer, headers)
+    const protectedNames = response.status >= 400 ? protectedErrorHeaders : protectedHeaders
+    const options = {
+      kept: response.body ? new Set([...protectedNames, ...GENERATED_PAGE_HEADERS]) : protectedNames,
+    }
+    const headers = this.#rules.apply(target.path, host, response.headers, options)
+    return headers === response.headers ? response : withHeaders(response, headers)
   }
 
-  /** The same for a path of the version: cached, and the same object for the same `answer` while it is. */
-  applyCached(answer: EdgeResponse, asked: RuleInput): EdgeResponse {
+  /** The same for a path of the version: cached, and the same object for the same `response` while it is. */
+  applyCached(response: EdgeResponse, request: HttpRequest): EdgeResponse {
     // Each response to a range is a new object, which would only fill the cache.
-    if (this.#byHost || answer.status === 206 || answer.status === 416) return this.apply(answer, asked)
-    const { path } = asked.target
-    const remembered = this.#cache.get(path)?.get(answer)
-    if (remembered) return remembered
-    const made = this.apply(answer, asked)
-    this.#remember(path, answer, made)
-    return made
+    if (this.#byHost || response.status === 206 || response.status === 416)
+      return this.apply(response, request)
+    const { path } = request.target
+    const cached = this.#cache.get(path)?.get(response)
+    if (cached) return cached
+    const modified = this.apply(response, request)
+    this.#remember(path, response, modified)
+    return modified
   }
 
   /** A full cache is cleared: the responses in use are soon cached again. */
-  #remember(path: string, answer: EdgeResponse, made: EdgeResponse): void {
+  #remember(path: string, response: EdgeResponse, modified: EdgeResponse): void {
     const pathBytes = PATH_BYTES + path.length
-    const responseBytes = this.#estimateBytes(answer, made)
+    const responseBytes = this.#estimateBytes(response, modified)
     if (pathBytes + responseBytes > this.#maxCachedBytes) return
     if (this.#cachedBytes + pathBytes + responseBytes > this.#maxCachedBytes) {
       this.#cache.clear()
@@ -75,16 +78,16 @@ export class SiteHeaders {
       this.#cache.set(Buffer.from(path, 'latin1').toString('latin1'), known)
       this.#cachedBytes += pathBytes
     }
-    known.set(answer, made)
+    known.set(response, modified)
     this.#cachedBytes += responseBytes
   }
 
-  /** Header values that neither the rules nor `answer` contain are strings of this response only. */
-  #estimateBytes(answer: EdgeResponse, made: EdgeResponse): number {
-    if (made === answer) return ENTRY_BYTES
-    const shared = new Set(answer.headers)
-    const own = made.headers.filter((text) => !shared.has(text) && !this.#rules.texts.has(text))
+  /** Header values that neither the rules nor `response` contain are strings of this response only. */
+  #estimateBytes(response: EdgeResponse, modified: EdgeResponse): number {
+    if (modified === response) return ENTRY_BYTES
+    const shared = new Set(response.headers)
+    const own = modified.headers.filter((text) => !shared.has(text) && !this.#rules.texts.has(text))
     const stringBytes = own.reduce((sum, text) => sum + STRING_BYTES + text.length, 0)
-    return RESPONSE_BYTES + POINTER_BYTES * made.headers.length + stringBytes
+    return RESPONSE_BYTES + POINTER_BYTES * modified.headers.length + stringBytes
   }
 }

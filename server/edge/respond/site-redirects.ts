@@ -1,8 +1,8 @@
+import type { HttpRequest } from '../../net/http-handler.ts'
 import { type RedirectMatch, RedirectMatcher } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables, type RedirectRule } from '../../site-rules/redirect-rule.ts'
-import type { Policy } from '../resolve/policy.ts'
-import type { RuleInput } from '../resolve/target.ts'
 import type { EdgeResponse } from '../response.ts'
+import type { Policy } from './policy.ts'
 import { buildRedirect } from './redirect-response.ts'
 
 /** The rules of a version's `_redirects`: those before its files and those after them. */
@@ -38,12 +38,12 @@ export class SiteRedirects {
   }
 
   /** The result of a rule that precedes the files. */
-  matchForced({ target: { path, query }, host }: RuleInput): RedirectMatch | undefined {
+  matchForced({ target: { path, query }, host }: HttpRequest): RedirectMatch | undefined {
     return this.#forced?.match({ path, query, host })
   }
 
   /** The result of a rule that follows the files. */
-  matchOthers({ target: { path, query }, host }: RuleInput): RedirectMatch | undefined {
+  matchOthers({ target: { path, query }, host }: HttpRequest): RedirectMatch | undefined {
     const cached = query === '' ? this.#cache?.get(path) : undefined
     if (cached) return cached
     const redirected = this.#others?.match({ path, query, host })
@@ -56,13 +56,13 @@ export class SiteRedirects {
       this.#cache.set(path, redirected)
   }
 
-  /** Returns the same object for the same target. */
-  respond({ rule, status, to }: RedirectMatch): EdgeResponse {
+  /** The redirect as a response: the same object for the same target. */
+  toResponse({ rule, status, to }: RedirectMatch): EdgeResponse {
     const previous = this.#responses.get(rule)
     if (previous?.headers[1] === to) return previous
-    const answer = buildRedirect(status, to, this.#policy)
-    if (!previous && to.length <= MAX_CACHED_PATH_LENGTH) this.#responses.set(rule, answer)
-    return answer
+    const response = buildRedirect(status, to, this.#policy)
+    if (!previous && to.length <= MAX_CACHED_PATH_LENGTH) this.#responses.set(rule, response)
+    return response
   }
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Html, html } from '../../../lib/html.ts'
-import type { Policy } from '../../resolve/policy.ts'
 import type { EdgeResponse } from '../../response.ts'
+import type { Policy } from '../policy.ts'
 import { baseHeaders } from '../served-file.ts'
 import { THEME } from './theme.ts'
 

@@ -1,6 +1,6 @@
 import type { HeadMetadata } from '../../../sites/page-metadata/head-metadata.ts'
-import { basename, decodePath, dirname, toHref } from '../../resolve/paths.ts'
-import type { Policy } from '../../resolve/policy.ts'
+import { basename, decodePath, dirname, toHref } from '../../paths.ts'
+import type { Policy } from '../policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'
 import { type ServedFile, toFileType } from '../served-file.ts'
 import { GeneratedPage, type PageHead } from './generated-page.ts'

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../../../protocol/format.ts'
 import { type Html, html } from '../../../lib/html.ts'
-import { basename, decodePath, toHref } from '../../resolve/paths.ts'
+import { basename, decodePath, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
 

@@ -1,4 +1,4 @@
-import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 
 /**
  * The canonical form of a path in route tables: percent-encoded where a URL requires it, and `%`. A plain

@@ -1,0 +1,59 @@
+import type { HttpRequest } from '../net/http-handler.ts'
+import { NAVIGATION_HEADERS } from './resolve/navigation.ts'
+import { matchRoute, type RouteMatch } from './resolve/route.ts'
+import type { RouteTable } from './resolve/route-table.ts'
+import { conditionalResponse, fileResponse } from './respond/file-response.ts'
+import { ASSET_NOT_FOUND, BAD_REQUEST, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
+import { type EdgeResponse, withHeaders } from './response.ts'
+
+/** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
+export function buildResponse(table: RouteTable, request: HttpRequest, now: number): EdgeResponse {
+  const match = matchRoute(table, request, now)
+  if (match.kind === 'malformed') return BAD_REQUEST
+  const response = matchResponse(table, match, request)
+  const { headers, entries } = table
+  if (!headers) return response
+  return entries.has(request.target.path)
+    ? headers.applyCached(response, request)
+    : headers.apply(response, request)
+}
+
+/** The response before `_headers` rules are applied. */
+function matchResponse(
+  table: RouteTable,
+  match: Exclude<RouteMatch, { kind: 'malformed' }>,
+  request: HttpRequest,
+): EdgeResponse {
+  const { target, headers } = request
+  switch (match.kind) {
+    case 'file':
+      return fileResponse(match.representation(headers['accept-encoding']), request)
+    case 'implied-redirect':
+      return match.toResponse(target.query)
+    case 'rule-redirect':
+      return table.redirects!.toResponse(match.redirect)
+    case 'page':
+      return conditionalResponse(match, headers)
+    case 'by-request':
+      return varyByNavigation(matchResponse(table, match.found, request))
+    case 'missing-asset':
+      return ASSET_NOT_FOUND
+    case 'missing':
+      return match.page?.representation(headers['accept-encoding']).notFound ?? PAGE_NOT_FOUND
+  }
+}
+
+const VARIED = new WeakMap<EdgeResponse, EdgeResponse>()
+
+/** The response with a `Vary` that separates navigations from other requests; memoized by response. */
+function varyByNavigation(response: EdgeResponse): EdgeResponse {
+  const known = VARIED.get(response)
+  if (known) return known
+  const headers = [...response.headers]
+  const at = headers.indexOf('Vary')
+  if (at < 0) headers.push('Vary', NAVIGATION_HEADERS)
+  else headers[at + 1] += `, ${NAVIGATION_HEADERS}`
+  const varied = withHeaders(response, headers)
+  VARIED.set(response, varied)
+  return varied
+}

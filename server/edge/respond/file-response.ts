@@ -1,0 +1,34 @@
+import type { HttpRequest, RequestHeaders } from '../../net/http-handler.ts'
+import type { EdgeResponse } from '../response.ts'
+import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
+import { PRECONDITION_FAILED } from './pages/error-pages.ts'
+import type { GeneratedPage } from './pages/generated-page.ts'
+import { parseRange } from './ranges.ts'
+import type { Representation } from './served-file.ts'
+
+/**
+ * The response to a GET or HEAD of a file, whole, conditional or partial. `Range` is defined for GET only
+ * (RFC 9110, 14.2): a HEAD is answered as if it had none.
+ */
+export function fileResponse(
+  file: Representation,
+  { headers, isHead }: Pick<HttpRequest, 'headers' | 'isHead'>,
+): EdgeResponse {
+  const response = conditionalResponse(file, headers)
+  const { range } = headers
+  if (range === undefined || isHead || response !== file.ok) return response
+  if (!ifRangeMatches(headers['if-range'], file, file.encoding === undefined)) return response
+  const part = parseRange(range, file.size)
+  if (part === 'whole') return response
+  return part === 'none' ? file.notSatisfiable() : file.partial(part)
+}
+
+/** The response to a GET or HEAD after its preconditions. */
+export function conditionalResponse(
+  page: Representation | GeneratedPage,
+  headers: RequestHeaders,
+): EdgeResponse {
+  const status = evaluatePreconditions(headers, page)
+  if (status === 200) return page.ok
+  return status === 304 ? page.notModified : PRECONDITION_FAILED
+}
