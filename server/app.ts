@@ -20,6 +20,7 @@ import { resolverDns } from './domains/dns/resolver.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
+import type { EdgeOptions } from './edge/edge-options.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
@@ -139,7 +140,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const parts = { shared, connections, baseUrl, store, secretBox: services.secretBox, clock, log }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
-  const edge = new Edge({
+  const edgeOptions: EdgeOptions = Object.freeze({
+    config,
     store,
     blobs,
     addresses: services.addresses,
@@ -152,6 +154,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     https,
     recorder: visitRecorder,
   })
+  const edge = new Edge(edgeOptions)
   const invalidate = (names: readonly string[] | undefined) => {
     edge.invalidate(names)
     return https?.invalidate(names)

@@ -10,6 +10,7 @@ import type { StoredFile } from '../protocol/manifest/manifest.ts'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { diskBlobs } from '../server/blobs/disk.ts'
 import type { Encoding } from '../server/blobs/encoding.ts'
+import { readConfig } from '../server/config/settings.ts'
 import { Edge } from '../server/edge/edge.ts'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
 import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
@@ -98,6 +99,7 @@ export class EdgeFixture {
     }
     const budget = new MemoryBudget(cacheBytes)
     this.edge = new Edge({
+      config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
       blobs: this.blobs,
       addresses: this.addresses,

@@ -1,23 +1,17 @@
 import type { IncomingMessage } from 'node:http'
-import type { VisitRecorder } from '../analytics/visit-recorder.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
-import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
-import type { Store } from '../store/store.ts'
 import { findChallengeResponse, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
+import type { EdgeOptions } from './edge-options.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
-import { type HttpsInfo, SiteResolver } from './resolve/site-resolver.ts'
+import { SiteResolver } from './resolve/site-resolver.ts'
 import {
   BAD_REQUEST,
   INTERNAL_ERROR,
@@ -37,26 +31,6 @@ import {
 import type { EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
-interface EdgeOptions {
-  store: Store
-  blobs: Blobs
-  addresses: UrlBuilder
-  injectedDocuments: InjectedDocuments
-  /** Milliseconds since 1970. */
-  clock: () => number
-  log: Log
-  /** Signs the cookies of sites with a password. */
-  secret: string
-  /** The client's address, behind trusted proxies. */
-  clientIp: (call: RequestLike) => string
-  /** Memory budget of sites and files. */
-  budget: MemoryBudget
-  /** The HTTPS server of this process, if enabled. */
-  https?: HttpsInfo | undefined
-  /** Visit statistics, if enabled. */
-  recorder?: VisitRecorder | undefined
-}
-
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
 
 /**
@@ -64,39 +38,21 @@ const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTE
  * synchronously, without the store; only cold requests wait. The protocols write the responses.
  */
 export class Edge implements HttpHandler {
-  readonly #store: Store
-  readonly #clock: () => number
-  readonly #log: Log
+  readonly #options: EdgeOptions
   readonly #hosts: Hosts
   readonly #siteResolver: SiteResolver
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
   readonly #visitCounter: VisitCounter | undefined
 
-  constructor({
-    store,
-    blobs,
-    addresses,
-    injectedDocuments,
-    clock,
-    log,
-    secret,
-    clientIp,
-    budget,
-    https,
-    recorder,
-  }: EdgeOptions) {
-    this.#store = store
-    this.#clock = clock
-    this.#log = log
-    this.#hosts = new Hosts(addresses)
-    this.#siteResolver = new SiteResolver({ store, clock, budget, addresses, injectedDocuments, https })
-    this.#bodies = new BodyCache({ blobs, budget })
-    // Behind a TLS-terminating proxy no connection is encrypted here.
-    const secure = addresses.base.startsWith('https:') && !https
-    this.#gate = new PasswordGate({ store, clock, secret, secure, clientIp })
-    const siteDomain = addresses.siteDomain.toLowerCase()
-    this.#visitCounter = recorder && new VisitCounter({ recorder, clientIp, siteDomain })
+  constructor(options: EdgeOptions) {
+    this.#options = options
+    this.#hosts = new Hosts(options.addresses)
+    this.#siteResolver = new SiteResolver(options)
+    this.#bodies = new BodyCache(options)
+    this.#gate = new PasswordGate(options)
+    const { recorder } = options
+    this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
   }
 
   servesHost(host: string | undefined): boolean {
@@ -134,7 +90,7 @@ export class Edge implements HttpHandler {
     if (isForm && method === 'POST') return this.#submitPassword(request, message)
     if (isForm)
       return Promise.resolve(method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED)
-    return method === 'OPTIONS' ? this.#options(request) : Promise.resolve(METHOD_NOT_ALLOWED)
+    return method === 'OPTIONS' ? this.#optionsResponse(request) : Promise.resolve(METHOD_NOT_ALLOWED)
   }
 
   errorResponse(status: keyof typeof ERROR_RESPONSES): EdgeResponse {
@@ -162,7 +118,13 @@ export class Edge implements HttpHandler {
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
       const { path, hash, encoding } = content
-      this.#log.error('cannot read a published file', { host: request.host, path, hash, encoding, error })
+      this.#options.log.error('cannot read a published file', {
+        host: request.host,
+        path,
+        hash,
+        encoding,
+        error,
+      })
     }
     try {
       const body = await this.#bodies.open(content, memory, reportCorruptBlob)
@@ -190,7 +152,7 @@ export class Edge implements HttpHandler {
   }
 
   /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
-  async #options(request: HttpRequest): Promise<EdgeResponse> {
+  async #optionsResponse(request: HttpRequest): Promise<EdgeResponse> {
     try {
       const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
       const isOpen =
@@ -220,7 +182,7 @@ export class Edge implements HttpHandler {
   async #acmeChallenge(request: HttpRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(request.host)
     try {
-      const response = await findChallengeResponse(this.#store, request, this.#clock())
+      const response = await findChallengeResponse(this.#options.store, request, this.#options.clock())
       if (response) return response
     } catch (error) {
       this.#failure(request, error)
@@ -237,7 +199,7 @@ export class Edge implements HttpHandler {
     if (!this.#gate.isAuthorized(site, request.headers.cookie))
       return uncounted(this.#gate.showForm(request.target, request.isSecure))
     if (!site.table) return uncounted(site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED)
-    const now = this.#clock()
+    const now = this.#options.clock()
     const visit = this.#visitCounter?.begin(site, now)
     return { response: buildResponse(site.table, request, now), visit }
   }
@@ -250,7 +212,7 @@ export class Edge implements HttpHandler {
   }
 
   #isExpired({ expiresAt }: ResolvedSite): boolean {
-    return expiresAt !== null && this.#clock() >= expiresAt
+    return expiresAt !== null && this.#options.clock() >= expiresAt
   }
 
   /** Falls back to the file itself when an encoding is lost. */
@@ -265,7 +227,7 @@ export class Edge implements HttpHandler {
 
   #failure({ host, target }: HttpRequest, error: unknown): EdgeResponse {
     const isUnavailable = error instanceof ApiError
-    this.#log[isUnavailable ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
+    this.#options.log[isUnavailable ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
     return isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR
   }
 }

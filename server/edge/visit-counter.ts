@@ -12,14 +12,13 @@ import type { RequestLike } from '../lib/client-ip.ts'
 import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { ClientTracker } from './client-tracker.ts'
+import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { ResolvedSite } from './resolve/resolution.ts'
 import type { EdgeResponse, EdgeResult } from './response.ts'
 
-interface VisitCounterOptions {
+interface VisitCounterOptions extends Pick<EdgeOptions, 'clientIp' | 'config'> {
   recorder: VisitRecorder
-  clientIp: (call: RequestLike) => string
-  siteDomain: string
 }
 
 /**
@@ -32,10 +31,10 @@ export class VisitCounter {
   readonly #siteDomain: string
   readonly #counters = new WeakMap<EdgeResponse, ResponseCounter>()
 
-  constructor({ recorder, clientIp, siteDomain }: VisitCounterOptions) {
+  constructor({ recorder, clientIp, config }: VisitCounterOptions) {
     this.#recorder = recorder
     this.#clientIp = clientIp
-    this.#siteDomain = siteDomain
+    this.#siteDomain = config.siteDomain
   }
 
   /** Begins a visit at `now`, milliseconds since 1970; undefined for a preview, which is not counted. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { BUFFER_LIMITS, ResponseCounter, StatsBuffer } from '../../server/analytics/stats-buffer.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
+import { readConfig } from '../../server/config/settings.ts'
 import { ClientTracker } from '../../server/edge/client-tracker.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VisitCounter } from '../../server/edge/visit-counter.ts'
@@ -241,7 +242,7 @@ test('a cached response does not retain long request paths', async () => {
   const counting = new VisitCounter({
     recorder: one.recorder,
     clientIp: () => '192.0.2.1',
-    siteDomain: 'sites.test',
+    config: readConfig({ SLIPWAY_SITE_DOMAIN: 'sites.test' }),
   })
   const visitor = new ClientTracker({ remoteAddress: '192.0.2.1' })
   const response: EdgeResponse = { status: 301, headers: [] }

@@ -2,6 +2,7 @@ import type { Blobs } from '../../blobs/blobs.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { FULL_READ_BYTES } from '../../net/http-handler.ts'
+import type { EdgeOptions } from '../edge-options.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'
 import { readContent, streamContent } from './read-content.ts'
@@ -32,7 +33,7 @@ export class BodyCache {
    */
   readonly #requestedFrom = new Map<string, number>()
 
-  constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
+  constructor({ blobs, budget }: Pick<EdgeOptions, 'blobs' | 'budget'>) {
     this.#blobs = blobs
     this.#budget = budget
     this.#cache = new SecondChanceCache(budget)

@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries, Store } from '../../store/store.ts'
+import type { EdgeOptions } from '../edge-options.ts'
 
 /**
  * Limits of wrong passwords (contract, "Serving", 7): per network and minute, per network, site and hour, per site
@@ -33,7 +34,7 @@ export class AttemptLimiter {
   readonly #store: Store
   readonly #clock: () => number
 
-  constructor({ store, clock }: { store: Store; clock: () => number }) {
+  constructor({ store, clock }: Pick<EdgeOptions, 'store' | 'clock'>) {
     this.#store = store
     this.#clock = clock
   }

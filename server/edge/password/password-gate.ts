@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
 import type { RequestTarget } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
-import type { Store } from '../../store/store.ts'
+import type { EdgeOptions } from '../edge-options.ts'
 import type { ResolvedSite } from '../resolve/resolution.ts'
 import { formError, PASSWORD_PATH, passwordPage } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
@@ -12,15 +12,10 @@ import { AttemptLimiter } from './attempt-limiter.ts'
 import { readForm } from './form.ts'
 import { safeRedirectTarget } from './redirect-target.ts'
 
-interface PasswordGateOptions {
-  store: Store
-  clock: () => number
-  secret: string
-  /** Whether sites use HTTPS, even behind a proxy: the cookie is then `Secure`. */
-  secure: boolean
-  /** The address that an attempt is counted for. */
-  clientIp: (request: IncomingMessage) => string
-}
+type PasswordGateOptions = Pick<
+  EdgeOptions,
+  'store' | 'clock' | 'secret' | 'clientIp' | 'addresses' | 'https'
+>
 
 const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
 
@@ -34,12 +29,16 @@ const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
 export class PasswordGate {
   readonly #options: PasswordGateOptions
   readonly #signer: Signer
+  /** Whether sites use HTTPS, even behind a proxy: the cookie is then `Secure`. */
+  readonly #secure: boolean
   readonly #attempts: AttemptLimiter
   readonly #semaphore = new Semaphore(HASHING_LIMITS)
 
   constructor(options: PasswordGateOptions) {
     this.#options = options
     this.#signer = new Signer(options.secret, 'site passwords')
+    // Behind a TLS-terminating proxy no connection is encrypted here.
+    this.#secure = options.addresses.base.startsWith('https:') && !options.https
     this.#attempts = new AttemptLimiter(options)
   }
 
@@ -96,7 +95,7 @@ export class PasswordGate {
   }
 
   #cookieName(secure: boolean): string {
-    return secure || this.#options.secure ? SECURE_PASSWORD_COOKIE : PASSWORD_COOKIE
+    return secure || this.#secure ? SECURE_PASSWORD_COOKIE : PASSWORD_COOKIE
   }
 
   #tooManyAttempts(seconds: number, next: string): EdgeResponse {

@@ -1,11 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
-import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { Version } from '../../store/contract/versions.ts'
-import type { Queries } from '../../store/store.ts'
+import type { EdgeOptions } from '../edge-options.ts'
 import {
   type Policy,
   passwordPolicy,
@@ -18,25 +16,20 @@ import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.
 /** How long files of the previous version stay reachable (contract, "Serving", 4). */
 const PREVIOUS_FILES_TTL_MS = HOUR_MS
 
-interface BuildContext {
-  read: Queries
-  addresses: UrlBuilder
-  injectedDocuments: InjectedDocuments
-  /** Milliseconds since 1970. */
-  now: number
-}
+/** What a route table is built from, beside the site and its version. */
+export type BuildOptions = Pick<EdgeOptions, 'store' | 'addresses' | 'injectedDocuments' | 'clock'>
 
 /** The live version of a site. */
 export async function buildLiveSite(
   site: Site,
   version: Version,
-  context: BuildContext,
+  options: BuildOptions,
 ): Promise<RouteTable> {
   const since = site.liveSince ?? site.createdAt
   const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
   const [previousFiles, published] = await Promise.all([
-    loadPreviousFiles(site, since + PREVIOUS_FILES_TTL_MS, context),
-    loadSiteInput(site, version, { ...context, policy: buildPolicy(getTimestamps(site, since)) }),
+    loadPreviousFiles(site, since + PREVIOUS_FILES_TTL_MS, options),
+    loadSiteInput(site, version, { ...options, policy: buildPolicy(getTimestamps(site, since)) }),
   ])
   return buildRouteTable({ ...published, previousFiles })
 }
@@ -45,10 +38,10 @@ export async function buildLiveSite(
 export async function buildPreviewSite(
   site: Site,
   version: Version,
-  context: BuildContext,
+  options: BuildOptions,
 ): Promise<RouteTable> {
   const policy = previewPolicy(getTimestamps(site, version.publishedAt ?? version.createdAt))
-  return buildRouteTable(await loadSiteInput(site, version, { ...context, policy }))
+  return buildRouteTable(await loadSiteInput(site, version, { ...options, policy }))
 }
 
 /** Includes the metadata: it can change, and change back, without a new version. */
@@ -62,11 +55,11 @@ function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 
 async function loadSiteInput(
   site: Site,
   version: Version,
-  { read, addresses, injectedDocuments, policy }: BuildContext & { policy: Policy },
+  { store, addresses, injectedDocuments, policy }: BuildOptions & { policy: Policy },
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
   const [encodings, injectedIndex] = await Promise.all([
-    read.encodings.ofSite(site.slug),
+    store.read.encodings.ofSite(site.slug),
     injection && injectedDocuments.get(injection),
   ])
   const { files, rules } = version
@@ -87,9 +80,9 @@ async function loadSiteInput(
 async function loadPreviousFiles(
   { slug, previousVersionId: id }: Site,
   until: number,
-  { read, now }: BuildContext,
+  { store, clock }: BuildOptions,
 ): Promise<SiteInput['previousFiles']> {
-  const version = id !== null && now < until ? await read.versions.byId(id) : undefined
+  const version = id !== null && clock() < until ? await store.read.versions.byId(id) : undefined
   if (version?.slug !== slug || version.state !== 'ready') return undefined
   return { files: version.files, until }
 }

@@ -1,10 +1,7 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
-import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
-import type { InjectedDocuments } from '../../sites/page-metadata/injected-document.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Domain } from '../../store/contract/domains.ts'
-import type { Store } from '../../store/store.ts'
-import { buildLiveSite, buildPreviewSite } from './build-site.ts'
+import type { EdgeOptions } from '../edge-options.ts'
+import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution } from './resolution.ts'
 
@@ -23,22 +20,7 @@ type CachedHost = Resolution | ResolvedDomain
 /** Loads the cache entry that owns the one that is being loaded. */
 type GetOwner = (key: string) => Promise<CachedHost>
 
-interface SiteResolverOptions {
-  store: Store
-  clock: () => number
-  budget: MemoryBudget
-  addresses: UrlBuilder
-  injectedDocuments: InjectedDocuments
-  https: HttpsInfo | undefined
-}
-
-/** The HTTPS server of this process. */
-export interface HttpsInfo {
-  /** The public port. */
-  port: number
-  /** Whether the site domain has a certificate. */
-  coversSites(): boolean
-}
+type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'budget' | 'https'>
 
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
@@ -120,7 +102,7 @@ export class SiteResolver {
         expiresAt: row.expiresAt,
         passwordHash: row.passwordHash,
         preview: false,
-        table: live && (await buildLiveSite(row, live, this.#context)),
+        table: live && (await buildLiveSite(row, live, this.#options)),
       }
     }
     throw new Error(`site ${slug} has a live version that is not there`)
@@ -134,13 +116,8 @@ export class SiteResolver {
     if (version?.slug !== site.slug || version.state !== 'ready')
       return { ...site, preview: true, table: undefined }
     const row = await read.sites.bySlug(site.slug)
-    const table = row && (await buildPreviewSite(row, version, this.#context))
+    const table = row && (await buildPreviewSite(row, version, this.#options))
     return { ...site, preview: true, table }
-  }
-
-  get #context() {
-    const { store, addresses, injectedDocuments, clock } = this.#options
-    return { read: store.read, addresses, injectedDocuments, now: clock() }
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */

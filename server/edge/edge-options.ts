@@ -1,0 +1,42 @@
+import type { VisitRecorder } from '../analytics/visit-recorder.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { Config } from '../config/settings.ts'
+import type { RequestLike } from '../lib/client-ip.ts'
+import type { Log } from '../lib/log.ts'
+import type { MemoryBudget } from '../lib/second-chance-cache.ts'
+import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * The settings and services of the edge: one frozen object, which `server/app.ts` builds and each part of the edge
+ * receives whole. A part declares the fields that it uses with `Pick`.
+ */
+export interface EdgeOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly blobs: Blobs
+  readonly addresses: UrlBuilder
+  readonly injectedDocuments: InjectedDocuments
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly log: Log
+  /** Signs the cookies of sites with a password: the setting, or the secret in the data folder. */
+  readonly secret: string
+  /** The client's address, behind trusted proxies. */
+  readonly clientIp: (call: RequestLike) => string
+  /** Memory budget of sites and files. */
+  readonly budget: MemoryBudget
+  /** The HTTPS server of this process, if enabled. */
+  readonly https?: HttpsInfo | undefined
+  /** Visit statistics, if enabled. */
+  readonly recorder?: VisitRecorder | undefined
+}
+
+/** The HTTPS server of this process. */
+export interface HttpsInfo {
+  /** The public port. */
+  port: number
+  /** Whether the site domain has a certificate. */
+  coversSites(): boolean
+}
