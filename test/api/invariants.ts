@@ -1,38 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
+import { STATUS } from '../../server/lib/errors.ts'
 import type { ApiResponse } from './api-response.ts'
 import type { Conformance } from './document.ts'
-
-/** The contract's table of errors. */
-export const STATUS_BY_CODE: Record<ErrorCode, number> = {
-  VALIDATION_ERROR: 400,
-  INVALID_JSON: 400,
-  INVALID_CODE: 400,
-  SIZE_MISMATCH: 400,
-  HASH_MISMATCH: 400,
-  CONTENT_TYPE_MISMATCH: 400,
-  UNAUTHORIZED: 401,
-  INVALID_CLAIM_TOKEN: 403,
-  INVALID_UPLOAD_TOKEN: 403,
-  DOMAIN_LIMIT_REACHED: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  REQUEST_TIMEOUT: 408,
-  UPLOADS_MISSING: 409,
-  VERSION_CONFLICT: 409,
-  ALREADY_CLAIMED: 409,
-  SITE_PENDING: 409,
-  DOMAIN_TAKEN: 409,
-  VERSION_LIVE: 409,
-  SITE_EXPIRED: 410,
-  UPLOAD_EXPIRED: 410,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RATE_LIMITED: 429,
-  INTERNAL: 500,
-  UNAVAILABLE: 503,
-  INSUFFICIENT_STORAGE: 507,
-}
 
 const HOUR_SECONDS = 3600
 
@@ -78,8 +48,8 @@ function assertError({ status, headers, json, text }: ApiResponse, about: string
   assert.ok(json.error.length > 3, `${about} has a message: ${text}`)
   assert.doesNotMatch(json.error, INTERNALS, `${about} contains nothing internal`)
   assert.equal(json.status, status, `${about} repeats its status`)
-  assert.ok(json.code in STATUS_BY_CODE, `${about} has a code of the contract: ${text}`)
-  assert.equal(STATUS_BY_CODE[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
+  assert.ok(json.code in STATUS, `${about} has a code of the contract: ${text}`)
+  assert.equal(STATUS[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
   assert.match(json.hint, /^[A-Z].+\.$/, `${about} has a hint in one sentence`)
   assert.match(json.docs, new RegExp(`^https?://.+/docs#${json.code}$`), `${about} links to its code`)
   if (json.code === 'VALIDATION_ERROR') assertProblems(json.details, about)

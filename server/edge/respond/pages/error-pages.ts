@@ -136,25 +136,16 @@ export const MISDIRECTED = errorPage({
   text: 'Its certificate is not for the address that was asked for.',
 })
 
-export const METHOD_NOT_ALLOWED = errorPage({
-  status: 405,
-  title: 'This cannot be done here',
-  text: 'Sites can only be read.',
-  headers: ['Allow', 'GET, HEAD, OPTIONS'],
-})
+/** The methods of the paths of a site, and of the path of the password form. */
+const SITE_METHODS = 'GET, HEAD, OPTIONS'
+const FORM_METHODS = `${SITE_METHODS}, POST`
 
-export const PASSWORD_METHOD_NOT_ALLOWED = errorPage({
-  status: 405,
-  title: 'This cannot be done here',
-  text: 'A password can only be posted.',
-  headers: ['Allow', 'GET, HEAD, OPTIONS, POST'],
-})
+export const METHOD_NOT_ALLOWED = methodNotAllowed(SITE_METHODS, 'Sites can only be read.')
+export const PASSWORD_METHOD_NOT_ALLOWED = methodNotAllowed(FORM_METHODS, 'A password can only be posted.')
 
 /** RFC 9110, 9.3.7. */
-export const OPTIONS_RESPONSE = optionsResponse('GET, HEAD, OPTIONS')
-
-/** The same for the path of the password form. */
-export const PASSWORD_OPTIONS_RESPONSE = optionsResponse('GET, HEAD, OPTIONS, POST')
+export const OPTIONS_RESPONSE = optionsResponse(SITE_METHODS)
+export const PASSWORD_OPTIONS_RESPONSE = optionsResponse(FORM_METHODS)
 
 export const PRECONDITION_FAILED = errorPage({
   status: 412,
@@ -201,6 +192,10 @@ function inlineResponse(
     headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
     body,
   }
+}
+
+function methodNotAllowed(methods: string, text: string): EdgeResponse {
+  return errorPage({ status: 405, title: 'This cannot be done here', text, headers: ['Allow', methods] })
 }
 
 function optionsResponse(methods: string): EdgeResponse {
