@@ -158,9 +158,9 @@ test('a claim during the finalize of an anonymous version moves the site and tha
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const claimDuringCommit: Blobs = {
     ...blobs,
-    async commit(batch, received) {
+    async commit(area, received) {
       await client.claim(slug, claimToken!)
-      return blobs.commit(batch, received)
+      return blobs.commit(area, received)
     },
   }
   const dependencies = {

@@ -186,15 +186,15 @@ export class EdgeFixture {
     })
   }
 
-  async #storeFiles(batch: string, contents: Record<string, Content>): Promise<StoredFile[]> {
+  async #storeFiles(area: string, contents: Record<string, Content>): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     for (const [path, content] of Object.entries(contents)) {
       const { type, body } = typed(path, content)
-      const received = await this.blobs.put(batch, Readable.from([body]), { size: body.length })
+      const received = await this.blobs.put(area, Readable.from([body]), { size: body.length })
       files.push({ path, contentType: type, ...received })
     }
-    await this.blobs.commit(batch, files as { hash: string; size: number }[])
-    await this.blobs.discard(batch)
+    await this.blobs.commit(area, files as { hash: string; size: number }[])
+    await this.blobs.discard(area)
     return files
   }
 

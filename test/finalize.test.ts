@@ -55,9 +55,9 @@ test('concurrent finalizes of one version do its work once', async () => {
   let settled = 0
   const blobs: Blobs = {
     ...context.blobs,
-    async commit(batch, received) {
+    async commit(area, received) {
       settled++
-      return context.blobs.commit(batch, received)
+      return context.blobs.commit(area, received)
     },
   }
   const { versions, precompressor, clock } = context.sweepOptions

@@ -95,11 +95,11 @@ interface Blob {
 
 /** Stores blobs as a publish does. */
 async function keep({ blobs }: OperatorContext, contents: Buffer[]): Promise<Blob[]> {
-  const batch = newId(Date.now())
+  const area = newId(Date.now())
   const kept = contents.map((bytes) => ({ bytes, size: bytes.length, hash: hashBytes(bytes) }))
-  await Promise.all(kept.map(({ bytes, size }) => blobs.put(batch, Readable.from([bytes]), { size })))
-  await blobs.commit(batch, kept)
-  await blobs.discard(batch)
+  await Promise.all(kept.map(({ bytes, size }) => blobs.put(area, Readable.from([bytes]), { size })))
+  await blobs.commit(area, kept)
+  await blobs.discard(area)
   return kept
 }
 

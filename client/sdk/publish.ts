@@ -1,6 +1,6 @@
 import type {
   AnonymousExtras,
-  BatchTarget,
+  BundleTarget,
   CreateResponse,
   FileEntry,
   FinalizeRequest,
@@ -11,7 +11,7 @@ import type {
   UploadPlan,
 } from '../../protocol/api/publish.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { groupIntoBatches, type PutBatch, uploadBatch } from './batch.ts'
+import { groupIntoBundles, type PutBundle, uploadBundle } from './bundle.ts'
 import { type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 import { type PublishFile, type PutFile, upload } from './upload.ts'
@@ -73,7 +73,7 @@ interface PublishClient {
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse>
   upload: PutFile
-  uploadBatch: PutBatch
+  uploadBundle: PutBundle
   finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse>
 }
 
@@ -184,13 +184,13 @@ class PublishRun {
     }
   }
 
-  /** Uploads concurrently, the largest first, small files in batches; the first error stops the rest. */
+  /** Uploads concurrently, the largest first, small files in bundles; the first error stops the rest. */
   async #uploadAll(targets: UploadTargets): Promise<void> {
-    const queue = this.#batches(targets)
+    const queue = this.#bundles(targets)
     const failures: unknown[] = []
     const uploadQueue = async () => {
       for (let files = queue.pop(); files !== undefined; files = queue.pop()) {
-        if (files.length > 1) await this.#uploadBatchWithRetry(files, targets)
+        if (files.length > 1) await this.#uploadBundleWithRetry(files, targets)
         else await this.#upload(files[0]!, targets)
       }
     }
@@ -221,17 +221,17 @@ class PublishRun {
     this.#advance(1, 0)
   }
 
-  /** Each attempt after a failure sends a smaller batch, so that an unreliable connection makes progress. */
-  async #uploadBatchWithRetry(files: PublishFile[], targets: UploadTargets): Promise<void> {
+  /** Each attempt after a failure sends a smaller bundle, so that an unreliable connection makes progress. */
+  async #uploadBundleWithRetry(files: PublishFile[], targets: UploadTargets): Promise<void> {
     let left = files
-    let batchSize = files.length
+    let bundleSize = files.length
     try {
       await this.#uploading(async () => {
         while (left.length > 0) {
-          const some = left.slice(0, batchSize)
-          batchSize = Math.ceil(some.length / 2)
-          if (!(await this.#tryUploadBatch(some, targets))) return
-          batchSize = some.length
+          const some = left.slice(0, bundleSize)
+          bundleSize = Math.ceil(some.length / 2)
+          if (!(await this.#tryUploadBundle(some, targets))) return
+          bundleSize = some.length
           left = left.slice(some.length)
         }
       })
@@ -242,25 +242,25 @@ class PublishRun {
     for (const file of left) await this.#upload(file, targets)
   }
 
-  /** False when batches are not possible any more. */
-  async #tryUploadBatch(files: PublishFile[], targets: UploadTargets): Promise<boolean> {
-    const target = await targets.getBatch()
+  /** False when bundles are not possible any more. */
+  async #tryUploadBundle(files: PublishFile[], targets: UploadTargets): Promise<boolean> {
+    const target = await targets.getBundle()
     if (!target) return false
     try {
-      await this.#sendBatch(files, targets, target)
+      await this.#sendBundle(files, targets, target)
     } catch (error) {
       if (!isSlipwayError(error, ...STALE_TARGET_CODES)) throw error
-      const fresh = await targets.replaceStaleBatch(target)
+      const fresh = await targets.replaceStaleBundle(target)
       if (!fresh) return false
-      await this.#sendBatch(files, targets, fresh)
+      await this.#sendBundle(files, targets, fresh)
     }
     return true
   }
 
-  async #sendBatch(files: PublishFile[], targets: UploadTargets, target: BatchTarget): Promise<void> {
-    const put = this.#client.uploadBatch.bind(this.#client)
+  async #sendBundle(files: PublishFile[], targets: UploadTargets, target: BundleTarget): Promise<void> {
+    const put = this.#client.uploadBundle.bind(this.#client)
     const lacking = files.filter(({ path }) => targets.isMissing(path))
-    if (lacking.length > 0) await uploadBatch(lacking, target, put, (bytes) => this.#advance(0, bytes))
+    if (lacking.length > 0) await uploadBundle(lacking, target, put, (bytes) => this.#advance(0, bytes))
     this.#advance(files.length, sumSizes(files) - sumSizes(lacking))
   }
 
@@ -280,11 +280,11 @@ class PublishRun {
   }
 
   /** Requests, the largest last. */
-  #batches(targets: UploadTargets): PublishFile[][] {
+  #bundles(targets: UploadTargets): PublishFile[][] {
     const files = this.#bySize(targets.paths)
-    const { maxBatchBytes } = targets
-    if (maxBatchBytes === undefined) return files.map((file) => [file])
-    return groupIntoBatches(files, maxBatchBytes).sort((a, b) => sumSizes(a) - sumSizes(b))
+    const { maxBundleBytes } = targets
+    if (maxBundleBytes === undefined) return files.map((file) => [file])
+    return groupIntoBundles(files, maxBundleBytes).sort((a, b) => sumSizes(a) - sumSizes(b))
   }
 
   /** Wraps uploads for a page or program that wants to keep them running. */

@@ -11,8 +11,8 @@ import type {
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import type {
   ArchiveResponse,
-  BatchReceipt,
-  BatchTarget,
+  BundleReceipt,
+  BundleTarget,
   CreateResponse,
   FinalizeRequest,
   FinalizeResponse,
@@ -248,7 +248,7 @@ export class Slipway {
   }
 
   /** Uploads several files as a tar. The key is not sent. */
-  uploadBatch(target: BatchTarget, body: Bytes, sending: UploadOptions = {}): Promise<BatchReceipt> {
+  uploadBundle(target: BundleTarget, body: Bytes, sending: UploadOptions = {}): Promise<BundleReceipt> {
     return this.#put(target, body, sending)
   }
 

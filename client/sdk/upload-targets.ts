@@ -1,4 +1,4 @@
-import type { BatchTarget, UpdateResponse, UploadPlan, UploadTarget } from '../../protocol/api/publish.ts'
+import type { BundleTarget, UpdateResponse, UploadPlan, UploadTarget } from '../../protocol/api/publish.ts'
 
 /** A target this close to its expiry is renewed first, in milliseconds. */
 const REFRESH_MARGIN_MS = 30_000
@@ -6,7 +6,7 @@ const REFRESH_MARGIN_MS = 30_000
 /** The upload targets of one pending version, renewed together when they expire. */
 export class UploadTargets {
   #targets = new Map<string, UploadTarget>()
-  #batch: BatchTarget | undefined
+  #bundle: BundleTarget | undefined
   #validUntil = 0
   #renewal: Promise<void> | undefined
   readonly #refresh: () => Promise<UpdateResponse>
@@ -23,9 +23,9 @@ export class UploadTargets {
     return [...this.#targets.keys()]
   }
 
-  /** Maximum bytes of a batch; undefined when the server accepts none. */
-  get maxBatchBytes(): number | undefined {
-    return this.#batch?.maxBytes
+  /** Maximum bytes of a bundle; undefined when the server accepts none. */
+  get maxBundleBytes(): number | undefined {
+    return this.#bundle?.maxBytes
   }
 
   /** Whether that file is missing, as last reported by the server. */
@@ -45,16 +45,16 @@ export class UploadTargets {
     return this.#targets.get(stale.path)
   }
 
-  /** The batch target; undefined when nothing is missing or the server accepts none. */
-  async getBatch(): Promise<BatchTarget | undefined> {
+  /** The bundle target; undefined when nothing is missing or the server accepts none. */
+  async getBundle(): Promise<BundleTarget | undefined> {
     if (this.#now() > this.#validUntil) await this.refresh()
-    return this.#batch
+    return this.#bundle
   }
 
-  /** A replacement for an expired batch target. */
-  async replaceStaleBatch(stale: BatchTarget): Promise<BatchTarget | undefined> {
-    if (this.#batch === stale) await this.refresh()
-    return this.#batch
+  /** A replacement for an expired bundle target. */
+  async replaceStaleBundle(stale: BundleTarget): Promise<BundleTarget | undefined> {
+    if (this.#bundle === stale) await this.refresh()
+    return this.#bundle
   }
 
   /** Requests the missing files. Concurrent renewals share one request. */
@@ -69,7 +69,7 @@ export class UploadTargets {
 
   #store(plan: UploadPlan): void {
     this.#targets = new Map(plan.uploads.map((target) => [target.path, target]))
-    this.#batch = plan.bundle
+    this.#bundle = plan.bundle
     this.#validUntil = this.#now() + plan.expiresInSeconds * 1000 - REFRESH_MARGIN_MS
   }
 }

@@ -51,7 +51,7 @@ export interface UploadPlan {
   versionId: string
   uploads: UploadTarget[]
   /** Accepts several uploads in one request as a tar. Absent when nothing must be uploaded. */
-  bundle?: BatchTarget
+  bundle?: BundleTarget
   skipped: { path: string; reason: 'hash_match' }[]
   finalizeUrl: string
   expiresInSeconds: number
@@ -77,7 +77,7 @@ export interface CreateResponse extends UpdateResponse, Partial<AnonymousExtras>
 }
 
 /** The target of tars with files of a pending version, in any number of requests. */
-export interface BatchTarget {
+export interface BundleTarget {
   method: 'PUT'
   url: string
   headers: Record<string, string>
@@ -92,8 +92,8 @@ export interface UploadReceipt {
   hash: string
 }
 
-/** Response of a batch: the received files, in the order of the tar. */
-export interface BatchReceipt {
+/** Response of a bundle: the received files, in the order of the tar. */
+export interface BundleReceipt {
   files: UploadReceipt[]
 }
 

@@ -9,8 +9,8 @@ const RETENTION_DAYS = 91
 /** Names of each kind that are kept of a past day. */
 const MAX_NAMES_PER_PAST_DAY = 100
 
-/** Sites per batch. */
-const SITES_PER_BATCH = 20
+/** Sites per query. */
+const SITES_PER_QUERY = 20
 
 interface VisitSweepOptions {
   store: Store
@@ -43,7 +43,7 @@ export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
 async function truncateYesterday({ store }: VisitSweepOptions, day: number): Promise<number> {
   let folded = 0
   for (let after = ''; ; ) {
-    const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_BATCH)
+    const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_QUERY)
     const last = slugs.at(-1)
     if (last === undefined) return folded
     after = last
@@ -58,7 +58,7 @@ async function truncateYesterday({ store }: VisitSweepOptions, day: number): Pro
 async function deleteVisitsOfDeletedSites({ store }: VisitSweepOptions): Promise<number> {
   let dropped = 0
   for (let after = ''; ; ) {
-    const slugs = await store.read.visits.sitesWithVisits(after, SITES_PER_BATCH)
+    const slugs = await store.read.visits.sitesWithVisits(after, SITES_PER_QUERY)
     const last = slugs.at(-1)
     if (last === undefined) return dropped
     after = last

@@ -10,7 +10,7 @@ export interface NamedCount {
   requests: number
 }
 
-/** Bounds of one batch; beyond them visits are only counted in totals, or only reported as lost. */
+/** Bounds of one buffer; beyond them visits are only counted in totals, or only reported as lost. */
 export const BUFFER_LIMITS = {
   sites: 20_000,
   /** Over all sites, and of one kind at one site. */
@@ -23,7 +23,7 @@ export const BUFFER_LIMITS = {
   name: 512,
 } as const
 
-/** The visits of one site in one batch. */
+/** The visits of one site in one buffer. */
 export class SiteStats {
   readonly buffer: StatsBuffer
   readonly slug: string
@@ -34,8 +34,8 @@ export class SiteStats {
   readonly visitors = new Set<string>()
   readonly #names: Partial<Record<NameKind, Map<string, NamedCount>>> = {}
 
-  constructor(batch: StatsBuffer, slug: string) {
-    this.buffer = batch
+  constructor(buffer: StatsBuffer, slug: string) {
+    this.buffer = buffer
     this.slug = slug
   }
 
@@ -111,7 +111,7 @@ export class ResponseCounter {
   /** Whether it is a page, for which visitors are counted. */
   isPage: boolean
   requests = 0
-  /** The batch that flushes it at its end. */
+  /** The buffer that flushes it at its end. */
   buffer: StatsBuffer | undefined
 
   constructor(of: CounterTarget) {
@@ -132,7 +132,7 @@ export class ResponseCounter {
     this.isPage = isPage
   }
 
-  /** Unbinds the counter: a cached response must not retain a batch or a path. */
+  /** Unbinds the counter: a cached response must not retain a buffer or a path. */
   close(): void {
     this.flush()
     this.buffer = undefined
@@ -193,7 +193,7 @@ export class StatsBuffer {
     return made
   }
 
-  /** Whether this batch flushes the counter at its end. */
+  /** Whether this buffer flushes the counter at its end. */
   register(counter: ResponseCounter): boolean {
     if (counter.buffer === this) return true
     if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
@@ -214,7 +214,7 @@ export class StatsBuffer {
     return true
   }
 
-  /** Ends the batch and flushes all counters. */
+  /** Ends the buffer and flushes all counters. */
   end(): void {
     for (const counter of this.#counters) counter.close()
     this.#counters.length = 0
@@ -226,12 +226,12 @@ export class StatsBuffer {
     return sum
   }
 
-  /** Drops everything: the last visitor may hold the batch as long as its connection lasts. */
+  /** Drops everything: the last visitor may hold the buffer as long as its connection lasts. */
   drop(): void {
     for (const counts of this.sites.values()) counts.drop(counts.takeChunk(Number.MAX_SAFE_INTEGER))
     this.sites.clear()
   }
 }
 
-/** Target of counters without a batch. */
+/** Target of counters without a buffer. */
 const NO_SITE_STATS = new SiteStats(new StatsBuffer(0), '')

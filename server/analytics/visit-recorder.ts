@@ -23,10 +23,10 @@ const FLUSH_INTERVAL_MS = 10_000
 /** Rows of one write: a few milliseconds, so that publishing does not wait for it. */
 const ROWS_PER_WRITE = 500
 
-/** A batch with this many sites is written immediately. */
+/** A buffer with this many sites is written immediately. */
 const FLUSH_SITE_THRESHOLD = BUFFER_LIMITS.sites / 2
 
-/** Batches that wait for an unreachable store, one per hour; beyond that the oldest is dropped. */
+/** Buffers that wait for an unreachable store, one per hour; beyond that the oldest is dropped. */
 const MAX_PENDING_BUFFERS = 6
 
 /** Time after a day for which its salt is kept: every node must have written its counts within it. */
@@ -40,7 +40,7 @@ const VISITOR_BYTES = 12
  * matter. A failed write is retried with the next one; a crash loses ten seconds.
  */
 export class VisitRecorder implements AsyncDisposable {
-  /** The current batch. */
+  /** The current buffer. */
   buffer: StatsBuffer
   readonly #store: Store
   readonly #clock: () => number
@@ -93,7 +93,7 @@ export class VisitRecorder implements AsyncDisposable {
     await this.flush()
   }
 
-  /** Rotates the batch. */
+  /** Rotates the buffer. */
   #rotate(now: number): void {
     const { buffer } = this
     buffer.end()
@@ -115,7 +115,7 @@ export class VisitRecorder implements AsyncDisposable {
   }
 
   /**
-   * While the store is unreachable the batch continues until the end of its hour, so that retries lose
+   * While the store is unreachable the buffer continues until the end of its hour, so that retries lose
    * nothing.
    */
   async #write(): Promise<void> {
@@ -130,18 +130,18 @@ export class VisitRecorder implements AsyncDisposable {
   }
 
   async #writeWaiting(): Promise<void> {
-    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
-      await this.#writeBuffer(batch)
-      if (this.#waiting[0] === batch) this.#waiting.shift()
+    for (let buffer = this.#waiting[0]; buffer !== undefined; buffer = this.#waiting[0]) {
+      await this.#writeBuffer(buffer)
+      if (this.#waiting[0] === buffer) this.#waiting.shift()
     }
   }
 
   /** Writes part by part and removes what was written, so that a failed part can be retried by itself. */
-  async #writeBuffer(batch: StatsBuffer): Promise<void> {
-    const { hour, day } = batch
+  async #writeBuffer(buffer: StatsBuffer): Promise<void> {
+    const { hour, day } = buffer
     const salt = await this.#getSalt(day)
-    while (batch.sites.size > 0) {
-      const chunks = takeChunks(batch)
+    while (buffer.sites.size > 0) {
+      const chunks = takeChunks(buffer)
       const tracksVisitors = this.#canTrackVisitors(day) ? salt : undefined
       const rows = chunks.map(({ site: { slug }, requests, bytes, visitors, names }) => {
         const hashes =
@@ -151,7 +151,7 @@ export class VisitRecorder implements AsyncDisposable {
         return { slug, requests, bytes, visitors: hashes, names }
       })
       const newVisitors = await this.#store.write('relaxed', (tx) => tx.visits.add(hour, day, rows))
-      for (const chunk of chunks) if (chunk.site.drop(chunk)) batch.sites.delete(chunk.site.slug)
+      for (const chunk of chunks) if (chunk.site.drop(chunk)) buffer.sites.delete(chunk.site.slug)
       this.#countNewVisitors(newVisitors)
       await turnOfTheLoop()
     }

@@ -7,7 +7,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
-import { BATCH_CONTENT_TYPE } from '../publish/signed-uploads.ts'
+import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
 import type { BuiltSite } from '../web/built-site.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
 import { admit } from './auth.ts'
@@ -172,7 +172,7 @@ function untouchedBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type, 'content-length': length = Number.POSITIVE_INFINITY } = request.headers
     const maxBytes =
-      type?.trim().toLowerCase() === BATCH_CONTENT_TYPE ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES
+      type?.trim().toLowerCase() === BUNDLE_CONTENT_TYPE ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES
     reserveBody(request, Math.min(Number(length), maxBytes))
     return payload
   })

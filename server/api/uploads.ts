@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
-import { type BatchUpload, UPLOAD_PATH, type UploadQuery } from '../publish/signed-uploads.ts'
+import { type BundleUpload, UPLOAD_PATH, type UploadQuery } from '../publish/signed-uploads.ts'
 import type { ApiServices } from './services.ts'
 
 /** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. */
@@ -17,16 +17,16 @@ export function receive({
   }
 }
 
-/** A batch upload; counts as one upload. */
-export function receiveBatch({
+/** A bundle upload; counts as one upload. */
+export function receiveBundle({
   publishService,
   uploadLimiter,
 }: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
   return (request) => {
-    const batch = request.params as BatchUpload
+    const bundle = request.params as BundleUpload
     const query = request.query as UploadQuery
     return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
-      publishService.uploadBatch(batch, query, request.raw, readUploadHeaders(request)),
+      publishService.uploadBundle(bundle, query, request.raw, readUploadHeaders(request)),
     )
   }
 }

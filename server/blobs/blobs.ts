@@ -29,8 +29,8 @@ export interface ReadOptions {
 /**
  * The bytes of files, named by their SHA-256, immutable.
  *
- * Bytes are stored in two steps. `put` adds them to a batch (one for each pending version), where they cannot be
- * read. `commit` makes a batch's bytes durable and readable by hash. Between the two the caller records their
+ * Bytes are stored in two steps. `put` adds them to a staging area (one for each pending version), where they cannot be
+ * read. `commit` makes a staging area's bytes durable and readable by hash. Between the two the caller records their
  * receipt in the store, which protects them from collection.
  *
  * Encodings of a blob can be stored under its hash: they are deleted with it.
@@ -51,22 +51,22 @@ export interface ReadOptions {
  */
 export interface Blobs {
   /**
-   * Reads `body` to its end into `batch` and returns its size and hash. A rejected body leaves nothing
+   * Reads `body` to its end into the staging area `area` and returns its size and hash. A rejected body leaves nothing
    * behind.
    */
-  put(batch: string, body: Readable, expected: PutConstraints): Promise<StoredBlob>
+  put(area: string, body: Readable, expected: PutConstraints): Promise<StoredBlob>
 
   /**
-   * Makes these blobs of the batch durable and readable. Returns those that are absent: they must be received
+   * Makes these blobs of the staging area durable and readable. Returns those that are absent: they must be received
    * again.
    */
-  commit(batch: string, blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
+  commit(area: string, blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
 
-  /** Deletes the uncommitted bytes of a batch, or all but `kept` copies by hash. Unknown batches are ignored. */
-  discard(batch: string, kept?: ReadonlyMap<string, number>): Promise<void>
+  /** Deletes the uncommitted bytes of a staging area, or all but `kept` copies by hash. An unknown area is ignored. */
+  discard(area: string, kept?: ReadonlyMap<string, number>): Promise<void>
 
-  /** Batches that still hold bytes, with the time of their last change in milliseconds. */
-  batches(): AsyncIterable<{ batch: string; changedAt: number }>
+  /** The staging areas that still hold bytes, with the time of their last change in milliseconds. */
+  stagingAreas(): AsyncIterable<{ area: string; changedAt: number }>
 
   /** Stores an encoding of a blob, durable and readable; replaces an earlier one. */
   putEncoding(hash: string, encoding: Encoding, bytes: Buffer): Promise<void>

@@ -50,7 +50,7 @@ const MAX_CONCURRENT_FLUSHES = 16
 
 interface DiskOptions {
   /**
-   * Root folder, on one file system: `staged/<batch>/`, `<first two of hash>/<hash>` and its encodings
+   * Root folder, on one file system: `staged/<area>/`, `<first two of hash>/<hash>` and its encodings
    * `<hash>.br`.
    */
   folder: string
@@ -67,20 +67,20 @@ interface DiskOptions {
 export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
   createFolders(folder)
   const staged = join(folder, 'staged')
-  const batchFolder = (batch: string) => join(staged, batch)
+  const areaFolder = (area: string) => join(staged, area)
   const place = (hash: string, encoding?: Encoding) =>
     join(folder, hash.slice(0, 2), encoding ? `${hash}.${encoding}` : hash)
   let flushFailure: unknown
 
-  async function commitOne(batch: string, names: Map<string, string[]>, blob: StoredBlob): Promise<boolean> {
+  async function commitOne(area: string, names: Map<string, string[]>, blob: StoredBlob): Promise<boolean> {
     for (const name of names.get(blob.hash) ?? []) {
       const trusted = name.startsWith(`${blob.hash}.${bootId}.`)
-      if (await promote(join(batchFolder(batch), name), blob, trusted)) return true
+      if (await promote(join(areaFolder(area), name), blob, trusted)) return true
     }
     return fileExists(place(blob.hash))
   }
 
-  /** False when the staged file is incomplete, or was moved by another `commit` of the same batch. */
+  /** False when the staged file is incomplete, or was moved by another `commit` of the same staging area. */
   async function promote(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
     try {
       if (!(await flushFile(path, blob, trusted))) return false
@@ -151,14 +151,14 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
   }
 
   return {
-    put: (batch, body, expected) =>
+    put: (area, body, expected) =>
       withStorageErrors(async () => {
         await assertSpace(expected.size)
         // A synchronous check costs less than a round trip to the thread pool that ends in an error.
-        if (!existsSync(batchFolder(batch))) await mkdir(batchFolder(batch)).catch(ignoreExisting)
+        if (!existsSync(areaFolder(area))) await mkdir(areaFolder(area)).catch(ignoreExisting)
         // A unique name for every upload: the flushed name is the one that is moved.
         const own = randomUUID()
-        const staged = (hash: string) => join(batchFolder(batch), `${hash}.${bootId}.${own}`)
+        const staged = (hash: string) => join(areaFolder(area), `${hash}.${bootId}.${own}`)
         if ((expected.size ?? Number.POSITIVE_INFINITY) <= MAX_BUFFERED_BODY_BYTES) {
           const { bytes, ...received } = await bufferBody(body, expected)
           await removeOnError(staged(received.hash), (path) =>
@@ -166,44 +166,44 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
           )
           return received
         }
-        return removeOnError(join(batchFolder(batch), `arriving.${own}`), async (path) => {
+        return removeOnError(join(areaFolder(area), `arriving.${own}`), async (path) => {
           const received = await receiveLarge(path, body, expected, assertSpace)
           await rename(path, staged(received.hash)).catch(rethrowDiscarded)
           return received
         })
       }),
 
-    commit: (batch, blobs) =>
+    commit: (area, blobs) =>
       withStorageErrors(async () => {
         assertNoFailedFlush()
-        const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
+        const names = groupByHash(await readdir(areaFolder(area)).catch(emptyIfMissing))
         const wanted = new Map(blobs.map((blob) => [blob.hash, blob]))
         const absent = new Set<string>()
         await forEachConcurrent(MAX_CONCURRENT_FLUSHES, [...wanted.values()], async (blob) => {
-          if (!(await commitOne(batch, names, blob))) absent.add(blob.hash)
+          if (!(await commitOne(area, names, blob))) absent.add(blob.hash)
         })
         await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))
         return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
-    discard: (batch, kept) =>
+    discard: (area, kept) =>
       withStorageErrors(async () => {
-        if (!kept) return rm(batchFolder(batch), { recursive: true, force: true })
-        const names = groupByHash(await readdir(batchFolder(batch)).catch(emptyIfMissing))
+        if (!kept) return rm(areaFolder(area), { recursive: true, force: true })
+        const names = groupByHash(await readdir(areaFolder(area)).catch(emptyIfMissing))
         const surplus = [...kept].flatMap(([hash, most]) => {
           const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${bootId}.`))
           return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
         })
         await forEachConcurrent(MAX_CONCURRENT_FLUSHES, surplus, (name) =>
-          rm(join(batchFolder(batch), name), { force: true }),
+          rm(join(areaFolder(area), name), { force: true }),
         )
       }),
 
-    batches: () =>
+    stagingAreas: () =>
       iterateWithStorageErrors(async function* () {
         for await (const entry of await opendir(staged)) {
-          const found = await stat(batchFolder(entry.name)).catch(() => undefined)
-          if (found) yield { batch: entry.name, changedAt: found.mtimeMs }
+          const found = await stat(areaFolder(entry.name)).catch(() => undefined)
+          if (found) yield { area: entry.name, changedAt: found.mtimeMs }
         }
       }),
 
@@ -211,15 +211,15 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
       withStorageErrors(async () => {
         assertNoFailedFlush()
         await assertSpace(bytes.length)
-        // A batch of its own: after a crash it is deleted with all abandoned uploads.
-        const batch = batchFolder(`encoding.${randomUUID()}`)
-        await mkdir(batch)
+        // A staging area of its own: after a crash it is deleted with all abandoned uploads.
+        const area = areaFolder(`encoding.${randomUUID()}`)
+        await mkdir(area)
         try {
-          const path = join(batch, hash)
+          const path = join(area, hash)
           await writeFlushed(path, bytes)
           await rename(path, place(hash, encoding))
         } finally {
-          await rm(batch, { recursive: true, force: true })
+          await rm(area, { recursive: true, force: true })
         }
         await flushFolders([hash])
       }),
@@ -372,7 +372,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   throw error
 }
 
-/** The batch was discarded while its bytes arrived. */
+/** The staging area was discarded while its bytes arrived. */
 function rethrowDiscarded(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOENT') throw error
   throw new ApiError('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')

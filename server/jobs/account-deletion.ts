@@ -9,10 +9,10 @@ import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
 /** Sites per write, so that none holds the store for long. */
-const SITES_PER_BATCH = 25
-const FILES_PER_BATCH = 2000
+const SITES_PER_TRANSACTION = 25
+const FILES_PER_TRANSACTION = 2000
 
-const ACCOUNTS_PER_BATCH = 100
+const ACCOUNTS_PER_QUERY = 100
 
 interface AccountDeletionOptions {
   store: Store
@@ -22,7 +22,7 @@ interface AccountDeletionOptions {
 }
 
 /**
- * Deletes an account. First its sign-in is disabled; then its sites are deleted in batches; then the account.
+ * Deletes an account. First its sign-in is disabled; then its sites are deleted in several transactions; then the account.
  * Each step is durable, so that any process can resume after a crash.
  */
 export class AccountDeletion {
@@ -59,7 +59,7 @@ export class AccountDeletion {
 
   /** Resumes interrupted deletions; returns how many accounts it completed. */
   async resume(): Promise<number> {
-    const left = await this.#options.store.read.accounts.beingDeleted(ACCOUNTS_PER_BATCH)
+    const left = await this.#options.store.read.accounts.beingDeleted(ACCOUNTS_PER_QUERY)
     const failures: unknown[] = []
     // A deletion that fails must not block the others.
     for (const account of left)
@@ -77,31 +77,31 @@ export class AccountDeletion {
    */
   async #deleteNext({ id }: Account): Promise<boolean> {
     const { store, blobs } = this.#options
-    const { batches, isDeleted } = await store.write('durable', async (tx) => {
+    const { areas, isDeleted } = await store.write('durable', async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
-      if (!account || account.deletionStartedAt === null) return { batches: [], isDeleted: true }
-      const batches = await this.#deleteSites(tx, account)
-      if (batches === undefined) await deleteEmptyAccount(tx, account)
-      return { batches: batches ?? [], isDeleted: batches === undefined }
+      if (!account || account.deletionStartedAt === null) return { areas: [], isDeleted: true }
+      const areas = await this.#deleteSites(tx, account)
+      if (areas === undefined) await deleteEmptyAccount(tx, account)
+      return { areas: areas ?? [], isDeleted: areas === undefined }
     })
-    for (const batch of batches) await blobs.discard(batch)
+    for (const area of areas) await blobs.discard(area)
     return isDeleted
   }
 
-  /** The upload batches to discard after the commit; undefined when there was no site. */
+  /** The staging areas to discard after the commit; undefined when there was no site. */
   async #deleteSites(tx: WriteTransaction, account: Account): Promise<string[] | undefined> {
     const { clock, certificates } = this.#options
-    const sites = await tx.sites.byOwner(account.id, SITES_PER_BATCH)
+    const sites = await tx.sites.byOwner(account.id, SITES_PER_TRANSACTION)
     if (sites.length === 0) return undefined
-    const batches: string[] = []
+    const areas: string[] = []
     let files = 0
     for (const { slug } of sites) {
-      if (files >= FILES_PER_BATCH) break
+      if (files >= FILES_PER_TRANSACTION) break
       for (const version of await tx.versions.bySlug(slug)) files += version.fileCount
-      batches.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
+      areas.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
     }
-    return batches
+    return areas
   }
 }
 

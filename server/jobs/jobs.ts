@@ -43,7 +43,7 @@ export interface SweepScope {
 }
 
 /** Items per transaction, so that none holds the store for long. */
-const BATCH_SIZE = 100
+const ITEMS_PER_TRANSACTION = 100
 
 /** All jobs, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
@@ -130,7 +130,7 @@ export const sweeps: readonly Sweep[] = [
 async function deleteExpiredSites(options: SweepOptions): Promise<number> {
   const { store, clock } = options
   return repeatUntilEmpty(async () => {
-    const expired = await store.read.sites.expired(clock(), BATCH_SIZE)
+    const expired = await store.read.sites.expired(clock(), ITEMS_PER_TRANSACTION)
     return deleteSites(options, expired, 'expired', async (tx, slug) => {
       const site = await tx.sites.bySlug(slug)
       return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
@@ -142,11 +142,11 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
   const { store, blobs, clock, pendingLifetime } = options
   const before = clock() - pendingLifetime * 1000
   const sites = await repeatUntilEmpty(async () => {
-    const abandoned = await store.read.sites.abandoned(before, BATCH_SIZE)
+    const abandoned = await store.read.sites.abandoned(before, ITEMS_PER_TRANSACTION)
     return deleteSites(options, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
   })
   const versions = await repeatUntilEmpty(async () => {
-    const abandoned = await store.read.versions.abandoned(before, BATCH_SIZE)
+    const abandoned = await store.read.versions.abandoned(before, ITEMS_PER_TRANSACTION)
     for (const { id, slug } of abandoned) {
       await store.write('durable', async (tx) => {
         if ((await tx.versions.header(id))?.state === 'pending') await deleteVersions(tx, slug, [id], clock())
@@ -161,22 +161,26 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
 async function pruneVersions({ store, versions }: SweepOptions, { since }: SweepScope): Promise<number> {
   return repeatUntilEmpty(async () => {
     let dropped = 0
-    for (const slug of await store.read.versions.overVersionLimit(versions.maxVersions, since, BATCH_SIZE))
+    for (const slug of await store.read.versions.overVersionLimit(
+      versions.maxVersions,
+      since,
+      ITEMS_PER_TRANSACTION,
+    ))
       dropped += await versions.prune(slug)
     return dropped
   })
 }
 
-/** Discards upload batches of versions that are no longer pending. */
+/** Discards the staging areas of versions that are no longer pending. */
 async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOptions): Promise<number> {
   let discarded = 0
-  for await (const { batch, changedAt } of blobs.batches()) {
+  for await (const { area, changedAt } of blobs.stagingAreas()) {
     const age = clock() - changedAt
-    const version = await store.read.versions.header(batch)
+    const version = await store.read.versions.header(area)
     if (version?.state === 'pending') continue
-    // A batch without a version may belong to an archive upload in progress.
+    // An area without a version may belong to an archive upload in progress.
     if (age < (version ? HOUR_SECONDS : pendingLifetime) * 1000) continue
-    await blobs.discard(batch)
+    await blobs.discard(area)
     discarded++
   }
   // Earlier versions of the service left rows without a version when they crashed.
@@ -193,7 +197,10 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
 async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   let deleted = 0
   for (;;) {
-    const marked = await store.read.blobReferences.markedForDeletion(clock() - blobGrace * 1000, BATCH_SIZE)
+    const marked = await store.read.blobReferences.markedForDeletion(
+      clock() - blobGrace * 1000,
+      ITEMS_PER_TRANSACTION,
+    )
     if (marked.length === 0) return deleted
     await store.write('durable', async (tx) => {
       await tx.encodings.delete(await tx.blobReferences.findUnreferenced(marked))
@@ -213,27 +220,27 @@ async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Pr
  */
 async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<number> {
   let count = 0
-  const markBatch = async (hashes: string[]) => {
+  const markUnreferenced = async (hashes: string[]) => {
     if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
     count += await store.write('relaxed', async (tx) => {
       return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
     })
   }
-  let batch: string[] = []
+  let listed: string[] = []
   for await (const hash of blobs.list()) {
-    batch.push(hash)
-    if (batch.length < BATCH_SIZE) continue
-    await markBatch(batch)
-    batch = []
+    listed.push(hash)
+    if (listed.length < ITEMS_PER_TRANSACTION) continue
+    await markUnreferenced(listed)
+    listed = []
   }
-  if (batch.length > 0) await markBatch(batch)
+  if (listed.length > 0) await markUnreferenced(listed)
   return count
 }
 
 /** Completes what a crashed process, a full disk or a full queue left undone. */
 async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
   return repeatUntilEmpty(async () => {
-    const versions = await store.read.versions.notPrecompressed(BATCH_SIZE)
+    const versions = await store.read.versions.notPrecompressed(ITEMS_PER_TRANSACTION)
     for (const { slug, id } of versions) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
     const now = await store.read.versions.headers(versions.map((version) => version.id))
@@ -261,19 +268,19 @@ async function deleteSites(
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
-    const batches = await store.write('durable', async (tx) =>
+    const areas = await store.write('durable', async (tx) =>
       (await isStillDue(tx, slug)) ? deleteSite(tx, slug, reason, clock(), certificates) : [],
     )
-    for (const batch of batches) await blobs.discard(batch)
+    for (const area of areas) await blobs.discard(area)
   }
   return sites.length
 }
 
-/** Repeats until a batch is empty; bounded, so that a failing batch does not loop forever. */
-async function repeatUntilEmpty(batch: () => Promise<number>): Promise<number> {
+/** Runs a step until it affects no item; bounded, so that a failing step does not loop forever. */
+async function repeatUntilEmpty(step: () => Promise<number>): Promise<number> {
   let total = 0
-  for (let batchNumber = 0; batchNumber < 10_000; batchNumber++) {
-    const done = await batch()
+  for (let runs = 0; runs < 10_000; runs++) {
+    const done = await step()
     if (done === 0) break
     total += done
   }

@@ -120,7 +120,7 @@ export class ArchivePublisher {
   }
 
   async #unpack(
-    batch: string,
+    area: string,
     { kind, body, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
@@ -141,7 +141,7 @@ export class ArchivePublisher {
         },
       },
       async ({ path, size, body: bytes }) => {
-        const received = await blobs.put(batch, bytes, { size })
+        const received = await blobs.put(area, bytes, { size })
         found.push({ file: { path, size, contentType: mediaType(path), hash: received.hash }, received })
       },
     )

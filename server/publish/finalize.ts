@@ -20,7 +20,7 @@ import type { Site } from '../store/contract/sites.ts'
 import type { Arrival, Version } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { loadRules } from './load-rules.ts'
-import { ManifestFiles } from './pending-versions.ts'
+import { ManifestFiles } from './pending-manifest-cache.ts'
 
 /**
  * Refusals of one version that are reported beyond the caller's rate limit; further requests are rejected

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type {
-  BatchReceipt,
+  BundleReceipt,
   CreateResponse,
   PublishRequest,
   UpdateResponse,
@@ -15,18 +15,18 @@ import type { Log } from '../lib/log.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
-import { notInManifest, PendingVersions } from './pending-versions.ts'
+import { BundleUploads } from './bundle-upload.ts'
+import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
 import {
-  BATCH_CONTENT_TYPE,
-  type BatchUpload,
-  MAX_BATCH_BYTES,
+  BUNDLE_CONTENT_TYPE,
+  type BundleUpload,
+  MAX_BUNDLE_BYTES,
   type SignedUpload,
   type SignedUploadUrls,
   UPLOAD_TTL_SECONDS,
   type UploadQuery,
 } from './signed-uploads.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
-import { BatchUploads } from './tar-upload.ts'
 import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
@@ -53,16 +53,16 @@ interface UploadHeaders {
  */
 export class PublishService {
   readonly #options: PublishServiceOptions
-  readonly #pending: PendingVersions
+  readonly #manifests: PendingManifestCache
   readonly #slots = new UploadSlots()
   readonly #uploadRecorder: UploadRecorder
-  readonly #batchUploads: BatchUploads
+  readonly #bundleUploads: BundleUploads
 
   constructor(options: PublishServiceOptions) {
     this.#options = options
-    this.#pending = new PendingVersions(options)
-    this.#uploadRecorder = new UploadRecorder({ ...options, pending: this.#pending })
-    this.#batchUploads = new BatchUploads({
+    this.#manifests = new PendingManifestCache(options)
+    this.#uploadRecorder = new UploadRecorder({ ...options, manifests: this.#manifests })
+    this.#bundleUploads = new BundleUploads({
       ...options,
       uploadRecorder: this.#uploadRecorder,
       slots: this.#slots,
@@ -136,32 +136,32 @@ export class PublishService {
   /** The bytes of one file, compared with the manifest before the first of them. */
   async #receive(upload: SignedUpload, body: Readable, active: ActiveUpload): Promise<StoredBlob> {
     const { slug, versionId, fileNumber, size, hash } = upload
-    const manifest = await this.#pending.manifest(slug, versionId)
+    const manifest = await this.#manifests.manifest(slug, versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
     return active.run(this.#options.blobs.put(versionId, body, expected))
   }
 
-  /** Receives several files, see `BatchUpload`; the signed URL is the only credential. */
-  async uploadBatch(
-    bundle: BatchUpload,
+  /** Receives several files, see `BundleUpload`; the signed URL is the only credential. */
+  async uploadBundle(
+    bundle: BundleUpload,
     query: UploadQuery,
     body: Readable,
     headers: UploadHeaders,
-  ): Promise<BatchReceipt> {
-    this.#options.targets.verifyBatch(bundle, query)
-    if (!isSameMediaType(headers.contentType, BATCH_CONTENT_TYPE)) {
-      throw new ApiError('CONTENT_TYPE_MISMATCH', `A bundle must carry Content-Type: ${BATCH_CONTENT_TYPE}`)
+  ): Promise<BundleReceipt> {
+    this.#options.targets.verifyBundle(bundle, query)
+    if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
+      throw new ApiError('CONTENT_TYPE_MISMATCH', `A bundle must carry Content-Type: ${BUNDLE_CONTENT_TYPE}`)
     }
-    if (headers.contentLength !== undefined && headers.contentLength > MAX_BATCH_BYTES) {
-      throw new ApiError('PAYLOAD_TOO_LARGE', `A bundle may have at most ${MAX_BATCH_BYTES} bytes`)
+    if (headers.contentLength !== undefined && headers.contentLength > MAX_BUNDLE_BYTES) {
+      throw new ApiError('PAYLOAD_TOO_LARGE', `A bundle may have at most ${MAX_BUNDLE_BYTES} bytes`)
     }
-    return this.#batchUploads.receive(bundle, body)
+    return this.#bundleUploads.receive(bundle, body)
   }
 
   /** These sites have changed: their versions may no longer be pending. */
   async #invalidate(names: readonly string[] | undefined): Promise<void> {
-    this.#pending.invalidate(names)
+    this.#manifests.invalidate(names)
     const active = this.#slots.listVersions(names)
     if (active.size === 0) return
     // The change is committed, so this must not fail. `UploadRecorder` rejects uploads that continue.
@@ -183,7 +183,7 @@ export class PublishService {
       upload: {
         versionId,
         uploads,
-        ...(uploads.length > 0 && { bundle: targets.batchTarget({ slug, versionId }) }),
+        ...(uploads.length > 0 && { bundle: targets.bundleTarget({ slug, versionId }) }),
         skipped: [...skipped].map((index) => ({ path: files[index]!.path, reason: 'hash_match' as const })),
         finalizeUrl: addresses.finalize(slug),
         expiresInSeconds: UPLOAD_TTL_SECONDS,

@@ -1,4 +1,4 @@
-import type { BatchTarget, UploadTarget } from '../../protocol/api/publish.ts'
+import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
 import { isId, Signer } from '../lib/tokens.ts'
@@ -10,11 +10,11 @@ export const UPLOAD_TTL_SECONDS = HOUR_SECONDS
 /** Where uploads are sent; the signed key follows. */
 export const UPLOAD_PATH = '/api/v1/_upload/'
 
-/** The format of a batch: POSIX.1-2001, "pax" and "ustar Interchange Format". */
-export const BATCH_CONTENT_TYPE = 'application/x-tar'
+/** The format of a bundle: POSIX.1-2001, "pax" and "ustar Interchange Format". */
+export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 
-/** Maximum bytes of one batch. */
-export const MAX_BATCH_BYTES = 32 * 2 ** 20
+/** Maximum bytes of one bundle. */
+export const MAX_BUNDLE_BYTES = 32 * 2 ** 20
 
 /** The claims of a signed target: one file of one version, with these bytes. */
 export interface SignedUpload {
@@ -28,8 +28,8 @@ export interface SignedUpload {
   hash: string | undefined
 }
 
-/** The claims of a batch target: any files of one version, as declared in its manifest. */
-export type BatchUpload = Pick<SignedUpload, 'slug' | 'versionId'>
+/** The claims of a bundle target: any files of one version, as declared in its manifest. */
+export type BundleUpload = Pick<SignedUpload, 'slug' | 'versionId'>
 
 /** Query parameters of a target. */
 export interface UploadQuery {
@@ -69,16 +69,16 @@ export class SignedUploadUrls {
     }
   }
 
-  /** The target of batches of a version, valid for an hour. */
-  batchTarget({ slug, versionId }: BatchUpload): BatchTarget {
+  /** The target of bundles of a version, valid for an hour. */
+  bundleTarget({ slug, versionId }: BundleUpload): BundleTarget {
     const expires = this.#expiry()
     const signature = this.#signer.sign(bundleFields({ slug, versionId }, expires))
     const token = `${this.#signer.keyId}.${signature}`
     return {
       method: 'PUT',
       url: `${this.#baseUrl}${UPLOAD_PATH}${slug}/${versionId}?token=${token}&exp=${expires}`,
-      headers: { 'Content-Type': BATCH_CONTENT_TYPE },
-      maxBytes: MAX_BATCH_BYTES,
+      headers: { 'Content-Type': BUNDLE_CONTENT_TYPE },
+      maxBytes: MAX_BUNDLE_BYTES,
     }
   }
 
@@ -104,8 +104,8 @@ export class SignedUploadUrls {
     }
   }
 
-  /** Verifies, like `verify`, the URL of a batch of this version. */
-  verifyBatch(bundle: BatchUpload, query: UploadQuery): void {
+  /** Verifies, like `verify`, the URL of a bundle of this version. */
+  verifyBundle(bundle: BundleUpload, query: UploadQuery): void {
     const [keyId, signature, ...more] = (query.token ?? '').split('.')
     const expires = readExpiry(query)
     this.#verify(bundle, keyId, more.length > 0 ? undefined : signature, bundleFields(bundle, expires))
@@ -118,7 +118,7 @@ export class SignedUploadUrls {
   }
 
   #verify(
-    { slug, versionId }: BatchUpload,
+    { slug, versionId }: BundleUpload,
     keyId: string | undefined,
     signature: string | undefined,
     fields: readonly (string | number)[],
@@ -142,7 +142,7 @@ export class SignedUploadUrls {
   }
 }
 
-interface FileFields extends BatchUpload {
+interface FileFields extends BundleUpload {
   path: string
   /** Number, size and hash, as they stand in the token. */
   claims: readonly string[]
@@ -150,12 +150,12 @@ interface FileFields extends BatchUpload {
   expires: number
 }
 
-/** The signed fields of one file; the first one distinguishes it from a batch. */
+/** The signed fields of one file; the first one distinguishes it from a bundle. */
 function fileFields({ slug, versionId, path, claims, contentType, expires }: FileFields) {
   return ['file', slug, versionId, path, ...claims, contentType, expires]
 }
 
-function bundleFields({ slug, versionId }: BatchUpload, expires: number) {
+function bundleFields({ slug, versionId }: BundleUpload, expires: number) {
   return ['bundle', slug, versionId, expires]
 }
 

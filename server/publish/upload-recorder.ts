@@ -2,16 +2,16 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
-import { notInManifest, notPending, type PendingVersions } from './pending-versions.ts'
+import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 
 interface UploadRecorderOptions {
   store: Store
   blobs: Blobs
-  pending: PendingVersions
+  manifests: PendingManifestCache
   log: Log
 }
 
-/** The received files of one upload or batch: recorded all together or not at all. */
+/** The received files of one upload or bundle: recorded all together or not at all. */
 interface QueuedRows {
   rows: readonly Arrival[]
   resolve(): void
@@ -25,11 +25,11 @@ interface Recorded {
   replaced: Arrival[]
 }
 
-/** Rows of a transaction, unless a single batch has more. */
-const MAX_BATCH_ROWS = 1000
+/** Rows of a transaction, unless a single bundle has more. */
+const MAX_TRANSACTION_ROWS = 1000
 
 /** Milliseconds that a finished upload waits for others to share its transaction. */
-const BATCH_WINDOW_MS = 2
+const COMMIT_DELAY_MS = 2
 
 /**
  * Records received files of pending versions. Uploads that end close together share a transaction, so that a
@@ -38,17 +38,17 @@ const BATCH_WINDOW_MS = 2
 export class UploadRecorder {
   readonly #store: Store
   readonly #blobs: Blobs
-  readonly #pending: PendingVersions
+  readonly #manifests: PendingManifestCache
   readonly #log: Log
   #queued: QueuedRows[] = []
   #inFlight = 0
-  #batchTimer: NodeJS.Timeout | undefined
+  #commitTimer: NodeJS.Timeout | undefined
   #writing = false
 
-  constructor({ store, blobs, pending, log }: UploadRecorderOptions) {
+  constructor({ store, blobs, manifests, log }: UploadRecorderOptions) {
     this.#store = store
     this.#blobs = blobs
-    this.#pending = pending
+    this.#manifests = manifests
     this.#log = log
   }
 
@@ -79,35 +79,35 @@ export class UploadRecorder {
   #scheduleFlush(): void {
     if (this.#writing) return
     if (this.#inFlight === 0) void this.#flush()
-    else this.#batchTimer ??= setTimeout(() => void this.#flush(), BATCH_WINDOW_MS)
+    else this.#commitTimer ??= setTimeout(() => void this.#flush(), COMMIT_DELAY_MS)
   }
 
   async #flush(): Promise<void> {
-    clearTimeout(this.#batchTimer)
-    this.#batchTimer = undefined
+    clearTimeout(this.#commitTimer)
+    this.#commitTimer = undefined
     if (this.#writing) return
     this.#writing = true
     while (this.#queued.length > 0) {
-      const batch = this.#takeBatch()
+      const uploads = this.#takeQueued()
       try {
-        const { pending, accepted, replaced } = await this.#record(batch)
+        const { pending, accepted, replaced } = await this.#record(uploads)
         await this.#deleteReplaced(replaced)
-        for (const { rows, resolve, reject } of batch) {
+        for (const { rows, resolve, reject } of uploads) {
           if (rows.every((row) => accepted.has(row))) resolve()
           else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
         }
       } catch (error) {
-        for (const { reject } of batch) reject(error)
+        for (const { reject } of uploads) reject(error)
       }
     }
     this.#writing = false
   }
 
-  #takeBatch(): QueuedRows[] {
+  #takeQueued(): QueuedRows[] {
     let rows = 0
     const end = this.#queued.findIndex((one) => {
       rows += one.rows.length
-      return rows > MAX_BATCH_ROWS
+      return rows > MAX_TRANSACTION_ROWS
     })
     return this.#queued.splice(0, end < 0 ? this.#queued.length : Math.max(end, 1))
   }
@@ -116,8 +116,8 @@ export class UploadRecorder {
    * `accepted`: rows that match a pending version; `replaced`: earlier rows of the same files, and rows not
    * recorded.
    */
-  #record(batch: readonly QueuedRows[]): Promise<Recorded> {
-    const rows = batch.flatMap((one) => one.rows)
+  #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
+    const rows = uploads.flatMap((one) => one.rows)
     return this.#store.write('relaxed', async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const accepted = await this.#selectValid(tx, rows, pending)
@@ -138,7 +138,7 @@ export class UploadRecorder {
   ): Promise<Set<Arrival>> {
     const valid = new Set<Arrival>()
     for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
-      const manifest = pending.has(id) ? await this.#pending.load(id, tx) : undefined
+      const manifest = pending.has(id) ? await this.#manifests.load(id, tx) : undefined
       for (const row of own) if (manifest?.has(row)) valid.add(row)
     }
     return valid

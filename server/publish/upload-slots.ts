@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
-import { notPending } from './pending-versions.ts'
+import { notPending } from './pending-manifest-cache.ts'
 
 /** The file of a version that an upload is for. */
 interface UploadPlace {
@@ -9,7 +9,7 @@ interface UploadPlace {
   fileNumber: number
 }
 
-/** An upload or a batch in progress. */
+/** An upload or a bundle in progress. */
 export class ActiveUpload {
   readonly #body: Readable & { complete?: boolean }
   readonly #replaced = Promise.withResolvers<never>()

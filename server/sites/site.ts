@@ -146,11 +146,11 @@ export class Sites {
   /** Spec 4.9: deletes a site permanently; invisible to visitors immediately. */
   async remove(account: Account, slug: string): Promise<DeleteResponse> {
     const now = this.#clock()
-    const batches = await this.#store.write('durable', async (tx) => {
+    const areas = await this.#store.write('durable', async (tx) => {
       requireOwner(await tx.sites.bySlug(slug), account, now)
       return deleteSite(tx, slug, 'deleted', now, this.#certificates)
     })
-    await Promise.all(batches.map((batch) => this.#blobs.discard(batch)))
+    await Promise.all(areas.map((area) => this.#blobs.discard(area)))
     return { slug, deleted: true }
   }
 
@@ -228,7 +228,7 @@ export class Sites {
 
 /**
  * Deletes a site with its versions, domains and references; the row stays, so that the slug is retired.
- * Returns the upload batches to discard after the commit.
+ * Returns the staging areas to discard after the commit.
  */
 export async function deleteSite(
   tx: WriteTransaction,

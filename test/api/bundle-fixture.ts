@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { BatchTarget, FileEntry } from '../../protocol/api/publish.ts'
+import type { BundleTarget, FileEntry } from '../../protocol/api/publish.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
@@ -12,7 +12,7 @@ export interface PendingVersion {
   slug: string
   siteUrl: string
   versionId: string
-  bundle: BatchTarget
+  bundle: BundleTarget
 }
 
 /** Creates a site with these pending files, by default with their hashes. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { PendingVersions } from '../../server/publish/pending-versions.ts'
+import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
@@ -149,7 +149,12 @@ describe('an uploaded file', () => {
       const { store } = await api.operator()
       const blobs = { discard: async () => undefined } as unknown as Blobs
       const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-      const recorder = new UploadRecorder({ store, blobs, pending: new PendingVersions({ store }), log })
+      const recorder = new UploadRecorder({
+        store,
+        blobs,
+        manifests: new PendingManifestCache({ store }),
+        log,
+      })
       const toRow = (number: number, path: 'a.txt' | 'b.txt') => {
         const { hash, size } = toEntry(path, contents[path])
         return { versionId: versionId, fileNumber: number, hash, size }

@@ -32,11 +32,11 @@ export function cutOff(bytes: Buffer, after: number, chunk = 65_536): Readable {
 export async function keep(
   blobs: Blobs,
   bytes: Buffer,
-  batch = 'a-batch',
+  area = 'an-area',
   expected?: PutConstraints,
 ): Promise<string> {
-  const blob = await blobs.put(batch, toBody(bytes), expected ?? { size: bytes.length })
-  const missing = await blobs.commit(batch, [blob])
+  const blob = await blobs.put(area, toBody(bytes), expected ?? { size: bytes.length })
+  const missing = await blobs.commit(area, [blob])
   if (missing.length > 0) throw new Error(`${blob.hash} is missing`)
   return blob.hash
 }

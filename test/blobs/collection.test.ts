@@ -85,8 +85,8 @@ function someSweeps(random: Random, { sweep }: ServiceWithInternals): Promise<un
 /** Sets the times of uploads of this round to the clock of the test, which is behind the real time. */
 async function dateUploads({ data, clock }: RunningService): Promise<void> {
   const folder = join(data, 'blobs', 'staged')
-  for (const batch of await readdir(folder)) {
-    const path = join(folder, batch)
+  for (const area of await readdir(folder)) {
+    const path = join(folder, area)
     const stats = await stat(path).catch(ignoreNotFound)
     if (stats && stats.mtimeMs > clock.now)
       await utimes(path, clock.now / 1000, clock.now / 1000).catch(ignoreNotFound)

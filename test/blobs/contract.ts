@@ -36,9 +36,9 @@ function receiving(promises: Promises): void {
     for (const size of SIZES) {
       const bytes = deterministicBytes('sizes', size)
       for (const expected of [{ size }, { limit: size }, { size, hash: received(bytes).hash }, {}]) {
-        const batch = `batch-${size}-${Object.keys(expected).join('-')}`
-        assert.deepEqual(await blobs.put(batch, toBody(bytes), expected), received(bytes))
-        assert.deepEqual(await blobs.commit(batch, [received(bytes)]), [])
+        const area = `area-${size}-${Object.keys(expected).join('-')}`
+        assert.deepEqual(await blobs.put(area, toBody(bytes), expected), received(bytes))
+        assert.deepEqual(await blobs.commit(area, [received(bytes)]), [])
       }
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
       assert.ok((await readAll(blobs, received(bytes).hash))?.equals(bytes))
@@ -63,7 +63,7 @@ function receiving(promises: Promises): void {
 
   promises('a blob cannot be read before it is committed', async (blobs) => {
     const bytes = deterministicBytes('uncommitted', 1000)
-    const { hash } = await blobs.put('a-batch', toBody(bytes), { size: 1000 })
+    const { hash } = await blobs.put('an-area', toBody(bytes), { size: 1000 })
     assert.equal(await blobs.bytes(hash), undefined)
     assert.equal(await blobs.read(hash), undefined)
     assert.deepEqual(await Array.fromAsync(blobs.list()), [])
@@ -73,11 +73,11 @@ function receiving(promises: Promises): void {
     for (const size of [1000, 300_000]) {
       const bytes = deterministicBytes('again', size)
       const stored = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => blobs.put('a-batch', toBody(bytes, 997 + index), { size })),
+        Array.from({ length: 8 }, (_, index) => blobs.put('an-area', toBody(bytes, 997 + index), { size })),
       )
       assert.deepEqual(stored, Array(8).fill(received(bytes)))
-      await blobs.put('a-batch', toBody(bytes), {})
-      assert.deepEqual(await blobs.commit('a-batch', stored), [])
+      await blobs.put('an-area', toBody(bytes), {})
+      assert.deepEqual(await blobs.commit('an-area', stored), [])
       assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
     }
   })
@@ -152,7 +152,7 @@ function endless(): Readable {
 function refusing(promises: Promises): void {
   for (const [what, { body, expected, code }] of Object.entries(refusals)) {
     promises(`refused without keeping any of its bytes: ${what}`, async (blobs, place) => {
-      await assert.rejects(blobs.put('a-batch', body(), expected), { code })
+      await assert.rejects(blobs.put('an-area', body(), expected), { code })
       await assertNothingStored(blobs, place, [received(SMALL), received(LARGE)])
     })
   }
@@ -165,7 +165,7 @@ function refusing(promises: Promises): void {
     promises(`a body that is cut off at any byte leaves nothing: ${path}`, async (blobs, place) => {
       for (let after = 0; after < bytes.length; after += step) {
         const broken = cutOff(bytes, after, 7 + (after % 40_000))
-        await assert.rejects(blobs.put('a-batch', broken, expected), { code: 'ECONNRESET' })
+        await assert.rejects(blobs.put('an-area', broken, expected), { code: 'ECONNRESET' })
       }
       await assertNothingStored(blobs, place, [received(bytes)])
       await keep(blobs, bytes)
@@ -173,48 +173,48 @@ function refusing(promises: Promises): void {
   }
 
   promises('a refused upload leaves an earlier one as it was', async (blobs) => {
-    const blob = await blobs.put('a-batch', toBody(SMALL), { size: 50 })
-    await assert.rejects(blobs.put('a-batch', toBody(SMALL), { size: 49 }))
-    await assert.rejects(blobs.put('a-batch', cutOff(SMALL, 49), { size: 50 }))
-    assert.deepEqual(await blobs.commit('a-batch', [blob]), [])
+    const blob = await blobs.put('an-area', toBody(SMALL), { size: 50 })
+    await assert.rejects(blobs.put('an-area', toBody(SMALL), { size: 49 }))
+    await assert.rejects(blobs.put('an-area', cutOff(SMALL, 49), { size: 50 }))
+    assert.deepEqual(await blobs.commit('an-area', [blob]), [])
     assert.ok((await blobs.bytes(blob.hash))?.equals(SMALL))
   })
 }
 
 async function assertNothingStored(blobs: Blobs, place: BlobStorage, wanted: StoredBlob[]): Promise<void> {
   assert.deepEqual(await place.uncommitted(), [])
-  assert.deepEqual(await blobs.commit('a-batch', wanted), wanted)
+  assert.deepEqual(await blobs.commit('an-area', wanted), wanted)
   assert.deepEqual(await Array.fromAsync(blobs.list()), [])
 }
 
 function committing(promises: Promises): void {
   promises('commit returns the blobs that were never received, and keeps the others', async (blobs) => {
     const [one, two, three] = ['one', 'two', 'three'].map((name) => received(deterministicBytes(name, 100)))
-    await blobs.put('a-batch', toBody(deterministicBytes('one', 100)), {})
-    await blobs.put('a-batch', toBody(deterministicBytes('three', 100)), {})
+    await blobs.put('an-area', toBody(deterministicBytes('one', 100)), {})
+    await blobs.put('an-area', toBody(deterministicBytes('three', 100)), {})
     await blobs.put('another', toBody(deterministicBytes('two', 100)), {})
-    assert.deepEqual(await blobs.commit('a-batch', [one!, two!, three!]), [two])
+    assert.deepEqual(await blobs.commit('an-area', [one!, two!, three!]), [two])
     assert.deepEqual((await Array.fromAsync(blobs.list())).sort(), [one!.hash, three!.hash].sort())
     assert.deepEqual(await blobs.commit('unknown', [two!]), [two])
-    assert.deepEqual(await blobs.commit('a-batch', []), [])
+    assert.deepEqual(await blobs.commit('an-area', []), [])
   })
 
   promises(
     'commit is idempotent, also when it runs twice at the same time or names a blob many times',
     async (blobs) => {
       const contents = [1, 2, 3, 4, 5].map((name) => deterministicBytes(name, 5000))
-      for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
+      for (const bytes of contents) await blobs.put('an-area', toBody(bytes), {})
       const many = [...contents, ...contents, ...contents].map(received)
-      const times = Array.from({ length: 5 }, () => blobs.commit('a-batch', many))
+      const times = Array.from({ length: 5 }, () => blobs.commit('an-area', many))
       assert.deepEqual(await Promise.all(times), [[], [], [], [], []])
-      assert.deepEqual(await blobs.commit('a-batch', many), [])
+      assert.deepEqual(await blobs.commit('an-area', many), [])
       for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
       assert.equal((await Array.fromAsync(blobs.list())).length, 5)
     },
   )
 
   promises(
-    'a blob that another batch committed can be committed with and without an upload',
+    'a blob that another staging area committed can be committed with and without an upload',
     async (blobs) => {
       const bytes = deterministicBytes('shared', 5000)
       await keep(blobs, bytes, 'first')
@@ -225,76 +225,82 @@ function committing(promises: Promises): void {
     },
   )
 
-  promises('batches of several processes can commit the same bytes at the same time', async (_, { open }) => {
-    const processes = [open(), open(), open('another-run')]
-    const contents = Array.from({ length: 6 }, (_, name) =>
-      deterministicBytes(name, name % 2 ? 400 : 300_000),
-    )
-    await Promise.all(
-      Array.from({ length: 18 }, async (_, number) => {
-        const blobs = processes[number % 3]!
-        const batch = `batch-${number}`
-        const stored = await Promise.all(
-          contents.map((bytes) => blobs.put(batch, toBody(bytes), { size: bytes.length })),
-        )
-        assert.deepEqual(await blobs.commit(batch, stored), [])
-        for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
-      }),
-    )
-    assert.equal((await Array.fromAsync(processes[0]!.list())).length, contents.length)
-  })
+  promises(
+    'staging areas of several processes can commit the same bytes at the same time',
+    async (_, { open }) => {
+      const processes = [open(), open(), open('another-run')]
+      const contents = Array.from({ length: 6 }, (_, name) =>
+        deterministicBytes(name, name % 2 ? 400 : 300_000),
+      )
+      await Promise.all(
+        Array.from({ length: 18 }, async (_, number) => {
+          const blobs = processes[number % 3]!
+          const area = `area-${number}`
+          const stored = await Promise.all(
+            contents.map((bytes) => blobs.put(area, toBody(bytes), { size: bytes.length })),
+          )
+          assert.deepEqual(await blobs.commit(area, stored), [])
+          for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+        }),
+      )
+      assert.equal((await Array.fromAsync(processes[0]!.list())).length, contents.length)
+    },
+  )
 
   promises('uploads to an earlier run of the service are committed by a later one', async (blobs, place) => {
     const contents = [deterministicBytes('small', 700), deterministicBytes('large', 300_000)]
-    for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
+    for (const bytes of contents) await blobs.put('an-area', toBody(bytes), {})
     const later = place.open('a-later-run')
-    await later.put('a-batch', toBody(deterministicBytes('own', 10)), {})
+    await later.put('an-area', toBody(deterministicBytes('own', 10)), {})
     const all = [...contents, deterministicBytes('own', 10)]
-    assert.deepEqual(await later.commit('a-batch', all.map(received)), [])
+    assert.deepEqual(await later.commit('an-area', all.map(received)), [])
     for (const bytes of all) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
   })
 }
 
 function keeping(promises: Promises): void {
-  promises('a discarded batch is deleted; its committed blobs and other batches stay', async (blobs) => {
+  promises('a discarded staging area is deleted; its committed blobs and other areas stay', async (blobs) => {
     const [committed, uncommitted, other] = ['a', 'b', 'c'].map((name) => deterministicBytes(name, 100))
     await keep(blobs, committed!)
-    await blobs.put('a-batch', toBody(uncommitted!), {})
+    await blobs.put('an-area', toBody(uncommitted!), {})
     await blobs.put('another', toBody(other!), {})
-    await blobs.discard('a-batch')
-    await blobs.discard('a-batch')
+    await blobs.discard('an-area')
+    await blobs.discard('an-area')
     await blobs.discard('unknown')
-    assert.deepEqual(await blobs.commit('a-batch', [received(uncommitted!), received(committed!)]), [
+    assert.deepEqual(await blobs.commit('an-area', [received(uncommitted!), received(committed!)]), [
       received(uncommitted!),
     ])
     assert.deepEqual(await blobs.commit('another', [received(other!)]), [])
     await keep(blobs, uncommitted!)
   })
 
-  promises('a batch accepts uploads again after another process discarded it', async (blobs, { open }) => {
-    const other = open()
-    const bytes = deterministicBytes('after', 100)
-    await blobs.put('a-batch', toBody(deterministicBytes('before', 100)), {})
-    await other.discard('a-batch')
-    for (const size of [100, undefined]) {
-      await blobs.put('a-batch', toBody(bytes), size === undefined ? {} : { size })
-    }
-    assert.deepEqual(await other.commit('a-batch', [received(bytes)]), [])
-  })
+  promises(
+    'a staging area accepts uploads again after another process discarded it',
+    async (blobs, { open }) => {
+      const other = open()
+      const bytes = deterministicBytes('after', 100)
+      await blobs.put('an-area', toBody(deterministicBytes('before', 100)), {})
+      await other.discard('an-area')
+      for (const size of [100, undefined]) {
+        await blobs.put('an-area', toBody(bytes), size === undefined ? {} : { size })
+      }
+      assert.deepEqual(await other.commit('an-area', [received(bytes)]), [])
+    },
+  )
 
   promises(
-    'batches with uploads are listed with the time of their last change, until they are discarded',
+    'staging areas with uploads are listed with the time of their last change, until they are discarded',
     async (blobs) => {
       const before = Date.now()
       await blobs.put('one', toBody(SMALL), {})
       await blobs.put('two', toBody(SMALL), {})
-      const batches = await Array.fromAsync(blobs.batches())
-      assert.deepEqual(batches.map(({ batch }) => batch).sort(), ['one', 'two'])
+      const areas = await Array.fromAsync(blobs.stagingAreas())
+      assert.deepEqual(areas.map(({ area }) => area).sort(), ['one', 'two'])
       // File systems have a coarse clock of their own that ticks every few milliseconds.
-      for (const { changedAt } of batches) assert.ok(changedAt >= before - 50 && changedAt <= Date.now() + 50)
+      for (const { changedAt } of areas) assert.ok(changedAt >= before - 50 && changedAt <= Date.now() + 50)
       await blobs.discard('one')
       assert.deepEqual(
-        (await Array.fromAsync(blobs.batches())).map(({ batch }) => batch),
+        (await Array.fromAsync(blobs.stagingAreas())).map(({ area }) => area),
         ['two'],
       )
     },
@@ -307,7 +313,7 @@ function keeping(promises: Promises): void {
     await blobs.remove(hash)
     assert.equal(await blobs.bytes(hash), undefined)
     assert.equal(await blobs.read(hash), undefined)
-    assert.deepEqual(await blobs.commit('a-batch', [received(SMALL)]), [received(SMALL)])
+    assert.deepEqual(await blobs.commit('an-area', [received(SMALL)]), [received(SMALL)])
     assert.deepEqual(await Array.fromAsync(blobs.list()), [received(LARGE).hash])
     assert.equal(await keep(blobs, SMALL), hash)
     assert.ok((await blobs.bytes(hash))?.equals(SMALL))
@@ -315,9 +321,9 @@ function keeping(promises: Promises): void {
 
   promises('every committed blob is listed once, and nothing else', async (blobs) => {
     const contents = Array.from({ length: 300 }, (_, name) => deterministicBytes(name, 20))
-    for (const bytes of contents) await blobs.put('a-batch', toBody(bytes), {})
-    assert.deepEqual(await blobs.commit('a-batch', contents.map(received)), [])
-    await blobs.put('a-batch', toBody(SMALL), {})
+    for (const bytes of contents) await blobs.put('an-area', toBody(bytes), {})
+    assert.deepEqual(await blobs.commit('an-area', contents.map(received)), [])
+    await blobs.put('an-area', toBody(SMALL), {})
     const listed = await Array.fromAsync(blobs.list())
     assert.deepEqual(listed.sort(), contents.map((bytes) => received(bytes).hash).sort())
   })

@@ -44,14 +44,14 @@ for (const [how, damage] of Object.entries(damages)) {
   test(`a damaged upload of an earlier run is not committed and has to be sent again: ${how}`, async () => {
     await using place = await freshFolder()
     const earlier = place.open('earlier-run')
-    for (const bytes of [SMALL, LARGE]) await earlier.put('a-batch', toBody(bytes), { size: bytes.length })
+    for (const bytes of [SMALL, LARGE]) await earlier.put('an-area', toBody(bytes), { size: bytes.length })
     for (const file of await place.uncommitted()) await damage(file)
     const later = place.open('later-run')
     const wanted = [received(SMALL), received(LARGE)]
-    assert.deepEqual(await later.commit('a-batch', wanted), wanted)
+    assert.deepEqual(await later.commit('an-area', wanted), wanted)
     assert.deepEqual(await Array.fromAsync(later.list()), [])
-    for (const bytes of [SMALL, LARGE]) await later.put('a-batch', toBody(bytes), { size: bytes.length })
-    assert.deepEqual(await later.commit('a-batch', wanted), [])
+    for (const bytes of [SMALL, LARGE]) await later.put('an-area', toBody(bytes), { size: bytes.length })
+    assert.deepEqual(await later.commit('an-area', wanted), [])
     for (const bytes of [SMALL, LARGE]) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
   })
 }
@@ -59,10 +59,10 @@ for (const [how, damage] of Object.entries(damages)) {
 test('a file that a killed process of this run wrote in part is not committed', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), { size: bytes.length })
+  for (const bytes of [SMALL, LARGE]) await blobs.put('an-area', toBody(bytes), { size: bytes.length })
   for (const file of await place.uncommitted()) await truncate(file, 100)
   const wanted = [received(SMALL), received(LARGE)]
-  assert.deepEqual(await place.open().commit('a-batch', wanted), wanted)
+  assert.deepEqual(await place.open().commit('an-area', wanted), wanted)
   for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
 })
 
@@ -83,7 +83,7 @@ for (const what of ['the file', 'its folder'] as const) {
       await using place = await freshFolder()
       const blobs = place.open()
       await keep(blobs, deterministicBytes('before', 100))
-      const { hash } = await blobs.put('a-batch', toBody(SMALL), {})
+      const { hash } = await blobs.put('an-area', toBody(SMALL), {})
       const [file] = await place.uncommitted()
       const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
       {
@@ -93,9 +93,9 @@ for (const what of ['the file', 'its folder'] as const) {
           '-e',
           'inject=fsync,fdatasync:error=EIO',
         ])
-        await assert.rejects(blobs.commit('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+        await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
       }
-      await assert.rejects(blobs.commit('a-batch', [received(SMALL)]), { code: 'UNAVAILABLE' })
+      await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
       await blobs.put('another', toBody(LARGE), {})
       await assert.rejects(blobs.commit('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
       await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
@@ -110,24 +110,24 @@ for (const what of ['the file', 'its folder'] as const) {
 test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  await blobs.put('a-batch', toBody(SMALL), {})
+  await blobs.put('an-area', toBody(SMALL), {})
   {
     const [file] = await place.uncommitted()
     await using _ = await attachStrace(process.pid, ['-P', file!, '-e', 'inject=fsync,fdatasync:error=EIO'])
-    await assert.rejects(blobs.commit('a-batch', [received(SMALL)]))
+    await assert.rejects(blobs.commit('an-area', [received(SMALL)]))
   }
   const restarted = place.open('later-run')
-  assert.deepEqual(await restarted.commit('a-batch', [received(SMALL)]), [received(SMALL)])
+  assert.deepEqual(await restarted.commit('an-area', [received(SMALL)]), [received(SMALL)])
   await keep(restarted, SMALL)
 })
 
 test('commit flushes every file and its folder before it returns', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.put('a-batch', toBody(bytes), {})
+  for (const bytes of [SMALL, LARGE]) await blobs.put('an-area', toBody(bytes), {})
   const files = await place.uncommitted()
   await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-  assert.deepEqual(await blobs.commit('a-batch', [received(SMALL), received(LARGE)]), [])
+  assert.deepEqual(await blobs.commit('an-area', [received(SMALL), received(LARGE)]), [])
   const lines = await strace.stop()
   for (const { hash } of [received(SMALL), received(LARGE)]) {
     const folder = join(place.folder, hash.slice(0, 2))
@@ -176,7 +176,7 @@ test(
     await disk.fill(8192)
     for (const encoding of ['br', 'zstd'] as const)
       await assert.rejects(blobs.putEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
-    assert.deepEqual(await readdir(join(folder, 'staged')), ['a-batch'])
+    assert.deepEqual(await readdir(join(folder, 'staged')), ['an-area'])
     assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('br', 1000)))
     assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
     await disk.clear()
@@ -220,8 +220,8 @@ test(
     const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run' })
     const kept = await keep(blobs, SMALL)
     await disk.readOnly(true)
-    for (const batch of ['a-batch', 'new-batch'])
-      await assert.rejects(blobs.put(batch, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+    for (const area of ['an-area', 'new-area'])
+      await assert.rejects(blobs.put(area, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
     await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
     assert.ok((await blobs.bytes(kept))?.equals(SMALL))
     await disk.readOnly(false)
@@ -238,11 +238,11 @@ const OPERATIONS: Record<
   read: { path: pathOf, run: (blobs, hash) => blobs.read(hash) },
   remove: { path: pathOf, run: (blobs, hash) => blobs.remove(hash) },
   list: { path: (hash) => hash.slice(0, 2), run: (blobs) => Array.fromAsync(blobs.list()) },
-  batches: { path: () => 'staged', run: (blobs) => Array.fromAsync(blobs.batches()) },
-  discard: { path: () => 'staged/a-batch', run: (blobs) => blobs.discard('a-batch') },
+  stagingAreas: { path: () => 'staged', run: (blobs) => Array.fromAsync(blobs.stagingAreas()) },
+  discard: { path: () => 'staged/an-area', run: (blobs) => blobs.discard('an-area') },
   'discard of all but some copies': {
-    path: () => 'staged/a-batch',
-    run: (blobs, hash) => blobs.discard('a-batch', new Map([[hash, 1]])),
+    path: () => 'staged/an-area',
+    run: (blobs, hash) => blobs.discard('an-area', new Map([[hash, 1]])),
   },
 }
 
@@ -251,14 +251,14 @@ for (const [operation, { path, run }] of Object.entries(OPERATIONS)) {
     await using place = await freshFolder()
     const blobs = place.open()
     const hash = await keep(blobs, SMALL)
-    await blobs.put('a-batch', toBody(LARGE), {})
+    await blobs.put('an-area', toBody(LARGE), {})
     {
       const failing = join(place.folder, path(hash))
       await using _ = await attachStrace(process.pid, ['-P', failing, '-e', 'inject=%file:error=EIO'])
       await assert.rejects(run(blobs, hash), { code: 'UNAVAILABLE' })
     }
     assert.ok((await blobs.bytes(hash))?.equals(SMALL))
-    assert.deepEqual(await blobs.commit('a-batch', [received(LARGE)]), [])
+    assert.deepEqual(await blobs.commit('an-area', [received(LARGE)]), [])
   })
 }
 
@@ -268,11 +268,11 @@ test('nothing outside the folder is created, changed or deleted', requires('stra
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
   await keep(blobs, LARGE)
-  await assert.rejects(blobs.put('a-batch', cutOff(LARGE, 70_000), {}))
-  await place.open('later-run').commit('a-batch', [received(SMALL), received(LARGE)])
+  await assert.rejects(blobs.put('an-area', cutOff(LARGE, 70_000), {}))
+  await place.open('later-run').commit('an-area', [received(SMALL), received(LARGE)])
   await blobs.remove(hash)
-  await blobs.discard('a-batch')
-  await Array.fromAsync(blobs.batches())
+  await blobs.discard('an-area')
+  await Array.fromAsync(blobs.stagingAreas())
   await blobs.check()
   const lines = await strace.stop()
   const changed = lines.filter((line) => !/ = -1 E|O_RDONLY/.test(line)).flatMap(pathsIn)

@@ -77,7 +77,7 @@ export function encodingsContract(promises: Promises): void {
       deterministicBytes('br', 300_000),
     )
     assert.deepEqual(await place.uncommitted(), [])
-    assert.deepEqual(await Array.fromAsync(blobs.batches()), [])
+    assert.deepEqual(await Array.fromAsync(blobs.stagingAreas()), [])
   })
 
   promises('encodings go with their blob, and do not come back with it', async (blobs) => {
@@ -110,9 +110,9 @@ export function encodingsContract(promises: Promises): void {
   promises('a stored encoding does not make a blob committed that was never received', async (blobs) => {
     const bytes = deterministicBytes('a blob', 1000)
     await blobs.putEncoding(received(bytes).hash, 'br', deterministicBytes('br', 10))
-    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [received(bytes)])
+    assert.deepEqual(await blobs.commit('an-area', [received(bytes)]), [received(bytes)])
     assert.equal(await blobs.bytes(received(bytes).hash), undefined)
-    await blobs.put('a-batch', toBody(bytes), {})
-    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [])
+    await blobs.put('an-area', toBody(bytes), {})
+    assert.deepEqual(await blobs.commit('an-area', [received(bytes)]), [])
   })
 }

@@ -13,11 +13,11 @@ for (const size of [1000, 300_000]) {
     t.after(() => rm(folder, { recursive: true, force: true }))
     const blobs = diskBlobs({ folder, bootId: 'this-run' })
     const bytes = deterministicBytes('again', size)
-    const receive = () => blobs.put('a-batch', toBody(bytes), { size })
+    const receive = () => blobs.put('an-area', toBody(bytes), { size })
     await receive()
     const flushed = await afterEachFlush(t, receive)
 
-    assert.deepEqual(await blobs.commit('a-batch', [received(bytes)]), [])
+    assert.deepEqual(await blobs.commit('an-area', [received(bytes)]), [])
     const { hash } = received(bytes)
     const { ino } = await stat(join(folder, hash.slice(0, 2), hash))
     assert.ok(flushed.has(ino), 'the file in place is one that was flushed')

@@ -34,8 +34,8 @@ test('a blob that is stored but not yet referenced by a commit is kept', async (
   await fixture.leaveBehind(X)
   const { slug, upload } = await fixture.stage({ 'index.html': X })
   const finalizer = fixture.finalizerWith({
-    async commit(batch, blobs) {
-      const missing = await fixture.operator.blobs.commit(batch, blobs)
+    async commit(area, blobs) {
+      const missing = await fixture.operator.blobs.commit(area, blobs)
       await fixture.collect()
       return missing
     },
@@ -50,8 +50,8 @@ test('a file that is uploaded again during finalize is served completely, in its
   const { slug, upload } = await fixture.stage({ 'index.html': X }, { hashes: false })
   const other = deterministicBytes('another', X.length)
   const finalizer = fixture.finalizerWith({
-    async commit(batch, blobs) {
-      const missing = await fixture.operator.blobs.commit(batch, blobs)
+    async commit(area, blobs) {
+      const missing = await fixture.operator.blobs.commit(area, blobs)
       await fixture.owner.upload(upload.uploads[0]!, other)
       await fixture.collect()
       return missing

@@ -32,7 +32,7 @@ const ROWS: readonly Row[] = [
   ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
   ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/signed-fields.test.ts'],
-  ['records an upload whose size is not in the manifest', 'server/publish/pending-versions.ts', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
+  ['records an upload whose size is not in the manifest', 'server/publish/pending-manifest-cache.ts', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
   ['accepts an upload with another content type', 'server/publish/publish.ts', 'if (!isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', UPLOADS],
   ['lets two uploads of one file run at once', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', 'test/api/parked-uploads.test.ts'],
 

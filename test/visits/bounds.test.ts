@@ -21,8 +21,8 @@ import { withMethods } from '../store/with-methods.ts'
 const REQUEST_COUNT = 100_000
 
 test('a buffer has a limited number of names, visitors and sites, and still counts all requests', () => {
-  const batch = new StatsBuffer(0)
-  const flooded = batch.site('flooded')!
+  const buffer = new StatsBuffer(0)
+  const flooded = buffer.site('flooded')!
   for (let number = 0; number < REQUEST_COUNT; number++) {
     flooded.requests++
     const name = flooded.name('missing', `/${number}`)
@@ -35,21 +35,21 @@ test('a buffer has a limited number of names, visitors and sites, and still coun
     [BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitorsOfSite],
   )
   assert.deepEqual(
-    [batch.droppedNames, batch.droppedVisitors],
+    [buffer.droppedNames, buffer.droppedVisitors],
     [REQUEST_COUNT - BUFFER_LIMITS.namesOfSite, REQUEST_COUNT - BUFFER_LIMITS.visitorsOfSite],
   )
   let names = 0
   let visitors = 0
   for (let number = 0; number < REQUEST_COUNT; number++) {
-    const site = batch.site(`site-${number}`)
+    const site = buffer.site(`site-${number}`)
     if (!site) continue
     site.requests++
     if (site.name('path', '/')) names++
     site.addVisitor('visitor')
     visitors += site.visitors.size
   }
-  assert.equal(batch.sites.size, BUFFER_LIMITS.sites)
-  assert.equal(batch.dropped, REQUEST_COUNT - (BUFFER_LIMITS.sites - 1))
+  assert.equal(buffer.sites.size, BUFFER_LIMITS.sites)
+  assert.equal(buffer.dropped, REQUEST_COUNT - (BUFFER_LIMITS.sites - 1))
   assert.deepEqual(
     [names, visitors],
     [BUFFER_LIMITS.names - BUFFER_LIMITS.namesOfSite, BUFFER_LIMITS.visitors - BUFFER_LIMITS.visitorsOfSite],
@@ -63,10 +63,10 @@ test('a name over the length limit counts in the totals only', () => {
 })
 
 test('responses that are all different do not fill the memory', () => {
-  const batch = new StatsBuffer(0)
-  const site = batch.site('a-site')!
+  const buffer = new StatsBuffer(0)
+  const site = buffer.site('a-site')!
   const hung = Array.from({ length: REQUEST_COUNT }, () =>
-    batch.register(new ResponseCounter({ site, path: '/', name: undefined, bytes: 0, isPage: false })),
+    buffer.register(new ResponseCounter({ site, path: '/', name: undefined, bytes: 0, isPage: false })),
   )
   assert.equal(hung.filter(Boolean).length, BUFFER_LIMITS.tallies)
 })

@@ -1,6 +1,6 @@
 import { integer, list, object, text } from './schema.ts'
 
-/** Batch uploads. */
+/** Bundle uploads. */
 
 export const bundleTarget = object(
   {

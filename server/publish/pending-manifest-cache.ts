@@ -43,7 +43,7 @@ export class ManifestFiles {
  * in this process, within a second in others. So an entry may be stale; `UploadRecorder` checks again within its
  * transaction.
  */
-export class PendingVersions {
+export class PendingManifestCache {
   readonly #store: Store
   /** In the order of their last use. */
   readonly #manifests = new Map<string, ManifestFiles>()

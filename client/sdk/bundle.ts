@@ -1,4 +1,4 @@
-import type { BatchReceipt, BatchTarget } from '../../protocol/api/publish.ts'
+import type { BundleReceipt, BundleTarget } from '../../protocol/api/publish.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { concat, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
 import type { Bytes } from './transport.ts'
@@ -12,43 +12,43 @@ import {
   type UploadOptions,
 } from './upload.ts'
 
-/** Files up to this size are sent in batches. */
-const MAX_BATCHED_FILE_BYTES = 256 * 1024
+/** Files up to this size are sent in bundles. */
+const MAX_BUNDLED_FILE_BYTES = 256 * 1024
 /** Large enough to amortize a request, small enough to be repeated. */
-const TARGET_BATCH_BYTES = 2 * 1024 * 1024
-const MAX_BATCH_FILES = 250
+const TARGET_BUNDLE_BYTES = 2 * 1024 * 1024
+const MAX_BUNDLE_FILES = 250
 
-/** Sends a tar to a batch target and returns the receipt. */
-export type PutBatch = (target: BatchTarget, body: Bytes, sending: UploadOptions) => Promise<BatchReceipt>
+/** Sends a tar to a bundle target and returns the receipt. */
+export type PutBundle = (target: BundleTarget, body: Bytes, sending: UploadOptions) => Promise<BundleReceipt>
 
 /** Groups the files into requests, small ones together; `maxBytes` is the limit of one request. */
-export function groupIntoBatches(files: readonly PublishFile[], maxBytes: number): PublishFile[][] {
-  const maxBatchBytes = Math.min(TARGET_BATCH_BYTES, maxBytes)
-  const batches = files.filter(({ size }) => size > MAX_BATCHED_FILE_BYTES).map((file) => [file])
+export function groupIntoBundles(files: readonly PublishFile[], maxBytes: number): PublishFile[][] {
+  const maxBundleBytes = Math.min(TARGET_BUNDLE_BYTES, maxBytes)
+  const bundles = files.filter(({ size }) => size > MAX_BUNDLED_FILE_BYTES).map((file) => [file])
   let open: PublishFile[] = []
   let bytes = TAR_END.length
   for (const file of files) {
-    if (file.size > MAX_BATCHED_FILE_BYTES) continue
+    if (file.size > MAX_BUNDLED_FILE_BYTES) continue
     const more = sizeInTar(file.path, file.size)
-    if (open.length === 0 || open.length === MAX_BATCH_FILES || bytes + more > maxBatchBytes) {
+    if (open.length === 0 || open.length === MAX_BUNDLE_FILES || bytes + more > maxBundleBytes) {
       open = []
       bytes = TAR_END.length
-      batches.push(open)
+      bundles.push(open)
     }
     open.push(file)
     bytes += more
   }
-  return batches
+  return bundles
 }
 
 /**
  * Sends files together as a tar. `onBytes` receives the number of sent bytes, and its reversal when the
  * attempt fails. Rejects with FILE_CHANGED for a file whose size differs from the manifest.
  */
-export async function uploadBatch(
+export async function uploadBundle(
   files: readonly PublishFile[],
-  target: BatchTarget,
-  put: PutBatch,
+  target: BundleTarget,
+  put: PutBundle,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const contents = await Promise.all(files.map(readContent))

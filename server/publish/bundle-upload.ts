@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { BatchReceipt, UploadReceipt } from '../../protocol/api/publish.ts'
+import type { BundleReceipt, UploadReceipt } from '../../protocol/api/publish.ts'
 import { MAX_FILES, type StoredFile } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
@@ -9,24 +9,24 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import type { Store } from '../store/store.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'
-import { notPending } from './pending-versions.ts'
-import { type BatchUpload, MAX_BATCH_BYTES } from './signed-uploads.ts'
+import { notPending } from './pending-manifest-cache.ts'
+import { type BundleUpload, MAX_BUNDLE_BYTES } from './signed-uploads.ts'
 import type { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, type UploadSlots } from './upload-slots.ts'
 
-/** Limits of a batch: each file of the version once, and no more bytes than one request. */
-const BATCH_LIMITS = {
+/** Limits of a bundle: each file of the version once, and no more bytes than one request. */
+const BUNDLE_LIMITS = {
   files: MAX_FILES,
   fileBytes: Number.POSITIVE_INFINITY,
-  totalBytes: MAX_BATCH_BYTES,
+  totalBytes: MAX_BUNDLE_BYTES,
   pathCharacters: MAX_PATH_LENGTH,
-  wireBytes: MAX_BATCH_BYTES,
+  wireBytes: MAX_BUNDLE_BYTES,
 } as const
 
-/** Interval at which a slow batch records received files, in milliseconds. */
+/** Interval at which a slow bundle records received files, in milliseconds. */
 const FLUSH_INTERVAL_MS = 500
 
-interface BatchUploadsOptions {
+interface BundleUploadsOptions {
   store: Store
   blobs: Blobs
   uploadRecorder: UploadRecorder
@@ -37,7 +37,7 @@ interface BatchUploadsOptions {
 /** A file of the manifest with its position. */
 interface ManifestEntry extends StoredFile {
   fileNumber: number
-  /** The batch has contained it. */
+  /** The bundle has contained it. */
   received?: true
 }
 
@@ -46,11 +46,11 @@ interface ReceivedFile {
   receipt: UploadReceipt
 }
 
-/** Batch upload: several files of a pending version in one tar. */
-export class BatchUploads {
-  readonly #options: BatchUploadsOptions
+/** Bundle upload: several files of a pending version in one tar. */
+export class BundleUploads {
+  readonly #options: BundleUploadsOptions
 
-  constructor(options: BatchUploadsOptions) {
+  constructor(options: BundleUploadsOptions) {
     this.#options = options
   }
 
@@ -58,24 +58,24 @@ export class BatchUploads {
    * Receives each file like an upload of its own. When one is rejected or the body ends early, the complete
    * ones before it stay received. UPLOAD_EXPIRED when the version is not pending any more.
    */
-  async receive({ slug, versionId }: BatchUpload, body: Readable): Promise<BatchReceipt> {
+  async receive({ slug, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
     const awaited = await this.#loadManifest(slug, versionId)
     const active = new ActiveUpload(body)
     return await active.run(this.#read({ slug, versionId }, body, { awaited, active }))
   }
 
   async #read(
-    { slug, versionId }: BatchUpload,
+    { slug, versionId }: BundleUpload,
     body: Readable,
     { awaited, active }: { awaited: Map<string, ManifestEntry>; active: ActiveUpload },
-  ): Promise<BatchReceipt> {
+  ): Promise<BundleReceipt> {
     const { blobs, slots } = this.#options
     const { signal } = active
     // A file keeps its slot until it is recorded: until then another copy of it would be one too many.
     using held = new DisposableStack()
     const arrived: (ReceivedFile | undefined)[] = []
     const whole = () => arrived.filter((one) => one !== undefined)
-    const record = this.#batchWriter(versionId)
+    const record = this.#bundleWriter(versionId)
     const take = async (file: ArchiveFile) => {
       const expected = findExpected(file, awaited)
       if (!expected) return
@@ -92,7 +92,7 @@ export class BatchUploads {
       await record.add(one)
     }
     try {
-      await readTar({ body, limits: BATCH_LIMITS }, take)
+      await readTar({ body, limits: BUNDLE_LIMITS }, take)
     } finally {
       await record.rest()
     }
@@ -100,10 +100,10 @@ export class BatchUploads {
   }
 
   /**
-   * Records received files: all of a batch at its end, since a thousand writes would take longer than the
+   * Records received files: all of a bundle at its end, since a thousand writes would take longer than the
    * files; and over a slow connection often enough that little is lost when it drops.
    */
-  #batchWriter(versionId: string) {
+  #bundleWriter(versionId: string) {
     const { uploadRecorder, clock } = this.#options
     let waiting: ReceivedFile[] = []
     let written = clock()
