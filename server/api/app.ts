@@ -77,11 +77,19 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     },
   })
   await app.register(swagger, { openapi: openApiHead(options) })
+  // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes
+  // the hooks by phase, and within a phase in this order:
+  //   onRequest      `logRequests` sets the request id, which a refused request has too; then `admit` authenticates
+  //                  and charges, so that a refused request costs no memory
+  //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
+  //   preValidation  `assertFileCount` bounds the number of files before a manifest is validated
+  //   onResponse     `logRequests` writes the line
   // A body is parsed only where a route takes one: everything else is answered before its body is read.
   app.removeAllContentTypeParsers()
   accountBodies(app, options)
   handleErrors(app, options)
   logRequests(app, options.log)
+  // Sees the routes that are added after it.
   const allowed = knownMethods(app)
   app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
   await app.register(pages, options)

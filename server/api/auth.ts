@@ -54,22 +54,33 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
     const credential = auth === 'none' ? undefined : readCredential(request, origin)
-    const refused = () => credential?.kind === 'key' && !caller.account
+    const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
-      if (credential?.kind === 'key') caller.account = await accounts.findByKey(credential.value)
-      if (credential?.kind === 'session') {
-        caller.account = await sessions.account(credential.value)
-        request.sessionToken = caller.account && credential.value
-      }
-      if (credential && caller.account) caller.signedInWith = credential.kind === 'key' ? 'key' : 'dashboard'
+      if (credential) await authenticate(request, credential, { accounts, sessions })
     } finally {
-      const free = charge === 'none' || (charge === 'handler' && !refused())
-      if (free) setRateLimitHeaders(reply, await limits.peek(caller, kind))
+      // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
+      // invalid key is charged even where the handler charges, because the handler will not run.
+      const isFree = charge === 'none' || (charge === 'handler' && !isRefused())
+      if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
       else await applyCharge(reply, limits.charge(caller, kind), caller)
     }
-    if (refused()) throw new ApiError('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
+    if (isRefused())
+      throw new ApiError('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
     if (auth === 'required') requireAccount(caller)
   })
+}
+
+/** Sets the caller's account when the credential is valid. */
+async function authenticate(
+  request: FastifyRequest,
+  { kind, value }: Credential,
+  { accounts, sessions }: Pick<AdmissionOptions, 'accounts' | 'sessions'>,
+): Promise<void> {
+  const { caller } = request
+  caller.account = await (kind === 'key' ? accounts.findByKey(value) : sessions.account(value))
+  if (!caller.account) return
+  caller.signedInWith = kind === 'key' ? 'key' : 'dashboard'
+  if (kind === 'session') request.sessionToken = value
 }
 
 /** Charges a request whose route has `charge: 'handler'`. RATE_LIMITED beyond the limit. */
