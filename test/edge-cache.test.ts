@@ -7,7 +7,6 @@ import { SiteResolver } from '../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../server/lib/errors.ts'
 import { LoadingCache } from '../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
-import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import type { Store } from '../server/store/store.ts'
 import { EdgeFixture, gate, noise } from './edge-fixture.ts'
 import { domainRow } from './store/rows.ts'
@@ -551,13 +550,9 @@ test('a www name redirects to HTTPS as soon as its primary name has a certificat
   await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
   let summaries: { notAfter: number }[] = []
   const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }
-  const budget = new MemoryBudget(2 ** 20)
   const resolver = new SiteResolver({
+    ...edge.options,
     store: { read } as unknown as Store,
-    clock: () => edge.clock.now,
-    budget,
-    injectedDocuments: new InjectedDocuments({ blobs: edge.blobs, budget }),
-    addresses: edge.addresses,
     https: { port: 443, coversSites: () => false },
   })
   const hosts = new Hosts(edge.addresses)

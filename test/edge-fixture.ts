@@ -12,6 +12,7 @@ import { diskBlobs } from '../server/blobs/disk.ts'
 import type { Encoding } from '../server/blobs/encoding.ts'
 import { readConfig } from '../server/config/settings.ts'
 import { Edge } from '../server/edge/edge.ts'
+import type { EdgeOptions } from '../server/edge/edge-options.ts'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
 import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import { newId } from '../server/lib/tokens.ts'
@@ -64,6 +65,7 @@ export class EdgeFixture {
   readonly logged: { level: string; message: string; fields: LogFields }[] = []
   address = '192.0.2.1'
   addresses!: UrlBuilder
+  options!: EdgeOptions
   edge!: Edge
   store!: WatchedStore
   blobs!: Blobs
@@ -98,7 +100,7 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
-    this.edge = new Edge({
+    this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
       blobs: this.blobs,
@@ -109,7 +111,8 @@ export class EdgeFixture {
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,
-    })
+    }
+    this.edge = new Edge(this.options)
     real.onChange((slugs) => this.edge.invalidate(slugs))
     await this.#listen()
   }
