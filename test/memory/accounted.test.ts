@@ -4,8 +4,10 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import { readConfig } from '../../server/config/settings.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
+import type { EdgeOptions } from '../../server/edge/edge-options.ts'
 import type { Host } from '../../server/edge/resolve/host.ts'
 import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
@@ -288,14 +290,16 @@ describe('a resolver holds no more memory than it accounts for', () => {
   for (const [title, host] of Object.entries(hosts)) {
     test(title, async () => {
       const budget = new MemoryBudget(2 ** 30)
-      const resolver = new SiteResolver({
+      const options: Partial<EdgeOptions> = {
+        config: readConfig({}),
         store: { read: sitesWithOnePage(id) } as unknown as Store,
         clock: () => 1_000_000,
         budget,
         injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },
-      })
+      }
+      const resolver = new SiteResolver(options as EdgeOptions)
       const resolveAll = async (from: number, to: number) => {
         for (let number = from; number < to; number++) {
           const { kind } = await resolver.resolve(await host(number), true)
