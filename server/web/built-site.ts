@@ -66,7 +66,7 @@ export class BuiltSite {
   }
 
   /** The response to a GET or HEAD of a built file; undefined when there is none of this name. */
-  async respond(
+  async findResponse(
     name: string,
     request: Pick<HttpRequest, 'headers' | 'isHead'>,
   ): Promise<PageResponse | undefined> {

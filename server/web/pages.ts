@@ -24,7 +24,10 @@ export async function pages(app: FastifyInstance, { builtSite }: { builtSite: Bu
       schema: { hide: true },
       handler: async (request, reply) => {
         const headers = request.headers as RequestHeaders
-        const found = await builtSite.respond(fileOf(request), { headers, isHead: request.method === 'HEAD' })
+        const found = await builtSite.findResponse(fileOf(request), {
+          headers,
+          isHead: request.method === 'HEAD',
+        })
         return found ? send(reply, found) : reply.callNotFound()
       },
     })
@@ -45,7 +48,7 @@ export function notFoundPage(builtSite: BuiltSite): RouteHandlerMethod {
       throw new ApiError('NOT_FOUND', 'There is no such path; /docs lists the calls of the API')
     }
     const relevant = { 'accept-encoding': headers['accept-encoding'] }
-    const found = await builtSite.respond('not-found.html', { headers: relevant })
+    const found = await builtSite.findResponse('not-found.html', { headers: relevant })
     return send(reply, found!, 404)
   }
 }
