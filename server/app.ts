@@ -357,6 +357,7 @@ function createServices(
     anonymous: config.rateAnonymous,
     free: config.rateFree,
     hobby: config.rateHobby,
+    session: config.rateSession,
     signIn: config.rateSignIn,
   }
   return {

@@ -42,6 +42,7 @@ export async function startTestService(
     RATE_ANONYMOUS: '1000000',
     RATE_FREE: '1000000',
     RATE_HOBBY: '1000000',
+    RATE_SESSION: '1000000',
     RATE_SIGN_IN: '1000000',
     // No DNS server listens there, so that tests send no queries to the internet.
     DNS_SERVERS: '127.0.0.1:1',

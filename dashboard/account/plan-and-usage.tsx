@@ -1,7 +1,5 @@
 import type { Me } from '../../protocol/api/account.ts'
 import { formatBytes, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
-import { rateLimit } from '../api/rate-limit.ts'
-import { useSignal } from '../api/use-signal.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Fact, Facts, Panel } from '../kit/panel.tsx'
 
@@ -10,15 +8,14 @@ const PLANS: Record<Me['plan'], string> = { free: 'Free', hobby: 'Hobby' }
 /** Limits and usage of the plan. */
 export function PlanAndUsage({ me }: { me: Me }) {
   const { limits, usage } = me
-  const hour = useRateLimit(me)
   return (
     <Panel title="Plan and use" actions={<Badge tone="plain">{PLANS[me.plan]}</Badge>}>
       <div class="uses">
         <UsageBar
           name="Requests this hour"
-          used={hour.used}
-          limit={hour.limit}
-          note={`Starts again at ${formatClock(hour.resetsAt)}. Uploads are not counted.`}
+          used={usage.requestsThisHour}
+          limit={limits.requestsPerHour}
+          note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard are not counted.`}
         />
         <UsageBar name="Domains" used={usage.domains} limit={limits.domains} />
       </div>
@@ -53,12 +50,4 @@ function UsageBar({ name, used, limit, note }: UsageBarProps) {
       {note && <p class="quiet small">{note}</p>}
     </div>
   )
-}
-
-/** The hourly counter according to the latest API response. */
-function useRateLimit({ limits, usage }: Me): { used: number; limit: number; resetsAt: number } {
-  const now = useSignal(rateLimit)
-  const limit = limits.requestsPerHour
-  if (now?.limit === limit) return { used: limit - now.remaining, limit, resetsAt: now.resetsAt }
-  return { used: usage.requestsThisHour, limit, resetsAt: Date.parse(usage.resetsAt) }
 }

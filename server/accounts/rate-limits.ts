@@ -16,7 +16,9 @@ export interface RateLimitStatus {
 }
 
 /**
- * `api` counts by account or address; `sign-in` is a separate counter by address (contract, "Rate limits").
+ * `api` counts by address, by account, and separately for the browser sessions of an account, so that the dashboard
+ * and the account's API key do not use up each other's requests; `sign-in` is a separate counter by address
+ * (contract, "Rate limits").
  */
 export type LimitKind = 'api' | 'sign-in'
 
@@ -24,7 +26,7 @@ interface LimitsOptions {
   store: Store
   clock: () => number
   /** Requests per hour. */
-  rates: { anonymous: number; free: number; hobby: number; signIn: number }
+  rates: { anonymous: number; free: number; hobby: number; session: number; signIn: number }
 }
 
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
@@ -98,13 +100,23 @@ export class RateLimits {
     }
     if (kind === 'sign-in')
       return { key: `sign-in:${rateLimitSubnet(caller.address)}`, limit: rates.signIn, window }
+    if (caller.account && caller.signedInWith === 'dashboard')
+      return { key: sessionKey(caller.account.id), limit: rates.session, window }
     if (caller.account)
       return { key: accountKey(caller.account.id), limit: rates[caller.account.plan], window }
     return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous, window }
   }
 }
 
-/** The counter key of an account. */
-export function accountKey(accountId: string): string {
+/** The counters of an account: of its API key and of its browser sessions. */
+export function counterKeys(accountId: string): string[] {
+  return [accountKey(accountId), sessionKey(accountId)]
+}
+
+function accountKey(accountId: string): string {
   return `account:${accountId}`
+}
+
+function sessionKey(accountId: string): string {
+  return `session:${accountId}`
 }

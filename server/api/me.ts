@@ -16,7 +16,8 @@ export function show({
 }: Pick<ApiServices, 'accounts' | 'limits' | 'pendingVersions' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = requireCallerAccount(request)
-    const { limit, remaining, reset } = await limits.peek(request.caller, 'api')
+    // The limit of the plan, also for a browser session, which is counted separately.
+    const { limit, remaining, reset } = await limits.peek({ ...request.caller, signedInWith: 'key' }, 'api')
     const files = pendingVersions.limitsFor(request.caller)
     return {
       email: account.email,

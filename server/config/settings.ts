@@ -111,6 +111,12 @@ const settings = {
     [1, 1e9],
     'Requests an hour for an account on the Hobby plan.',
   ),
+  rateSession: integer(
+    'SLIPWAY_RATE_SESSION',
+    1000,
+    [1, 1e9],
+    'Requests an hour for the browser sessions of an account.',
+  ),
   rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests an hour for an address.'),
   anonymousLifetime: integer(
     'SLIPWAY_ANONYMOUS_LIFETIME',

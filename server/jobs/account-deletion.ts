@@ -1,6 +1,6 @@
 import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
 import { readEmail } from '../accounts/email-address.ts'
-import { accountKey } from '../accounts/rate-limits.ts'
+import { counterKeys } from '../accounts/rate-limits.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
@@ -108,6 +108,6 @@ export class AccountDeletion {
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promise<void> {
   // Reservations protect a returning owner; this one does not return.
   await tx.domains.releaseReservations(account.id)
-  await tx.counters.delete(accountKey(account.id))
+  for (const key of counterKeys(account.id)) await tx.counters.delete(key)
   await tx.accounts.remove(account.id)
 }

@@ -39,7 +39,7 @@ describe('the account page', requiresBrowser, () => {
     web.assertPolicyKept()
   })
 
-  test('shows the usage of the plan, and costs two requests', async () => {
+  test('shows the usage of the plan, without adding to it', async () => {
     await using owner = await web.owner()
     const { page } = owner.visitor
     const slug = await publish(owner.key)
@@ -48,8 +48,8 @@ describe('the account page', requiresBrowser, () => {
     await open(page)
     const part = page.getByRole('region', { name: 'Plan and use' })
     await part.getByText('Free').waitFor()
-    await part.getByText(`${before + 2} of 60`).waitFor()
-    await part.getByText(/^Starts again at \d\d:00( tomorrow)?\./).waitFor()
+    await part.getByText(`${before} of 60`).waitFor()
+    await part.getByText(/^Resets at \d\d:00( tomorrow)?\./).waitFor()
     await part.getByText('1 of 1').waitFor()
     assert.equal(
       await part.getByRole('progressbar', { name: 'Domains' }).getAttribute('aria-valuenow'),

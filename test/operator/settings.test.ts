@@ -81,6 +81,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_FREE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_HOBBY: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  RATE_SESSION: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   ANONYMOUS_LIFETIME: { values: [...NO_NUMBERS, '0', '31536001'], allowed: /from 1 to 31536000/ },
   ANONYMOUS_FILE_BYTES: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1099511627776/ },
