@@ -85,15 +85,6 @@ describe('a session', () => {
     assert.equal((await me({ cookie })).status, 200)
   })
 
-  test('shares the rate limit of its account with the key', async () => {
-    const account = await api.account()
-    const { cookie } = await browser(account)
-    const before = await me({ authorization: `Bearer ${account.key}` })
-    const later = await me({ cookie })
-    const remaining = (answer: typeof later) => Number(answer.headers['x-ratelimit-remaining'])
-    assert.equal(remaining(later), remaining(before) - 1)
-  })
-
   test('is ignored in favor of a key in the same request, even a wrong one', async () => {
     const [one, other] = [await api.account(), await api.account()]
     const { cookie } = await browser(one)
