@@ -39,7 +39,10 @@ describe('the front page, from a terminal', inBrowser, () => {
     const { page } = visitor
     await page.goto(`${service.baseUrl}/?from=terminal`)
     await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
-    await page.getByRole('heading', { name: 'API reference', level: 1 }).waitFor()
+    const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
+    await heading.waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.ok((await heading.boundingBox())!.x >= 16, 'the text touches the edge of the screen')
     visitor.assertNoComplaints()
   })
 

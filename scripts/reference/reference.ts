@@ -53,7 +53,7 @@ export function referenceContent(document: object): string {
   const sections = [...Map.groupBy(calls, (call) => call.tags?.[0] ?? 'Other')]
   return html`<div class="with-contents">
       ${contents(sections)}
-      <main id="reference" tabindex="-1" class="stack wide">
+      <main id="reference" tabindex="-1" class="page stack wide">
         <div class="stack">
           <h1>API reference</h1>
           <p class="lead">${info.description}</p>
