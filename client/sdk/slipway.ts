@@ -265,8 +265,8 @@ export class Slipway {
   }
 
   /** One page of the caller's sites, newest first. */
-  list({ limit, cursor }: { limit?: number; cursor?: string } = {}): Promise<SiteList> {
-    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor })}`)
+  list({ limit, cursor, q }: { limit?: number; cursor?: string; q?: string } = {}): Promise<SiteList> {
+    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor, q })}`)
   }
 
   /** All the caller's sites, newest first, page by page. */

@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../protocol/api/sites.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -31,6 +31,23 @@ export function useOwnSites(): OwnSites {
       sites.set({ publishes: [...known.publishes, ...next.publishes], nextCursor: next.nextCursor })
     },
   }
+}
+
+/** Maximum number of sites that a search shows. */
+export const MAX_FOUND_SITES = MAX_PAGE_SIZE
+
+/** Milliseconds without a key press after which a search is sent. */
+const TYPING_PAUSE_MS = 250
+
+/** The account's sites with all of these words in the title or slug; nothing is requested while they are empty. */
+export function useFoundSites(words: string): Resource<SiteList> {
+  const [query, setQuery] = useState(words)
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(words), TYPING_PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [words])
+  const key = words === '' || query !== words ? undefined : `sites?q=${words}`
+  return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
 }
 
 /** The current newest sites, followed by older known ones. */

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../protocol/api/sites.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
-import { invalidate } from '../api/resource.ts'
+import { invalidate, type Resource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
@@ -12,7 +12,7 @@ import { CopyBlock } from '../kit/copy.tsx'
 import { TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty, Loading } from '../kit/panel.tsx'
-import { type OwnSites, useOwnSites } from './own-sites.ts'
+import { MAX_FOUND_SITES, type OwnSites, useFoundSites, useOwnSites } from './own-sites.ts'
 import { SiteRow } from './site-row.tsx'
 
 /** Number of sites from which search is shown. */
@@ -50,10 +50,14 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
   const rows = useRef<HTMLUListElement>(null)
   const firstNew = useRef<number | undefined>(undefined)
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = list.publishes.filter(({ slug, title }) => {
-    const text = `${title ?? ''} ${slug}`.toLowerCase()
-    return words.every((word) => text.includes(word))
-  })
+  // The server searches what is not loaded; until it responds, the loaded sites are searched.
+  const search = useFoundSites(list.nextCursor === null ? '' : words.join(' '))
+  const found =
+    search.value?.publishes ??
+    list.publishes.filter(({ slug, title }) => {
+      const text = `${title ?? ''} ${slug}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
   const more = useAction(async () => {
     firstNew.current = found.length
     await sites.more()
@@ -68,7 +72,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
     invalidate(`site/${slug}`)
     sites.reload()
   }
-  const all = `${list.nextCursor ? 'the newest ' : ''}${pluralize(list.publishes.length, 'site')}`
+  const hint = describeSearch(found.length, list, search)
   return (
     <div class="stack">
       {list.publishes.length > SEARCH_THRESHOLD && (
@@ -78,11 +82,11 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
           placeholder="Title or address"
           value={wanted}
           onWrite={want}
-          hint={<span role="status">{words.length > 0 && `${found.length} of ${all}`}</span>}
+          hint={<span role="status">{words.length > 0 && hint}</span>}
         />
       )}
       <p class="drop-hint quiet small">Drop a folder on a site to update it.</p>
-      {found.length === 0 && <Empty title="No site is called that." />}
+      {found.length === 0 && !search.loading && <Empty title="No site is called that." />}
       {found.length > 0 && (
         <ul class="site-list" ref={rows}>
           {found.map((site) => (
@@ -90,8 +94,8 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
           ))}
         </ul>
       )}
-      <ErrorNotice error={more.error} />
-      {list.nextCursor && (
+      <ErrorNotice error={search.error ?? more.error} />
+      {list.nextCursor && words.length === 0 && (
         <p>
           <Button onClick={more} busy={more.busy}>
             Show more
@@ -100,6 +104,13 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
       )}
     </div>
   )
+}
+
+function describeSearch(found: number, list: SiteList, search: Resource<SiteList>): string {
+  if (list.nextCursor === null) return `${found} of ${pluralize(list.publishes.length, 'site')}`
+  if (!search.value) return search.error ? '' : 'Searching…'
+  if (search.value.nextCursor !== null) return `The first ${MAX_FOUND_SITES} sites found`
+  return `${pluralize(found, 'site')} found`
 }
 
 function NoSites() {

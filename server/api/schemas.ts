@@ -199,6 +199,7 @@ export const listQuery = object(
   {
     limit: text('1 to 100 sites a page, default 50', { pattern: '^([1-9][0-9]?|100)$' }),
     cursor: text('nextCursor of the page before', { maxLength: 200 }),
+    q: text('Words that all occur in the title or the slug', { maxLength: 100 }),
   },
 )
 

@@ -10,8 +10,12 @@ const DEFAULT_PAGE_SIZE = 50
 /** Spec 4.10. */
 export function list({ sites }: SiteServices): RouteHandlerMethod {
   return (request) => {
-    const { limit, cursor } = request.query as { limit?: string; cursor?: string }
-    return sites.list(requireCallerAccount(request), { limit: Number(limit ?? DEFAULT_PAGE_SIZE), cursor })
+    const { limit, cursor, q } = request.query as { limit?: string; cursor?: string; q?: string }
+    return sites.list(requireCallerAccount(request), {
+      limit: Number(limit ?? DEFAULT_PAGE_SIZE),
+      cursor,
+      q,
+    })
   }
 }
 

@@ -92,7 +92,7 @@ export class AccountDeletion {
   /** The staging areas to discard after the commit; undefined when there was no site. */
   async #deleteSites(tx: WriteTransaction, account: Account): Promise<string[] | undefined> {
     const { clock, certificates } = this.#options
-    const sites = await tx.sites.byOwner(account.id, SITES_PER_TRANSACTION)
+    const sites = await tx.sites.byOwner(account.id, { limit: SITES_PER_TRANSACTION })
     if (sites.length === 0) return undefined
     const areas: string[] = []
     let files = 0

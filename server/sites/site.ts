@@ -41,6 +41,13 @@ interface SitesOptions {
   certificates?: DomainCertificates | undefined
 }
 
+interface ListOptions {
+  limit: number
+  cursor?: string | undefined
+  /** Words of the titles or slugs to list. */
+  q?: string | undefined
+}
+
 /** Operations of an owner on whole sites (spec 4.7 to 4.10 and 4.12). */
 export class Sites {
   readonly #store: Store
@@ -85,11 +92,12 @@ export class Sites {
   }
 
   /** A page of an account's sites, newest first; `nextCursor` is null on the last one. */
-  async list(account: Account, options: { limit: number; cursor?: string | undefined }): Promise<SiteList> {
-    const after = options.cursor === undefined ? undefined : decodeCursor(options.cursor)
-    const rows = await this.#store.read.sites.byOwner(account.id, options.limit + 1, after)
-    const page = rows.slice(0, options.limit)
-    const last = rows.length > options.limit ? page.at(-1) : undefined
+  async list(account: Account, { limit, cursor, q }: ListOptions): Promise<SiteList> {
+    const after = cursor === undefined ? undefined : decodeCursor(cursor)
+    const words = q?.split(/\s+/).filter((word) => word !== '')
+    const rows = await this.#store.read.sites.byOwner(account.id, { limit: limit + 1, after, words })
+    const page = rows.slice(0, limit)
+    const last = rows.length > limit ? page.at(-1) : undefined
     return {
       publishes: await this.#summaries(page),
       nextCursor: last ? encodeCursor({ createdAt: last.createdAt, slug: last.slug }) : null,

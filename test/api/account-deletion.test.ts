@@ -67,7 +67,7 @@ describe('deleting an account', () => {
     assert.equal(await findAccount(account), undefined)
     const { store, blobs } = await api.operator()
     const { sites, versions, counters } = store.read
-    assert.deepEqual(await sites.byOwner(id, 10), [])
+    assert.deepEqual(await sites.byOwner(id, { limit: 10 }), [])
     for (const { slug } of [site, draft, pending]) {
       assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
       assert.deepEqual(await versions.bySlug(slug), [])
@@ -311,7 +311,7 @@ describe('a request that was in progress when its account was deleted', () => {
     rest.resolve()
     const { json } = await publishing
     assert.equal(json.code, 'UNAUTHORIZED')
-    assert.deepEqual(await (await api.operator()).store.read.sites.byOwner(id, 10), [])
+    assert.deepEqual(await (await api.operator()).store.read.sites.byOwner(id, { limit: 10 }), [])
   })
 
   test('creates no key and claims no site', async () => {

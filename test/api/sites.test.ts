@@ -223,7 +223,29 @@ describe('the list of sites', () => {
     await expectFailure(one.client.details(short.slug), 'SITE_EXPIRED')
   })
 
+  test('is searched by words of the title and the slug, over all pages, whatever the characters', async () => {
+    const account = await api.account()
+    const { client } = account
+    const slugs: Record<string, string> = {}
+    for (const title of ['100% Rye', 'Rye_bread', 'Bäckerei Süd', 'Back']) {
+      const { slug } = await api.publish(client, { 'index.html': title })
+      await client.setMetadata(slug, { title })
+      slugs[title] = slug
+    }
+    const find = async (q: string) => (await client.list({ q })).publishes.map(({ title }) => title)
+    assert.deepEqual(await find('rye'), ['Rye_bread', '100% Rye'])
+    assert.deepEqual(await find(' RYE  100% '), ['100% Rye'])
+    assert.deepEqual(await find('e_b'), ['Rye_bread'])
+    assert.deepEqual(await find('bäckerei'), ['Bäckerei Süd'])
+    assert.deepEqual(await find(slugs.Back!.slice(0, 9).toUpperCase()), ['Back'])
+    assert.deepEqual(await find("' or 1=1 --"), [])
+    const first = await client.list({ q: 'rye', limit: 1 })
+    const second = await client.list({ q: 'rye', limit: 1, cursor: first.nextCursor! })
+    assert.deepEqual([second.publishes[0]!.title, second.nextCursor], ['100% Rye', null])
+  })
+
   const queries: [string, boolean][] = [
+    [`q=${'x'.repeat(101)}`, false],
     ['limit=1', true],
     ['limit=100', true],
     ['limit=0', false],

@@ -103,7 +103,7 @@ function queriesForAbsentRows({
     'account by address': accounts.byEmail('none'),
     'account by key': accounts.byKeyHash('none'),
     site: sites.bySlug('none'),
-    'sites of an owner': sites.byOwner('none', 10),
+    'sites of an owner': sites.byOwner('none', { limit: 10 }),
     'sites used': sites.usage('none').then((usage) => usage.sites + usage.totalBytes),
     version: versions.byId('none'),
     'head of a version': versions.header('none'),
@@ -170,7 +170,7 @@ function listings(promises: Promises): void {
       })
       const pages: { slug: string; createdAt: number }[][] = []
       for (let after: SiteCursor | undefined; ; ) {
-        const page = await store.read.sites.byOwner('owner', 4, after)
+        const page = await store.read.sites.byOwner('owner', { limit: 4, after })
         const last = page.at(-1)
         if (!last) break
         pages.push(page)

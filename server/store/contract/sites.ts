@@ -25,6 +25,13 @@ export interface SiteCursor {
   slug: string
 }
 
+export interface OwnerPage {
+  limit: number
+  after?: SiteCursor | undefined
+  /** Words that all occur in the slug or in the title. */
+  words?: readonly string[] | undefined
+}
+
 export interface SiteQueries {
   /** Also finds deleted sites: their slugs are retired forever. */
   bySlug(slug: string): Promise<Site | undefined>
@@ -35,8 +42,8 @@ export interface SiteQueries {
   /** Properties that are absent stay; an absent site stays absent. */
   update(slug: string, change: Partial<Omit<Site, 'slug'>>): Promise<void>
 
-  /** An account's sites after the cursor, newest first, then by slug downwards. */
-  byOwner(ownerId: string, limit: number, after?: SiteCursor): Promise<Site[]>
+  /** An account's sites after the cursor, newest first, then by slug downwards. Case matters only beyond ASCII. */
+  byOwner(ownerId: string, page: OwnerPage): Promise<Site[]>
 
   /** Number of sites of an account and bytes of their live versions. */
   usage(ownerId: string): Promise<{ sites: number; totalBytes: number }>

@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely'
-import type { Site, SiteCursor, SiteQueries } from '../contract/sites.ts'
+import { type Kysely, sql } from 'kysely'
+import type { OwnerPage, Site, SiteQueries } from '../contract/sites.ts'
 import { flag, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
 
@@ -43,13 +43,19 @@ export class SqlSiteQueries implements SiteQueries {
     await this.#db.updateTable('sites').set(mapper.toRow(change)).where('slug', '=', slug).execute()
   }
 
-  async byOwner(ownerId: string, limit: number, after?: SiteCursor) {
+  async byOwner(ownerId: string, { limit, after, words = [] }: OwnerPage) {
     let query = this.#all()
       .where('owner_id', '=', ownerId)
       .where('gone_at', 'is', null)
       .orderBy('created_at', 'desc')
       .orderBy('slug', 'desc')
       .limit(limit)
+    for (const word of words) {
+      const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+      query = query.where(
+        sql<boolean>`lower(slug) like ${pattern} escape '\\' or lower(title) like ${pattern} escape '\\'`,
+      )
+    }
     if (after) {
       query = query.where((e) =>
         e.or([
