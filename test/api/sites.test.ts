@@ -225,6 +225,8 @@ describe('the list of sites', () => {
 
   test('is searched by words of the title and the slug, over all pages, whatever the characters', async () => {
     const account = await api.account()
+    const other = await api.publish(owner.client, { 'index.html': 'rye' })
+    await owner.client.setMetadata(other.slug, { title: 'Rye of another account' })
     const { client } = account
     const slugs: Record<string, string> = {}
     for (const title of ['100% Rye', 'Rye_bread', 'Bäckerei Süd', 'Back']) {

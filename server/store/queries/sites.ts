@@ -52,9 +52,9 @@ export class SqlSiteQueries implements SiteQueries {
       .limit(limit)
     for (const word of words) {
       const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-      query = query.where(
-        sql<boolean>`lower(slug) like ${pattern} escape '\\' or lower(title) like ${pattern} escape '\\'`,
-      )
+      const like = (column: 'slug' | 'title') =>
+        sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`
+      query = query.where((e) => e.or([like('slug'), like('title')]))
     }
     if (after) {
       query = query.where((e) =>
