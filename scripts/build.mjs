@@ -7,21 +7,25 @@ import { SetupError } from './setup-error.mjs'
 import { run } from './spawn.mjs'
 
 /**
- * The build outputs: the client for any Node and for npm, the dashboard for browsers, the content of
+ * The build outputs: the client for any Node and as an npm package, the dashboard for browsers, the content of
  * the API reference from the routes of the server.
  *
- * @typedef {{ name: string, dist: string, from: string[], make: (folder: string) => string[] }} Part
+ * @typedef {{ name: string, dist: string, from: string[], make: (folder: string) => string[][] }} Part
+ *   `make` returns the arguments of Node for each step.
  * @type {Part[]}
  */
 const parts = [
   {
     name: 'client',
     dist: 'client/dist',
-    from: ['tsconfig.json', 'client', 'protocol'],
+    from: ['tsconfig.json', 'client', 'protocol', 'scripts/pack-client.ts'],
     // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
-      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
-      ...['-p', 'client/tsconfig.build.json', '--outDir', folder, '--noCheck'],
+      [
+        join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+        ...['-p', 'client/tsconfig.build.json', '--outDir', folder, '--noCheck'],
+      ],
+      [join(root, 'scripts', 'pack-client.ts'), folder],
     ],
   },
   {
@@ -29,15 +33,17 @@ const parts = [
     dist: 'dashboard/dist',
     from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard', 'protocol'],
     make: (folder) => [
-      join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
-      ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],
+      [
+        join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
+        ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],
+      ],
     ],
   },
   {
     name: 'reference',
     dist: 'server/web/dist',
     from: ['package-lock.json', 'protocol', 'server', 'scripts/reference'],
-    make: (folder) => [join(root, 'scripts', 'reference', 'main.ts'), folder],
+    make: (folder) => [[join(root, 'scripts', 'reference', 'main.ts'), folder]],
   },
 ]
 
@@ -62,8 +68,9 @@ async function make(part) {
   const { dist, builtFrom, fresh } = getPaths(part)
   const digest = hashSources(part)
   rmSync(fresh, { recursive: true, force: true })
-  const { code } = await run(findNode(), part.make(fresh), { cwd: root, stdio: ['ignore', 2, 2] })
-  if (code !== 0) {
+  for (const step of part.make(fresh)) {
+    const { code } = await run(findNode(), step, { cwd: root, stdio: ['ignore', 2, 2] })
+    if (code === 0) continue
     rmSync(fresh, { recursive: true, force: true })
     throw new SetupError(`The ${part.name} could not be built; the reason is above.`)
   }
@@ -106,6 +113,6 @@ function sourcesAt(path) {
     .flatMap((entry) =>
       entry.isDirectory() ? sourcesAt(`${path}/${entry.name}`) : [`${path}/${entry.name}`],
     )
-    .filter((name) => /\.(ts|tsx|json|css|html|svg)$/.test(name))
+    .filter((name) => /\.(ts|tsx|js|json|css|html|svg)$/.test(name))
     .sort()
 }

@@ -55,6 +55,7 @@ import { Versions } from './sites/version-history.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { BuiltSite } from './web/built-site.ts'
+import { ClientDownload } from './web/client-download.ts'
 
 /** Start options beside the settings. */
 export interface StartOptions {
@@ -176,6 +177,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       sites: services.addresses.site('*').slice(0, -1),
       clock,
     }),
+    clientDownload: new ClientDownload({ baseUrl, clock }),
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { npxCommand } from '../protocol/client-package.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { ApiError } from './lib/errors.ts'
 import { type Log, makeLog } from './lib/log.ts'
@@ -212,8 +213,7 @@ function announce(baseUrl: string, config: Config): void {
   print(`
   Slipway ${version} runs at ${baseUrl}
 
-  Publish a folder:   npx slipway publish ./folder${baseUrl === 'http://localhost:8080' ? '' : ` --server ${baseUrl}`}
-                      (in a second terminal, in this folder)
+  Publish a folder:   ${npxCommand(baseUrl)} publish ./folder
   API reference:      ${baseUrl}/docs
   ${config.httpsPort === undefined ? '' : `HTTPS:              ${config.tlsCertFile || 'certificates come by themselves, the first within some seconds'}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
 

@@ -156,6 +156,7 @@ async function freshClone() {
     'protocol/format.ts': 'export type One = 1',
     'server/main.ts': SERVICE,
     'server/web/pages.ts': 'export const path = 1',
+    'scripts/pack-client.ts': '',
     'scripts/reference/main.ts': REFERENCE,
     'npm.mjs': NPM,
     'builder.cjs': BUILDER,

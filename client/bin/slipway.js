@@ -1,11 +1,17 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 // Newer than Node 18: with a warm cache nothing is compiled again.
 module.enableCompileCache?.()
 const { main } = await import('../dist/client/cli/main.js')
 
-const { version } = createRequire(import.meta.url)('../package.json')
+const require = createRequire(import.meta.url)
+const { version } = require('../package.json')
+// Only in the package that a server serves.
+const isServed = existsSync(fileURLToPath(new URL('../server.json', import.meta.url)))
+const { server } = isServed ? require('../server.json') : {}
 const { argv, env, stdin, stdout, stderr } = process
 
 // The first signal stops gracefully; the second one immediately.
@@ -20,6 +26,7 @@ process.exitCode = await main({
   env,
   cwd: process.cwd(),
   version,
+  packageServer: server,
   stdin,
   stdout,
   stderr,

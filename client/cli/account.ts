@@ -12,15 +12,9 @@ export interface ChosenSite {
 }
 
 /** The server of a command without a site. */
-export function resolveServer(
-  { settings, credentials, siteMemory }: CommandContext,
-  options: OptionValues,
-): string {
-  return chooseServer(
-    namedServer(stringOption(options, 'server'), settings),
-    siteMemory.all()[0]?.server,
-    credentials,
-  )
+export function resolveServer(work: CommandContext, options: OptionValues): string {
+  const named = namedServer(stringOption(options, 'server'), work.settings)
+  return chooseServer(named, work.siteMemory.all()[0]?.server, work)
 }
 
 /** The command that signs in at a server. */
@@ -75,7 +69,7 @@ export function chooseSite(work: CommandContext, options: OptionValues): ChosenS
   const slug = stringOption(options, 'site')
   if (slug !== undefined) {
     const remembered = known.find((site) => site.slug === slug)
-    return { server: chooseServer(named, remembered?.server, work.credentials), slug, remembered }
+    return { server: chooseServer(named, remembered?.server, work), slug, remembered }
   }
   const [site, ...others] = known
   if (!site) {

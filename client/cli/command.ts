@@ -51,7 +51,7 @@ export interface Command {
 export const SERVER_OPTION: CommandOption = {
   type: 'string',
   value: 'URL',
-  help: 'The server; else SLIPWAY_URL, the one remembered, or http://localhost:8080',
+  help: 'The server; else SLIPWAY_URL, the one stored, or the one that served this program',
 }
 
 export const SITE_OPTION: CommandOption = {

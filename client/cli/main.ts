@@ -20,6 +20,8 @@ export interface Invocation extends Streams {
   env: Record<string, string | undefined>
   cwd: string
   version: string
+  /** The server that this program was downloaded from. */
+  packageServer?: string | undefined
   /** Aborts on a signal. */
   signal: AbortSignal
   platform?: string
@@ -29,7 +31,7 @@ export interface Invocation extends Streams {
 
 /** Runs one command and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function main(invocation: Invocation): Promise<number> {
-  const settings = readSettings(invocation.env)
+  const settings = readSettings(invocation.env, invocation.packageServer)
   const { colour } = settings
   const terminal = new Terminal(invocation, { colour, signal: invocation.signal })
   const transport = nodeTransport()

@@ -105,7 +105,7 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   const isNew = options.new === true
   if (isNew && slug !== undefined) throw new UsageError('--new and --site exclude each other')
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
-  const server = chooseServer(named, known?.server, work.credentials)
+  const server = chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
     work.terminal.printNote(`Not forgotten: ${known.siteUrl} has no owner; to keep it: ${known.claimUrl}`)
   }

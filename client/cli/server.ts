@@ -12,30 +12,39 @@ export function namedServer(option: string | undefined, settings: Settings): str
   return named === undefined ? undefined : serverAddress(named)
 }
 
-/** The server to use: the named one, the folder's, that of the last sign-in, or the local one. */
+interface ServerSources {
+  settings: Settings
+  credentials: CredentialStore
+}
+
+/** The server to use: the named one, the folder's, or the default. */
 export function chooseServer(
   named: string | undefined,
   remembered: string | undefined,
-  credentials: CredentialStore,
+  sources: ServerSources,
 ): string {
-  return named ?? remembered ?? credentials.server ?? DEFAULT_SERVER
+  return named ?? remembered ?? defaultServer(sources)
 }
 
 /**
  * The key for a server: `SLIPWAY_KEY`, otherwise that of `slipway login`. `SLIPWAY_KEY` belongs to the named
- * server, or to that of the last sign-in; a folder's state cannot send it elsewhere.
+ * server, or to the default; a folder's state cannot send it elsewhere.
  */
 export function keyFor(
   server: string,
-  {
-    option,
-    settings,
-    credentials,
-  }: { option: string | undefined; settings: Settings; credentials: CredentialStore },
+  { option, settings, credentials }: ServerSources & { option: string | undefined },
 ): string | undefined {
   if (settings.key === undefined) return credentials.keyFor(server)
-  const home = namedServer(settings.server ?? option, settings) ?? credentials.server ?? DEFAULT_SERVER
+  const home = namedServer(settings.server ?? option, settings) ?? defaultServer({ settings, credentials })
   return home === server ? settings.key : credentials.keyFor(server)
+}
+
+/**
+ * The server of an npx command, that of the last sign-in, the one this program was downloaded from, or the
+ * local one.
+ */
+function defaultServer({ settings: { isNpx, packageServer }, credentials }: ServerSources): string {
+  return (isNpx ? packageServer : undefined) ?? credentials.server ?? packageServer ?? DEFAULT_SERVER
 }
 
 /** Normalizes an address. Without a scheme it is https, or http on this machine. */

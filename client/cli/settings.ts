@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { npxCommand } from '../../protocol/client-package.ts'
 
 /** Settings of the environment, read once. */
 export interface Settings {
@@ -13,12 +14,16 @@ export interface Settings {
   keysFile: string
   home: string
   colour: boolean
-  /** How to call the program: `slipway`, or `npx slipway` when npm runs it. */
+  /** The server that this program was downloaded from. */
+  packageServer: string | undefined
+  /** Whether npx runs the program, so that the command names that server. */
+  isNpx: boolean
+  /** How to call the program: `slipway`, or `npx {base_url}/cli.tgz` when npm runs it. */
   program: string
 }
 
 /** Reads the settings of the command line. Empty variables count as absent. */
-export function readSettings(env: Record<string, string | undefined>): Settings {
+export function readSettings(env: Record<string, string | undefined>, packageServer?: string): Settings {
   const home = env.HOME || homedir()
   const configFolder = env.XDG_CONFIG_HOME || join(home, '.config')
   return Object.freeze({
@@ -28,6 +33,8 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
     colour: !env.NO_COLOR && env.TERM !== 'dumb',
-    program: env.npm_command ? 'npx slipway' : 'slipway',
+    packageServer,
+    isNpx: env.npm_command === 'exec',
+    program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',
   })
 }

@@ -1,6 +1,6 @@
 import type { BundleReceipt, BundleTarget } from '../../protocol/api/publish.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { concat, padding, sizeInTar, TAR_END, tarHeader } from './tar.ts'
+import { concat, padding, sizeInTar, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import type { Bytes } from './transport.ts'
 import {
   assertReadable,

@@ -9,6 +9,7 @@ import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
 import type { BuiltSite } from '../web/built-site.ts'
+import type { ClientDownload } from '../web/client-download.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
 import { admit } from './auth.ts'
 import { accountBodies, readJson, reserveBody } from './bodies.ts'
@@ -30,6 +31,7 @@ export interface ApiOptions extends ApiServices {
   transferRates: TransferRates
   /** The dashboard and the API reference. */
   builtSite: BuiltSite
+  clientDownload: ClientDownload
   clock: () => number
   log: Log
   /** Rejects while the service cannot work. */

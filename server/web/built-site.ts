@@ -4,16 +4,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
+import { npxCommand } from '../../protocol/client-package.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
-import { sliceRange } from '../edge/body/body-cache.ts'
-import { fileResponse } from '../edge/respond/file-response.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
-import type { EdgeResponse } from '../edge/response.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml } from '../lib/html.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
+import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
 
 interface BuiltSiteOptions {
   settings: PageSettings
@@ -22,17 +21,6 @@ interface BuiltSiteOptions {
   sites: string
   /** Milliseconds since 1970. */
   clock: () => number
-}
-
-export interface PageResponse {
-  response: EdgeResponse
-  body: Buffer | undefined
-}
-
-interface BuiltFile {
-  served: ServedFile
-  /** Its bytes by encoding; undefined for the file itself. */
-  bodies: ReadonlyMap<Encoding | undefined, Buffer>
 }
 
 /** Outputs of `npm run build`: the pages with their files, and the content of `/docs`. */
@@ -59,7 +47,7 @@ const ENCODERS: Record<Encoding, { suffix: string; encode: (bytes: Buffer) => Pr
  */
 export class BuiltSite {
   readonly #options: BuiltSiteOptions
-  #files: Promise<ReadonlyMap<string, BuiltFile>> | undefined
+  #files: Promise<ReadonlyMap<string, StaticFile>> | undefined
 
   constructor(options: BuiltSiteOptions) {
     this.#options = options
@@ -71,17 +59,11 @@ export class BuiltSite {
     request: Pick<HttpRequest, 'headers' | 'isHead'>,
   ): Promise<PageResponse | undefined> {
     const file = (await this.#load()).get(name)
-    if (!file) return undefined
-    const response = fileResponse(file.served.representation(request.headers['accept-encoding']), request)
-    const { content } = response
-    return {
-      response,
-      body: content ? sliceRange(file.bodies.get(content.encoding)!, content) : response.body,
-    }
+    return file && toPageResponse(file, request)
   }
 
   /** A failure is not cached. */
-  #load(): Promise<ReadonlyMap<string, BuiltFile>> {
+  #load(): Promise<ReadonlyMap<string, StaticFile>> {
     this.#files ??= loadFiles(this.#options).catch((error: unknown) => {
       this.#files = undefined
       throw error
@@ -90,7 +72,7 @@ export class BuiltSite {
   }
 }
 
-async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string, BuiltFile>> {
+async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string, StaticFile>> {
   const [built, reference] = await Promise.all([readBuilt(DASHBOARD_FOLDER), readBuilt(REFERENCE_FOLDER)])
   // Pages contain settings, which may change with each start.
   const modified = toLastModified(options.clock())
@@ -98,7 +80,7 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
     ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
     extraHeaders: securityHeaders(options.sites),
   }
-  const load = async (name: string): Promise<[string, BuiltFile]> => {
+  const load = async (name: string): Promise<[string, StaticFile]> => {
     const bytes = name.endsWith('.html')
       ? fillIn(String(built.get(name)), String(reference.get(name)), options)
       : built.get(name)!
@@ -127,10 +109,17 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
 
 /** Replaces the placeholders of a page. */
 function fillIn(page: string, reference: string, { settings, version }: BuiltSiteOptions): Buffer {
-  const values = { base_url: settings.baseUrl, settings: JSON.stringify(settings), version }
+  const values = {
+    base_url: settings.baseUrl,
+    npx: npxCommand(settings.baseUrl),
+    settings: JSON.stringify(settings),
+    version,
+  }
   const filled = page
     .replace('<!-- reference -->', () => reference)
-    .replace(/\{(base_url|settings|version)\}/g, (_, name: keyof typeof values) => escapeHtml(values[name]))
+    .replace(/\{(base_url|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
+      escapeHtml(values[name]),
+    )
   return Buffer.from(filled)
 }
 

@@ -1,7 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
+import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { RequestHeaders } from '../net/http-handler.ts'
-import type { BuiltSite, PageResponse } from './built-site.ts'
+import type { HttpRequest, RequestHeaders } from '../net/http-handler.ts'
+import type { BuiltSite } from './built-site.ts'
+import type { ClientDownload } from './client-download.ts'
+import type { PageResponse } from './static-file.ts'
 
 /** Every path of the dashboard; `dashboard/app/routes.tsx` maps them to pages. */
 export const PAGE_PATHS = [
@@ -15,26 +18,39 @@ export const PAGE_PATHS = [
   '/account',
 ] as const
 
-/** Routes the service's own pages to the files of the built site. */
-export async function pages(app: FastifyInstance, { builtSite }: { builtSite: BuiltSite }): Promise<void> {
-  const serve = (url: string, fileOf: (request: FastifyRequest) => string) =>
+interface PageOptions {
+  builtSite: BuiltSite
+  clientDownload: ClientDownload
+}
+
+type FindResponse = (
+  request: Pick<HttpRequest, 'headers' | 'isHead'>,
+  params: unknown,
+) => Promise<PageResponse | undefined>
+
+/** Routes the service's own pages to the files of the built site, and the client to its package. */
+export async function pages(app: FastifyInstance, { builtSite, clientDownload }: PageOptions): Promise<void> {
+  const serve = (url: string, findResponse: FindResponse) =>
     app.route({
       method: ['GET', 'HEAD'],
       url,
       schema: { hide: true },
-      handler: async (request, reply) => {
-        const headers = request.headers as RequestHeaders
-        const found = await builtSite.findResponse(fileOf(request), {
-          headers,
-          isHead: request.method === 'HEAD',
-        })
+      handler: async ({ headers, method, params }, reply) => {
+        const request = { headers: headers as RequestHeaders, isHead: method === 'HEAD' }
+        const found = await findResponse(request, params)
         return found ? send(reply, found) : reply.callNotFound()
       },
     })
-  for (const url of PAGE_PATHS) serve(url, () => 'index.html')
-  serve('/docs', () => 'reference.html')
-  serve('/favicon.svg', () => 'favicon.svg')
-  serve('/assets/:name', ({ params }) => `assets/${(params as { name: string }).name}`)
+  const serveFile = (url: string, name: string) =>
+    serve(url, (request) => builtSite.findResponse(name, request))
+  for (const url of PAGE_PATHS) serveFile(url, 'index.html')
+  serveFile('/docs', 'reference.html')
+  serveFile('/favicon.svg', 'favicon.svg')
+  serve('/assets/:name', (request, params) =>
+    builtSite.findResponse(`assets/${(params as { name: string }).name}`, request),
+  )
+  serve(CLIENT_PACKAGE_PATH, (request) => clientDownload.getPackage(request))
+  serve('/install.sh', (request) => clientDownload.getInstallScript(request))
 }
 
 /**

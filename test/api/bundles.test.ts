@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import { TAR_END as OUR_END, padding, tarHeader } from '../../client/sdk/tar.ts'
+import { TAR_END as OUR_END, padding, tarHeader } from '../../protocol/tar.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, toTarget } from './api.ts'
 import {

@@ -199,14 +199,6 @@ describe('the program', () => {
     assert.equal((await cli.run(['--version'])).stdout, '1.2.3\n')
   })
 
-  it('shows commands with npx when npx runs it', async () => {
-    using cli = new CliHarness()
-    cli.env.npm_command = 'exec'
-    assert.match((await cli.run(['help'])).stdout, /^ {2}npx slipway publish \.\/folder$/m)
-    assert.match((await cli.run(['sites'])).stderr, /Sign in: npx slipway login\n/)
-    assert.match((await cli.run(['pubilsh'])).stderr, /Did you mean: npx slipway publish\n/)
-  })
-
   it('suggests the intended command', async () => {
     using cli = new CliHarness()
     const typo = await cli.run(['pubilsh'])

@@ -103,10 +103,13 @@ describe('the server', () => {
     const settings = env({ SLIPWAY_URL: 'https://from-env.test' })
     assert.equal(namedServer('https://from-option.test', settings), 'https://from-option.test')
     assert.equal(namedServer(undefined, settings), 'https://from-env.test')
-    assert.equal(chooseServer(undefined, undefined, credentials), 'http://localhost:8080')
+    assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'http://localhost:8080')
     credentials.remember('https://from-login.test', 'k', 'e')
-    assert.equal(chooseServer(undefined, undefined, credentials), 'https://from-login.test')
-    assert.equal(chooseServer(undefined, 'https://from-folder.test', credentials), 'https://from-folder.test')
+    assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'https://from-login.test')
+    assert.equal(
+      chooseServer(undefined, 'https://from-folder.test', { settings, credentials }),
+      'https://from-folder.test',
+    )
   })
 
   it('is normalized, and https unless it is this machine', () => {

@@ -357,18 +357,6 @@ describe('a failing command', () => {
   })
 })
 
-describe('npx slipway', () => {
-  it('works in the folder of the repository, and shows commands with npx', async () => {
-    await using fixture = await startFixture()
-    const line = `npx slipway publish ${join(fixture.user.folder, 'nowhere')}`
-    const { code, stderr } = await fixture.user.shell(line, root)
-    assert.equal(code, 1)
-    assert.match(stderr, /or a dot for this one: npx slipway publish \.\n/)
-    const help = await fixture.user.shell('npx slipway help', root)
-    assert.match(help.stdout, /^ {2}npx slipway publish \.\/folder$/m)
-  })
-})
-
 function slipwayLine(args: string): string {
   return `'${process.execPath}' '${join(root, 'client/bin/slipway.js')}' ${args}`
 }

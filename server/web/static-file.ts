@@ -1,0 +1,31 @@
+import type { Encoding } from '../blobs/encoding.ts'
+import { sliceRange } from '../edge/body/body-cache.ts'
+import { fileResponse } from '../edge/respond/file-response.ts'
+import type { ServedFile } from '../edge/respond/served-file.ts'
+import type { EdgeResponse } from '../edge/response.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
+
+/** A file of the service's own host, in memory. */
+export interface StaticFile {
+  served: ServedFile
+  /** Its bytes by encoding; undefined for the file itself. */
+  bodies: ReadonlyMap<Encoding | undefined, Buffer>
+}
+
+export interface PageResponse {
+  response: EdgeResponse
+  body: Buffer | undefined
+}
+
+/** The response to a GET or HEAD of a file. */
+export function toPageResponse(
+  { served, bodies }: StaticFile,
+  request: Pick<HttpRequest, 'headers' | 'isHead'>,
+): PageResponse {
+  const response = fileResponse(served.representation(request.headers['accept-encoding']), request)
+  const { content } = response
+  return {
+    response,
+    body: content ? sliceRange(bodies.get(content.encoding)!, content) : response.body,
+  }
+}
