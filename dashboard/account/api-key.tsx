@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { npxCommand, quoteShell } from '../../protocol/client-package.ts'
 import { useAction } from '../api/action.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
@@ -82,12 +83,12 @@ function NewKey({ apiKey, onHide }: { apiKey: string; onHide: () => void }) {
       <Notice tone="warn" title="Copy it now. It is not shown again, and gone when you leave this page." />
       <p>Tell the command of it, in a terminal or in the settings of your CI:</p>
       <CopyBlock
-        text={`export SLIPWAY_URL=${settings.baseUrl}\nexport SLIPWAY_KEY=${apiKey}\nnpx slipway publish ./folder`}
+        text={`export SLIPWAY_URL=${quoteShell(settings.baseUrl)}\nexport SLIPWAY_KEY=${apiKey}\n${npxCommand(settings.baseUrl)} publish ./folder`}
         of="the commands"
       />
       <p class="quiet small">
-        On your own machine <code>npx slipway login --server {settings.baseUrl}</code> needs none of this: it
-        mails a code, makes a key and remembers it. That key then takes the place of this one.
+        On your own machine <code>{npxCommand(settings.baseUrl)} login</code> needs none of this: it mails a
+        code, makes a key and remembers it. That key then takes the place of this one.
       </p>
       <div class="choices">
         <Button onClick={onHide}>Hide the key</Button>

@@ -1,7 +1,13 @@
+import { npxCommand, quoteShell } from '../../protocol/client-package.ts'
+
 /** Commands for a server; `test/pages.test.ts` runs them. */
 
 export function command(baseUrl: string): string {
-  return `npx slipway publish ./folder \\\n  --server ${baseUrl}`
+  return `${npxCommand(baseUrl)} publish ./folder`
+}
+
+export function installCommand(baseUrl: string): string {
+  return `curl -fsS ${quoteShell(`${baseUrl}/install.sh`)} | sh`
 }
 
 export function archiveCall(baseUrl: string): string {

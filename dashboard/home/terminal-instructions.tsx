@@ -1,7 +1,7 @@
 import { settings } from '../api/settings.ts'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { archiveCall, command, createCall, FINALIZE_CALL, UPLOAD_CALL } from './commands.ts'
+import { archiveCall, command, createCall, FINALIZE_CALL, installCommand, UPLOAD_CALL } from './commands.ts'
 
 /** Commands for this server. */
 export function TerminalInstructions() {
@@ -13,6 +13,10 @@ export function TerminalInstructions() {
         lead="It prints the address. Run it again after a change: the site is updated, and only what changed is uploaded."
       >
         <CopyBlock text={command(baseUrl)} of="the command" />
+        <p class="quiet">
+          It needs Node 18 or later. <code>{installCommand(baseUrl)}</code> installs it, for a shorter
+          command: <code>slipway publish ./folder</code>.
+        </p>
       </Panel>
       <Panel title="With curl, in one request" lead="A tar, tar.gz or zip of the folder is enough.">
         <CopyBlock text={archiveCall(baseUrl)} of="the request" />

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList } from '../../protocol/api/sites.ts'
+import { npxCommand } from '../../protocol/client-package.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate, type Resource } from '../api/resource.ts'
@@ -114,7 +115,8 @@ function describeSearch(found: number, list: SiteList, search: Resource<SiteList
 }
 
 function NoSites() {
-  const commands = `npx slipway login --server ${settings.baseUrl}\nnpx slipway publish ./folder`
+  const npx = npxCommand(settings.baseUrl)
+  const commands = `${npx} login\n${npx} publish ./folder`
   return (
     <Empty title="No site is yours yet.">
       <p>Drop a folder, and it has an address a moment later.</p>

@@ -148,7 +148,7 @@ describe('the list of sites', requiresBrowser, () => {
     const { page } = owner.visitor
     await go(owner, '/sites')
     await page.getByText('No site is yours yet.').waitFor()
-    await page.getByText('npx slipway publish ./folder').waitFor()
+    await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
     await owner.visitor.assertAccessible()
     await page.getByRole('link', { name: 'Publish a folder' }).click()
     await page.waitForURL(`${web.service.baseUrl}/`)

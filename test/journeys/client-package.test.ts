@@ -85,6 +85,13 @@ describe('/cli.tgz and /install.sh', () => {
   })
 })
 
+describe('the front page without JavaScript', () => {
+  it('has the command of this server', async () => {
+    const { body } = await sendRequest(service.port, { path: '/' })
+    assert.ok(body.includes(`<code>npx ${service.baseUrl}/cli.tgz publish ./folder</code>`))
+  })
+})
+
 describe('install.sh', () => {
   it('installs below $HOME/.local without permission for the global folder, and again', async () => {
     using machine = new Machine()
