@@ -70,6 +70,11 @@ const ROWS: readonly Row[] = [
   ['replaces a claimed site by a new one', 'client/sdk/resume.ts', 'if (owned) throw new SiteOwnedError(known.siteUrl, owned)', '', 'test/cli/resume.test.ts'],
   ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'memory.remember({ ...site, pending: { versionId, manifest } })', '', 'test/cli/resume.test.ts'],
 
+  // The served client
+  ['serves a client of another server', 'server/web/client-download.ts', '{ server: this.#origin }', "{ server: 'http://localhost:8080' }", 'test/journeys/client-package.test.ts'],
+  ['lets the shell evaluate the base URL', 'server/web/client-download.ts', 'quoteShell(this.#origin + CLIENT_PACKAGE_PATH)', 'this.#origin + CLIENT_PACKAGE_PATH', 'test/journeys/client-package.test.ts'],
+  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/package-server.test.ts'],
+
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.ownerId !== account.id ', '', 'test/api/sites.test.ts', 'test/api/delete.test.ts'],
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
